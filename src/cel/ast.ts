@@ -1,0 +1,78 @@
+/**
+ * The syntax tree of a CEL expression, macros already expanded (CEL language definition, "Syntax" and "Macros").
+ * `offset` is the UTF-16 index in the source that an error message about the node points at: the first character
+ * of a literal, name or list, the operator of a call, the dot of a selection.
+ * `height` is 0 for a leaf; parsing bounds it, so later passes may recurse.
+ */
+export type Expr = Literal | Ident | Select | Call | ListExpr | MapExpr | Message | Comprehension
+
+interface Node {
+  readonly offset: number
+  readonly height: number
+}
+
+export type Literal = Node & { readonly kind: 'literal' } & (
+    | { readonly type: 'int' | 'uint'; readonly value: bigint }
+    | { readonly type: 'double'; readonly value: number }
+    | { readonly type: 'string'; readonly value: string }
+    | { readonly type: 'bytes'; readonly value: Uint8Array }
+    | { readonly type: 'bool'; readonly value: boolean }
+    | { readonly type: 'null_type'; readonly value: null }
+  )
+
+/** `absolute`: written with a leading dot, so comprehension variables do not hide it. */
+export interface Ident extends Node {
+  readonly kind: 'ident'
+  readonly name: string
+  readonly absolute: boolean
+}
+
+/** `operand.field`; with `testOnly` the expansion of `has(operand.field)`. */
+export interface Select extends Node {
+  readonly kind: 'select'
+  readonly operand: Expr
+  readonly field: string
+  readonly testOnly: boolean
+}
+
+/** Operators are calls too, under the names of the standard definitions: `_&&_`, `_[_]`, `@in`, `_?_:_`, … */
+export interface Call extends Node {
+  readonly kind: 'call'
+  readonly name: string
+  readonly target: Expr | undefined
+  readonly args: readonly Expr[]
+}
+
+export interface ListExpr extends Node {
+  readonly kind: 'list'
+  readonly elements: readonly Expr[]
+}
+
+export interface MapEntry {
+  readonly key: Expr
+  readonly value: Expr
+}
+
+export interface MapExpr extends Node {
+  readonly kind: 'map'
+  readonly entries: readonly MapEntry[]
+}
+
+/** `package.Name{field: value}`; `name` without a leading dot. */
+export interface Message extends Node {
+  readonly kind: 'message'
+  readonly name: string
+  readonly fields: readonly { readonly name: string; readonly value: Expr }[]
+}
+
+/** A loop over `range`: `accuVar` starts as `init` and becomes `step` while `condition` holds; then `result`. */
+export interface Comprehension extends Node {
+  readonly kind: 'comprehension'
+  readonly iterVar: string
+  readonly range: Expr
+  readonly accuVar: string
+  readonly init: Expr
+  readonly condition: Expr
+  readonly step: Expr
+  readonly result: Expr
+}

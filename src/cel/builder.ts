@@ -1,0 +1,101 @@
+import type {
+  Call,
+  Comprehension,
+  Expr,
+  Ident,
+  ListExpr,
+  Literal,
+  MapEntry,
+  MapExpr,
+  Message,
+  Select,
+} from './ast.ts'
+
+/** Deepest nesting or chaining, as in cel-go; chains of && and of || count by the logarithm of their length. */
+export const maxDepth = 250
+
+/** Most nodes of a tree after the expansion of macros. */
+export const maxNodes = 20_000
+
+/** The first syntax error of a source; `offset` is a UTF-16 index. */
+export class SyntaxProblem extends Error {
+  readonly offset: number
+
+  constructor(offset: number, message: string) {
+    super(message)
+    this.offset = offset
+  }
+}
+
+export function tooDeep(offset: number): SyntaxProblem {
+  return new SyntaxProblem(offset, `expression is nested more than ${maxDepth} levels deep`)
+}
+
+/** Makes the nodes of one tree; throws SyntaxProblem when the tree has too many of them or becomes too high. */
+export class TreeBuilder {
+  #nodes = 0
+
+  literal(offset: number, value: LiteralValue): Literal {
+    this.#count(offset)
+    return { kind: 'literal', offset, height: 0, ...value }
+  }
+
+  ident(offset: number, name: string, absolute = false): Ident {
+    this.#count(offset)
+    return { kind: 'ident', offset, height: 0, name, absolute }
+  }
+
+  select(offset: number, operand: Expr, field: string, testOnly = false): Select {
+    this.#count(offset)
+    return { kind: 'select', offset, height: above(offset, operand.height), operand, field, testOnly }
+  }
+
+  call(offset: number, name: string, args: readonly Expr[], target?: Expr): Call {
+    this.#count(offset)
+    const height = above(offset, Math.max(tallest(args), target?.height ?? 0))
+    return { kind: 'call', offset, height, name, target, args }
+  }
+
+  list(offset: number, elements: readonly Expr[]): ListExpr {
+    this.#count(offset)
+    return { kind: 'list', offset, height: above(offset, tallest(elements)), elements }
+  }
+
+  map(offset: number, entries: readonly MapEntry[]): MapExpr {
+    this.#count(offset, 1 + entries.length)
+    const tallestEntry = entries.reduce((top, { key, value }) => Math.max(top, key.height, value.height), 0)
+    return { kind: 'map', offset, height: above(offset, tallestEntry), entries }
+  }
+
+  message(offset: number, name: string, fields: Message['fields']): Message {
+    this.#count(offset, 1 + fields.length)
+    const tallestField = fields.reduce((top, { value }) => Math.max(top, value.height), 0)
+    return { kind: 'message', offset, height: above(offset, tallestField), name, fields }
+  }
+
+  /** `written`: the parts that stand in the source; a macro counts as one level above them. */
+  comprehension(offset: number, written: readonly Expr[], loop: Loop): Comprehension {
+    this.#count(offset)
+    return { kind: 'comprehension', offset, height: above(offset, tallest(written)), ...loop }
+  }
+
+  #count(offset: number, nodes = 1): void {
+    this.#nodes += nodes
+    if (this.#nodes > maxNodes) throw new SyntaxProblem(offset, 'expression has too many parts')
+  }
+}
+
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
+export type LiteralValue = DistributiveOmit<Literal, 'kind' | 'offset' | 'height'>
+export type Loop = Omit<Comprehension, 'kind' | 'offset' | 'height'>
+
+function tallest(nodes: readonly Expr[]): number {
+  let height = 0
+  for (const node of nodes) height = Math.max(height, node.height)
+  return height
+}
+
+function above(offset: number, height: number): number {
+  if (height >= maxDepth) throw tooDeep(offset)
+  return height + 1
+}

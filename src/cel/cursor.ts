@@ -1,0 +1,90 @@
+import { SyntaxProblem } from './builder.ts'
+import type { TreeBuilder } from './builder.ts'
+import type { Token } from './lexer.ts'
+
+/** The state of one parse: a place in the tokens, and how many expressions are open there. */
+export interface Parser {
+  readonly tokens: readonly Token[]
+  readonly build: TreeBuilder
+  index: number
+  depth: number
+}
+
+const operatorForWord = new Map([
+  ['and', '&&'],
+  ['or', '||'],
+  ['not', '!'],
+  ['is', '=='],
+  ['equals', '=='],
+])
+
+export function peek(parser: Parser): Token {
+  return parser.tokens[parser.index] as Token
+}
+
+/** The next token; the end is never passed, because nothing takes it. */
+export function take(parser: Parser): Token {
+  const token = peek(parser)
+  if (token.kind !== 'end') parser.index++
+  return token
+}
+
+export function takeIf(parser: Parser, kind: string): boolean {
+  if (peek(parser).kind !== kind) return false
+  parser.index++
+  return true
+}
+
+export function expect(parser: Parser, kind: string, what = `'${kind}'`): void {
+  if (!takeIf(parser, kind)) throw expected(peek(parser), what)
+}
+
+export function failAt(token: Token, message: string): SyntaxProblem {
+  return new SyntaxProblem(token.start, token.kind === 'error' ? token.text : message)
+}
+
+export function expected(found: Token, what: string): SyntaxProblem {
+  return failAt(found, `expected ${what} but found ${describe(found)}${wordHint(found)}`)
+}
+
+export function unexpected(parser: Parser): SyntaxProblem {
+  const found = peek(parser)
+  if (found.kind === 'end') {
+    const empty = parser.index === 0
+    return failAt(found, empty ? 'the expression is empty' : 'the expression ends too early')
+  }
+  const before = parser.tokens[parser.index - 1]
+  const hint = before?.kind === 'ident' ? wordHint(before) : ''
+  return failAt(found, `unexpected ${describe(found)}${wordHint(found) || hint}`)
+}
+
+function wordHint(token: Token): string {
+  const operator = token.kind === 'ident' ? operatorForWord.get(token.text.toLowerCase()) : undefined
+  return operator === undefined ? '' : ` (use '${operator}')`
+}
+
+function describe(token: Token): string {
+  switch (token.kind) {
+    case 'end':
+      return 'end of expression'
+    case 'ident':
+    case 'quoted':
+      return `'${token.text}'`
+    case 'string':
+    case 'bytes':
+    case 'int':
+    case 'uint':
+    case 'double':
+      return `a ${token.kind} literal`
+    default:
+      return `'${token.kind}'`
+  }
+}
+
+export function noField(dot: Token, found: Token): SyntaxProblem {
+  if (found.kind === '?') return failAt(dot, "optional access '.?' is not available here")
+  if (['true', 'false', 'null', 'in'].includes(found.kind)) {
+    return failAt(found, `'${found.kind}' is a keyword, use ["${found.kind}"]`)
+  }
+  return expected(found, "a field name after '.'")
+}

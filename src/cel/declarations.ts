@@ -1,0 +1,159 @@
+import {
+  bool,
+  bytes,
+  double,
+  duration,
+  dyn,
+  int,
+  list,
+  map,
+  nullType,
+  parameter,
+  string,
+  timestamp,
+  typeType,
+  uint,
+} from './types.ts'
+import type { Type } from './types.ts'
+
+/** One signature of a function. */
+export interface Overload {
+  readonly name: string
+  /** Whether the first argument is a receiver: `text.size()`. */
+  readonly method: boolean
+  readonly args: readonly Type[]
+  readonly result: Type
+  /** Whether type parameters occur in it. */
+  readonly generic: boolean
+  /** cel-go knows the comparisons of different number types, but takes them only inside a comprehension. */
+  readonly loopOnly: boolean
+}
+
+const A = parameter(0)
+const B = parameter(1)
+const listOfA = list(A)
+const mapOfAB = map(A, B)
+
+function overload(name: string, method: boolean, args: readonly Type[], result: Type): Overload {
+  const generic = args.some((type) => type.kind === 'parameter' || type.args.length > 0)
+  return { name, method, args, result, generic, loopOnly: false }
+}
+
+function global(name: string, args: readonly Type[], result: Type): Overload {
+  return overload(name, false, args, result)
+}
+
+function method(name: string, args: readonly Type[], result: Type): Overload {
+  return overload(name, true, args, result)
+}
+
+const ordered = [bool, int, uint, double, string, bytes, timestamp, duration]
+const numbers = [int, uint, double]
+
+function comparisons(name: string): Overload[] {
+  const same = ordered.map((type) => global(name, [type, type], bool))
+  const mixed = numbers.flatMap((left) =>
+    numbers
+      .filter((right) => right !== left)
+      .map((right) => ({ ...global(name, [left, right], bool), loopOnly: true })),
+  )
+  return [...same, ...mixed]
+}
+
+function conversions(name: string, result: Type, from: readonly Type[]): Overload[] {
+  return from.map((type) => global(name, [type], result))
+}
+
+function sizes(declare: typeof global): Overload[] {
+  return [bytes, listOfA, mapOfAB, string].map((type) => declare('size', [type], int))
+}
+
+function dateParts(name: string): Overload[] {
+  return [method(name, [timestamp], int), method(name, [timestamp, string], int)]
+}
+
+function timeParts(name: string): Overload[] {
+  return [...dateParts(name), method(name, [duration], int)]
+}
+
+/** The standard definitions (CEL language definition, "List of Standard Definitions"), as in cel-go's default environment. */
+export const overloads: readonly Overload[] = [
+  global('_==_', [A, A], bool),
+  global('_!=_', [A, A], bool),
+  ...['_<_', '_<=_', '_>_', '_>=_'].flatMap(comparisons),
+  global('_&&_', [bool, bool], bool),
+  global('_||_', [bool, bool], bool),
+  global('!_', [bool], bool),
+  global('@not_strictly_false', [bool], bool),
+  global('_?_:_', [bool, A, A], A),
+  ...[bytes, double, duration, int, listOfA, string, uint].map((type) => global('_+_', [type, type], type)),
+  global('_+_', [duration, timestamp], timestamp),
+  global('_+_', [timestamp, duration], timestamp),
+  ...[double, duration, int, uint].map((type) => global('_-_', [type, type], type)),
+  global('_-_', [timestamp, duration], timestamp),
+  global('_-_', [timestamp, timestamp], duration),
+  ...[double, int, uint].map((type) => global('_*_', [type, type], type)),
+  ...[double, int, uint].map((type) => global('_/_', [type, type], type)),
+  ...[int, uint].map((type) => global('_%_', [type, type], type)),
+  ...[double, int].map((type) => global('-_', [type], type)),
+  global('_[_]', [listOfA, int], A),
+  global('_[_]', [mapOfAB, A], B),
+  global('@in', [A, listOfA], bool),
+  global('@in', [A, mapOfAB], bool),
+  ...sizes(global),
+  ...sizes(method),
+  ...['contains', 'startsWith', 'endsWith', 'matches'].map((name) => method(name, [string, string], bool)),
+  global('matches', [string, string], bool),
+  ...conversions('bool', bool, [bool, string]),
+  ...conversions('bytes', bytes, [bytes, string]),
+  ...conversions('double', double, [double, int, uint, string]),
+  ...conversions('int', int, [int, uint, double, string, timestamp, duration]),
+  ...conversions('uint', uint, [uint, int, double, string]),
+  ...conversions('string', string, [string, bool, int, uint, double, bytes, timestamp, duration]),
+  ...conversions('timestamp', timestamp, [timestamp, string, int]),
+  ...conversions('duration', duration, [duration, string]),
+  global('dyn', [A], dyn),
+  global('type', [A], typeType(A)),
+  ...['getFullYear', 'getMonth', 'getDayOfYear', 'getDayOfMonth', 'getDate', 'getDayOfWeek'].flatMap(
+    dateParts,
+  ),
+  ...['getHours', 'getMinutes', 'getSeconds', 'getMilliseconds'].flatMap(timeParts),
+]
+
+/** The names of types, which an expression may compare with type(x). */
+export const typeNames: ReadonlyMap<string, Type> = new Map(
+  [bool, int, uint, double, string, bytes, nullType, timestamp, duration]
+    .map((type): [string, Type] => [type.kind, typeType(type)])
+    .concat([
+      ['list', typeType(list(dyn))],
+      ['map', typeType(map(dyn, dyn))],
+      ['type', typeType(typeType())],
+    ]),
+)
+
+/** The variables of a matcher. */
+export const variables: ReadonlyMap<string, Type> = new Map([['claims', map(string, dyn)]])
+
+const noOverloads: readonly Overload[] = []
+
+// By name, then by the number of arguments and the kind of call.
+const overloadIndex = new Map<string, (Overload[] | undefined)[]>()
+for (const one of overloads) {
+  const slots = overloadIndex.get(one.name) ?? []
+  overloadIndex.set(one.name, slots)
+  const slot = slotOf(one.method, one.args.length)
+  slots[slot] = [...(slots[slot] ?? []), one]
+}
+
+function slotOf(isMethod: boolean, argCount: number): number {
+  return argCount * 2 + (isMethod ? 1 : 0)
+}
+
+/** The signatures that a call could have; `argCount` counts the receiver of a method. */
+export function overloadsOf(name: string, isMethod: boolean, argCount: number): readonly Overload[] {
+  return overloadIndex.get(name)?.[slotOf(isMethod, argCount)] ?? noOverloads
+}
+
+export function isFunction(name: string): boolean {
+  return overloadIndex.has(name)
+}

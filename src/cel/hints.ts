@@ -1,0 +1,99 @@
+import { overloads, typeNames, variables } from './declarations.ts'
+
+/** Functions of other languages and of CEL extensions that matchers cannot use, with what to write instead. */
+const otherWords = new Map([
+  ['len', "use 'size'"],
+  ['length', "use 'size'"],
+  ['count', "use 'size'"],
+  ['hasprefix', "use 'startsWith'"],
+  ['hassuffix', "use 'endsWith'"],
+  ['includes', "use 'in' for lists, 'contains' for text"],
+  ['any', "use 'exists'"],
+  ['some', "use 'exists'"],
+  ['every', "use 'all'"],
+  ['regex', "use 'matches'"],
+  [
+    'lowerascii',
+    'the strings extension is not available; a regular expression can ignore case: matches("(?i)…")',
+  ],
+  [
+    'upperascii',
+    'the strings extension is not available; a regular expression can ignore case: matches("(?i)…")',
+  ],
+  ['tolower', 'a regular expression can ignore case: matches("(?i)…")'],
+  ['tolowercase', 'a regular expression can ignore case: matches("(?i)…")'],
+  ...[
+    'split',
+    'join',
+    'substring',
+    'trim',
+    'replace',
+    'indexof',
+    'lastindexof',
+    'charat',
+    'format',
+    'quote',
+  ].map((word): [string, string] => [word, 'the strings extension is not available']),
+])
+
+const functionNames = [
+  ...new Set(overloads.map(({ name }) => name).filter((name) => /^\w+$/.test(name))),
+  'has',
+  'all',
+  'exists',
+  'exists_one',
+  'map',
+  'filter',
+]
+const variableNames = [...variables.keys()]
+const wordLiterals = ['true', 'false', 'null']
+
+/** A hint in parentheses for an unknown function, or nothing. */
+export function functionHint(name: string): string {
+  return inParentheses(otherWords.get(name.toLowerCase()) ?? didYouMean(name, functionNames))
+}
+
+/** A hint in parentheses for an unknown variable; `inScope` are the names that comprehensions declare. */
+export function variableHint(name: string, inScope: Iterable<string>): string {
+  const names = [...variableNames, ...[...inScope].filter((known) => /^\w+$/.test(known)), ...wordLiterals]
+  const near = didYouMean(name, [...names, ...typeNames.keys()])
+  return inParentheses(near ?? `the only variable is claims: write claims.${shorten(name)}`)
+}
+
+/** A name as an error message shows it. */
+export function shorten(name: string): string {
+  return name.length > 60 ? `${name.slice(0, 60)}…` : name
+}
+
+function inParentheses(hint: string | undefined): string {
+  return hint === undefined ? '' : ` (${hint})`
+}
+
+function didYouMean(name: string, known: readonly string[]): string | undefined {
+  const allowed = name.length < 4 ? 1 : 2
+  let best: string | undefined
+  let bestDistance = allowed + 1
+  for (const candidate of known) {
+    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase(), allowed)
+    if (candidate.length > distance && distance < bestDistance) {
+      best = candidate
+      bestDistance = distance
+    }
+  }
+  return best === undefined ? undefined : `did you mean '${best}'`
+}
+
+/** Insertions, deletions and replacements between two words; more than `limit` when the lengths say so already. */
+function editDistance(one: string, other: string, limit: number): number {
+  if (Math.abs(one.length - other.length) > limit) return limit + 1
+  let row = Array.from({ length: other.length + 1 }, (_, column) => column)
+  for (let line = 1; line <= one.length; line++) {
+    const next = [line]
+    for (let column = 1; column <= other.length; column++) {
+      const replaced = (row[column - 1] ?? 0) + (one[line - 1] === other[column - 1] ? 0 : 1)
+      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[other.length] ?? limit + 1
+}

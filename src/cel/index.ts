@@ -1,0 +1,88 @@
+import { check, maxProblems } from './checker.ts'
+import type { Problem } from './checker.ts'
+import { parse } from './parser.ts'
+
+export { maxDepth, maxNodes } from './builder.ts'
+export { maxProblems }
+export { outsideStringLiterals } from './lexer.ts'
+export { parse } from './parser.ts'
+export type { ParseResult } from './parser.ts'
+
+/** Longest source in UTF-8 bytes, as upstream. */
+export const maxBytes = 10_000
+
+/** `line` and `column` count from 1, columns in code points as cel-go does. */
+export interface MatcherError {
+  readonly line: number
+  readonly column: number
+  readonly message: string
+}
+
+export type MatcherVerdict =
+  | {
+      readonly ok: true
+      /** `bool`, `dyn`, `int`, `map(string, dyn)`, …: whether it may be a matcher is for the caller to decide. */
+      readonly type: string
+      /** The value, when the whole expression is the literal true or false. */
+      readonly constant?: boolean
+    }
+  | (MatcherError & { readonly ok: false; readonly errors: readonly MatcherError[] })
+
+/**
+ * Parses and type-checks a CEL expression over the variable `claims: map(string, dyn)`, with cel-go's verdict.
+ * Any string may go in; never throws. A failure repeats its first error, in the order of the source.
+ * Source: CEL language definition.
+ */
+export function checkMatcher(source: string): MatcherVerdict {
+  if (isLongerThan(source, maxBytes)) {
+    return failure(source, [{ offset: 0, message: `expression is longer than ${maxBytes} bytes` }])
+  }
+  const parsed = parse(source)
+  if (!parsed.ok) return failure(source, [parsed])
+  const { expr } = parsed
+  const checked = check(expr)
+  if (!checked.ok) return failure(source, checked.problems)
+  if (expr.kind === 'literal' && expr.type === 'bool') return { ok: true, type: 'bool', constant: expr.value }
+  return { ok: true, type: checked.type }
+}
+
+function failure(source: string, problems: readonly Problem[]): MatcherVerdict {
+  const errors = withPositions(source, problems)
+  const { line, column, message } = errors[0] ?? { line: 1, column: 1, message: 'invalid expression' }
+  return { ok: false, line, column, message, errors }
+}
+
+/** One walk over the source for all problems, which come in the order of the source. */
+function withPositions(source: string, problems: readonly Problem[]): MatcherError[] {
+  let line = 1
+  let column = 1
+  let offset = 0
+  return problems.map((problem) => {
+    while (offset < problem.offset) {
+      const character = source.codePointAt(offset) ?? 0
+      if (character === 10) {
+        line++
+        column = 1
+      } else {
+        column++
+      }
+      offset += character > 0xffff ? 2 : 1
+    }
+    return { line, column, message: problem.message }
+  })
+}
+
+/** Counts UTF-8 bytes, a lone surrogate as the three of U+FFFD. */
+function isLongerThan(source: string, limit: number): boolean {
+  if (source.length * 3 <= limit) return false
+  if (source.length > limit) return true
+  let bytes = 0
+  for (const character of source) bytes += utf8Length(character.codePointAt(0) ?? 0)
+  return bytes > limit
+}
+
+function utf8Length(codePoint: number): number {
+  if (codePoint < 0x80) return 1
+  if (codePoint < 0x800) return 2
+  return codePoint < 0x10000 ? 3 : 4
+}

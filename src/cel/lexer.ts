@@ -1,0 +1,245 @@
+/** Tokens of CEL (CEL language definition, "Syntax": lexis). */
+
+/** Operators and the keywords `true false null in` are their own kind. */
+export interface Token {
+  /** An operator, a keyword, or one of: ident quoted int uint double string bytes error end. */
+  readonly kind: string
+  readonly start: number
+  readonly end: number
+  /** The name, the digits, the decoded string; for bytes one character per byte; for an error its message. */
+  readonly text: string
+}
+
+interface StringLiteral {
+  readonly end: number
+  readonly text: string
+  readonly error: string | undefined
+}
+
+const keywords = new Map(['true', 'false', 'null', 'in'].map((word) => [word, word]))
+const doubleOperators = new Set(['&&', '||', '==', '!=', '<=', '>='])
+const singleOperators = new Set('<>+-*/%!()[]{}.,:?')
+
+const simpleEscapes = new Map(
+  Object.entries({
+    a: 7,
+    b: 8,
+    f: 12,
+    n: 10,
+    r: 13,
+    t: 9,
+    v: 11,
+    '"': 34,
+    "'": 39,
+    '`': 96,
+    '\\': 92,
+    '?': 63,
+  }),
+)
+
+const characterHints = new Map([
+  ['=', "use '==' to compare"],
+  ['&', "use '&&'"],
+  ['|', "use '||'"],
+  ['“', 'use straight quotes'],
+  ['”', 'use straight quotes'],
+  ['„', 'use straight quotes'],
+  ['‘', 'use straight quotes'],
+  ['’', 'use straight quotes'],
+  ['\u00a0', 'use a plain space'],
+  ['$', 'names cannot start with $'],
+  [';', 'a matcher is a single expression'],
+  ['#', "comments start with '//'"],
+])
+
+const spaceOrComment = /(?:[ \t\r\n\f]|\/\/[^\n]*)+/y
+const identifier = /[A-Za-z_][A-Za-z0-9_]*/y
+const quotedField = /`[A-Za-z0-9_./ -]+`/y
+const doubleNumber = /\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?/y
+const wholeNumber = /0x[0-9a-fA-F]+|\d+/y
+const stringStart = /[bB]?[rR]?(?:"""|'''|"|')/y
+const hexEscape = /[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}/y
+const octalEscape = /[0-3][0-7]{2}/y
+
+/** Where `pattern` (sticky) ends when it matches at `offset`, otherwise `offset`. */
+function matchEnd(pattern: RegExp, source: string, offset: number): number {
+  pattern.lastIndex = offset
+  return pattern.test(source) ? pattern.lastIndex : offset
+}
+
+/**
+ * Splits a source text into tokens. Never throws: text that is no token becomes an `error` token, after which
+ * nothing else is read. The last token is always `end`.
+ */
+export function tokenize(source: string): Token[] {
+  const tokens: Token[] = []
+  let offset = matchEnd(spaceOrComment, source, 0)
+  while (offset < source.length) {
+    const token = readToken(source, offset)
+    tokens.push(token)
+    if (token.kind === 'error') break
+    offset = matchEnd(spaceOrComment, source, token.end)
+  }
+  tokens.push({ kind: 'end', start: source.length, end: source.length, text: '' })
+  return tokens
+}
+
+function readToken(source: string, start: number): Token {
+  const first = source.charAt(start)
+  if (isLetter(first)) return readString(source, start) ?? readName(source, start)
+  if (first === '"' || first === "'") return readString(source, start) ?? readOperator(source, start)
+  if (isDigit(first) || (first === '.' && isDigit(source.charAt(start + 1)))) return readNumber(source, start)
+  if (first === '`') return readQuotedField(source, start)
+  return readOperator(source, start)
+}
+
+function readName(source: string, start: number): Token {
+  const end = matchEnd(identifier, source, start)
+  const text = source.slice(start, end)
+  return { kind: keywords.get(text) ?? 'ident', start, end, text }
+}
+
+function readQuotedField(source: string, start: number): Token {
+  const end = matchEnd(quotedField, source, start)
+  if (end === start) return { kind: 'error', start, end, text: "unexpected character '`'" }
+  return { kind: 'quoted', start, end, text: source.slice(start + 1, end - 1) }
+}
+
+function readNumber(source: string, start: number): Token {
+  const doubleEnd = matchEnd(doubleNumber, source, start)
+  if (doubleEnd > start) {
+    return { kind: 'double', start, end: doubleEnd, text: source.slice(start, doubleEnd) }
+  }
+  const end = matchEnd(wholeNumber, source, start)
+  const text = source.slice(start, end)
+  const unsigned = source[end] === 'u' || source[end] === 'U'
+  return { kind: unsigned ? 'uint' : 'int', start, end: unsigned ? end + 1 : end, text }
+}
+
+function readOperator(source: string, start: number): Token {
+  const two = source.slice(start, start + 2)
+  if (doubleOperators.has(two)) return { kind: two, start, end: start + 2, text: two }
+  const one = source.charAt(start)
+  if (singleOperators.has(one)) return { kind: one, start, end: start + 1, text: one }
+  const character = String.fromCodePoint(source.codePointAt(start) ?? 0)
+  const hint = characterHints.get(character)
+  const text = `unexpected character ${showCharacter(character)}${hint === undefined ? '' : ` (${hint})`}`
+  return { kind: 'error', start, end: start + character.length, text }
+}
+
+function showCharacter(character: string): string {
+  if (/^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u.test(character)) return `'${character}'`
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
+}
+
+/** The string or bytes literal at `start`; undefined when there is none (a plain name such as `br`). */
+function readString(source: string, start: number): Token | undefined {
+  const bodyStart = matchEnd(stringStart, source, start)
+  if (bodyStart === start) return undefined
+  const bytes = source[start] === 'b' || source[start] === 'B'
+  const literal = scanString(source, start, bodyStart, bytes)
+  if (literal.error !== undefined) return { kind: 'error', start, end: literal.end, text: literal.error }
+  return { kind: bytes ? 'bytes' : 'string', start, end: literal.end, text: literal.text }
+}
+
+/** Reads on after a bad escape, so that `end` is right; without a closing quote `end` is the end of the source. */
+function scanString(source: string, start: number, bodyStart: number, bytes: boolean): StringLiteral {
+  const prefix = source.slice(start, bodyStart)
+  const raw = /r/i.test(prefix)
+  const quote = prefix.replace(/^[bBrR]+/, '')
+  let error: string | undefined
+  let text = ''
+  let plainStart = bodyStart
+  let offset = bodyStart
+  const takePlain = (): void => {
+    const plain = source.slice(plainStart, offset)
+    text += bytes ? utf8Characters(plain) : plain
+  }
+  while (offset < source.length) {
+    const character = source.charAt(offset)
+    if (character === quote[0] && source.startsWith(quote, offset)) {
+      takePlain()
+      return { end: offset + quote.length, text, error }
+    }
+    if (quote.length === 1 && (character === '\n' || character === '\r')) {
+      return { end: source.length, text, error: 'unterminated string: a line break needs triple quotes' }
+    }
+    if (character === '\\' && !raw) {
+      takePlain()
+      const escape = readEscape(source, offset, bytes)
+      text += escape.text
+      error ??= escape.error
+      offset = escape.end
+      plainStart = offset
+    } else {
+      offset++
+    }
+  }
+  return { end: source.length, text, error: `unterminated string: ${quote} has no match` }
+}
+
+function readEscape(source: string, backslash: number, bytes: boolean): StringLiteral {
+  const start = backslash + 1
+  const letter = source.charAt(start)
+  const simple = simpleEscapes.get(letter)
+  if (simple !== undefined) return { end: start + 1, text: String.fromCharCode(simple), error: undefined }
+  const hexEnd = matchEnd(hexEscape, source, start)
+  if (hexEnd > start) {
+    const isByte = hexEnd - start === 3
+    if (bytes && !isByte) return { end: hexEnd, text: '', error: `\\${letter} is not allowed in bytes` }
+    return escapedCodePoint(parseInt(source.slice(start + 1, hexEnd), 16), hexEnd)
+  }
+  const octalEnd = matchEnd(octalEscape, source, start)
+  if (octalEnd > start) return escapedCodePoint(parseInt(source.slice(start, octalEnd), 8), octalEnd)
+  const error = `invalid escape sequence \\${letter} (write \\\\ for a backslash, or use a raw string r"…")`
+  return { end: start + (letter === '' ? 0 : 1), text: '', error }
+}
+
+function escapedCodePoint(codePoint: number, end: number): StringLiteral {
+  if (codePoint > 0x10ffff || (codePoint >= 0xd800 && codePoint < 0xe000)) {
+    return { end, text: '', error: 'invalid unicode code point in an escape sequence' }
+  }
+  return { end, text: String.fromCodePoint(codePoint), error: undefined }
+}
+
+/** The UTF-8 bytes of a text, as one character per byte. */
+function utf8Characters(text: string): string {
+  let result = ''
+  for (const byte of new TextEncoder().encode(text)) result += String.fromCharCode(byte)
+  return result
+}
+
+function isLetter(character: string): boolean {
+  return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') || character === '_'
+}
+
+function isDigit(character: string): boolean {
+  return character >= '0' && character <= '9'
+}
+
+/**
+ * The source with its string and bytes literals, quotes included, blanked by spaces of equal length. Accepts any
+ * text: characters that are no CEL are kept, and so is everything from a string that is never closed.
+ */
+export function outsideStringLiterals(source: string): string {
+  let result = ''
+  let offset = 0
+  while (offset < source.length) {
+    const bodyStart = matchEnd(stringStart, source, offset)
+    if (bodyStart > offset) {
+      const literal = scanString(source, offset, bodyStart, false)
+      if (literal.error?.startsWith('unterminated') === true) return result + source.slice(offset)
+      result += ' '.repeat(literal.end - offset)
+      offset = literal.end
+    } else {
+      const end = Math.max(
+        matchEnd(spaceOrComment, source, offset),
+        matchEnd(identifier, source, offset),
+        offset + 1,
+      )
+      result += source.slice(offset, end)
+      offset = end
+    }
+  }
+  return result
+}

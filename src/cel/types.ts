@@ -1,0 +1,95 @@
+/** Types of the checker (CEL language definition, "Values" and "Gradual Type Checking"). */
+export interface Type {
+  readonly kind: Kind
+  readonly args: readonly Type[]
+  /** Whether a type variable occurs in it. */
+  readonly open: boolean
+  /** The number of a declaration's type parameter. */
+  readonly index: number
+  /** What a type variable stands for; the only thing about a type that changes. */
+  bound: Type | undefined
+}
+
+export type ScalarKind =
+  | 'dyn'
+  | 'bool'
+  | 'int'
+  | 'uint'
+  | 'double'
+  | 'string'
+  | 'bytes'
+  | 'null_type'
+  | 'google.protobuf.Timestamp'
+  | 'google.protobuf.Duration'
+  /** The type of a part that already has an error; goes with everything, so that one mistake is told once. */
+  | 'error'
+
+/** `parameter` stands in declarations, `variable` takes its place while a call is checked. */
+type Kind = ScalarKind | 'list' | 'map' | 'type' | 'parameter' | 'variable'
+
+const none: readonly Type[] = []
+
+function scalar(kind: ScalarKind): Type {
+  return { kind, args: none, open: false, index: 0, bound: undefined }
+}
+
+export const dyn = scalar('dyn')
+export const bool = scalar('bool')
+export const int = scalar('int')
+export const uint = scalar('uint')
+export const double = scalar('double')
+export const string = scalar('string')
+export const bytes = scalar('bytes')
+export const nullType = scalar('null_type')
+export const timestamp = scalar('google.protobuf.Timestamp')
+export const duration = scalar('google.protobuf.Duration')
+export const errorType = scalar('error')
+
+export function parameter(index: number): Type {
+  return { kind: 'parameter', args: none, open: false, index, bound: undefined }
+}
+
+export function variable(): Type {
+  return { kind: 'variable', args: none, open: true, index: 0, bound: undefined }
+}
+
+function container(kind: Kind, args: readonly Type[]): Type {
+  return { kind, args, open: args.some((arg) => arg.open), index: 0, bound: undefined }
+}
+
+export function list(element: Type): Type {
+  return container('list', [element])
+}
+
+export function map(key: Type, value: Type): Type {
+  return container('map', [key, value])
+}
+
+/** The type of a type name; without an argument the type of `type` itself. */
+export function typeType(of?: Type): Type {
+  return container('type', of === undefined ? none : [of])
+}
+
+/** The same list, map or type over other arguments; the type itself when they are the ones that it has. */
+export function withArgs(type: Type, args: readonly Type[]): Type {
+  return args.every((arg, index) => arg === type.args[index]) ? type : container(type.kind, args)
+}
+
+/** A type variable's meaning so far; any other type is returned as it is. */
+export function resolve(type: Type): Type {
+  let current = type
+  while (current.bound !== undefined) current = current.bound
+  return current
+}
+
+// A deeper type is cut: shared parts can make its text exponentially long.
+const deepestDisplay = 6
+
+/** A type as cel-go writes it, `map(string, dyn)`; a variable that nothing has bound is `dyn`. */
+export function display(type: Type, depth = 0): string {
+  const { kind, args } = resolve(type)
+  if (kind === 'variable') return 'dyn'
+  if (args.length === 0) return kind
+  if (depth === deepestDisplay) return `${kind}(…)`
+  return `${kind}(${args.map((arg) => display(arg, depth + 1)).join(', ')})`
+}

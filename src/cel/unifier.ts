@@ -1,0 +1,175 @@
+import { dyn, variable, withArgs } from './types.ts'
+import type { Type } from './types.ts'
+
+/**
+ * Most steps of type comparison in one check. A type may share parts, so that comparing two of them takes time
+ * exponential in the length of the source: [1].map(a, {a: a}).map(b, {b: b})… . What people write needs a few
+ * hundred steps, a source of the greatest length about 100,000.
+ */
+export const maxSteps = 300_000
+
+/** The check of one expression would take too long. */
+export class TooComplex extends Error {}
+
+interface Binding {
+  readonly variable: Type
+  readonly before: Type | undefined
+}
+
+/** Decides which types go together, and binds type variables on the way (CEL language definition, "Gradual Type Checking"). */
+export class Unifier {
+  readonly #trail: Binding[] = []
+  #steps = 0
+
+  /** Whether each type is usable where the wanted one stands; if not, nothing is bound. Throws TooComplex. */
+  assignAll(types: readonly Type[], wanted: readonly Type[]): boolean {
+    const mark = this.#trail.length
+    for (let index = 0; index < types.length; index++) {
+      const type = types[index]
+      const want = wanted[index]
+      if (type !== undefined && want !== undefined && !this.#assign(type, want)) {
+        this.#undo(mark)
+        return false
+      }
+    }
+    return true
+  }
+
+  assign(type: Type, wanted: Type): boolean {
+    const mark = this.#trail.length
+    if (this.#assign(type, wanted)) return true
+    this.#undo(mark)
+    return false
+  }
+
+  /** The type of a list element or map key when `next` joins the ones before; dyn when they do not fit. */
+  join(previous: Type | undefined, next: Type): Type {
+    if (previous === undefined) return next
+    if (this.assign(next, previous)) return this.#general(previous, next)
+    return this.assign(previous, next) ? next : dyn
+  }
+
+  /** A type variable's meaning so far; any other type is returned as it is. */
+  resolve(type: Type): Type {
+    const last = this.#representative(type)
+    return last.bound ?? last
+  }
+
+  /** Binds a variable that has no meaning yet. */
+  bind(target: Type, type: Type): void {
+    this.#trail.push({ variable: target, before: target.bound })
+    target.bound = type
+  }
+
+  /** A declared type with variables in place of its parameters; `variables` holds those of one call. */
+  instantiate(type: Type, variables: Type[]): Type {
+    if (type.kind === 'parameter') return (variables[type.index] ??= variable())
+    if (type.args.length === 0) return type
+    return withArgs(
+      type,
+      type.args.map((arg) => this.instantiate(arg, variables)),
+    )
+  }
+
+  /** The type with all bound variables replaced. */
+  settle(type: Type): Type {
+    this.#step()
+    const resolved = this.resolve(type)
+    if (!resolved.open || resolved.args.length === 0) return resolved
+    return withArgs(
+      resolved,
+      resolved.args.map((arg) => this.settle(arg)),
+    )
+  }
+
+  /** Whether two settled types are equal. */
+  equal(one: Type, other: Type): boolean {
+    this.#step()
+    if (one === other) return true
+    if (one.kind !== other.kind || one.kind === 'variable' || one.args.length !== other.args.length)
+      return false
+    return one.args.every((arg, index) => this.equal(arg, other.args[index] ?? arg))
+  }
+
+  #assign(type: Type, wanted: Type): boolean {
+    this.#step()
+    if (type === wanted && !type.open) return true
+    const want = this.#representative(wanted)
+    if (want.bound !== undefined) return this.#assignToBound(type, want, want.bound)
+    const from = this.resolve(type)
+    if (want.kind === 'variable') return from === want || this.#bindUnlessWithin(want, from)
+    if (from.kind === 'variable') return this.#bindUnlessWithin(from, want)
+    if (isAnything(from) || isAnything(wanted)) return true
+    if (from.kind === 'null_type') return isNullable(wanted)
+    if (from.kind !== wanted.kind) return false
+    if (from.kind === 'type') return true
+    return from.args.every((arg, index) => this.#assign(arg, wanted.args[index] ?? arg))
+  }
+
+  /** A variable that has a type keeps the more general one of that and the new. */
+  #assignToBound(type: Type, variable: Type, bound: Type): boolean {
+    const fits = this.#assign(type, bound) || (bound.kind === 'null_type' && this.#assign(bound, type))
+    if (fits) this.bind(variable, this.#general(bound, type))
+    return fits
+  }
+
+  /** The last of the variables that stand for each other; shortens the way there, or long chains cost a square. */
+  #representative(type: Type): Type {
+    let last = type
+    let hops = 0
+    while (last.bound?.kind === 'variable') {
+      last = last.bound
+      hops++
+    }
+    if (hops > 1) this.bind(type, last)
+    return last
+  }
+
+  #bindUnlessWithin(target: Type, type: Type): boolean {
+    if (this.#occurs(target, type)) return false
+    this.bind(target, type)
+    return true
+  }
+
+  #occurs(target: Type, type: Type): boolean {
+    this.#step()
+    const resolved = this.resolve(type)
+    if (resolved === target) return true
+    return resolved.open && resolved.args.some((arg) => this.#occurs(target, arg))
+  }
+
+  /** The less specific of two types of which one is usable as the other. */
+  #general(one: Type, other: Type): Type {
+    this.#step()
+    const first = this.resolve(one)
+    const second = this.resolve(other)
+    if (first === second) return first
+    if (first.kind === 'variable') return second
+    if (isAnything(first) || second.kind === 'dyn') return dyn
+    if (first.kind === 'null_type') return second
+    if (first.kind !== second.kind || first.kind === 'type') return first
+    return withArgs(
+      first,
+      first.args.map((arg, index) => this.#general(arg, second.args[index] ?? arg)),
+    )
+  }
+
+  #undo(mark: number): void {
+    while (this.#trail.length > mark) {
+      const binding = this.#trail.pop()
+      if (binding !== undefined) binding.variable.bound = binding.before
+    }
+  }
+
+  #step(): void {
+    if (++this.#steps > maxSteps) throw new TooComplex()
+  }
+}
+
+function isAnything(type: Type): boolean {
+  return type.kind === 'dyn' || type.kind === 'error'
+}
+
+function isNullable(type: Type): boolean {
+  return type.kind === 'google.protobuf.Timestamp' || type.kind === 'google.protobuf.Duration'
+}
