@@ -1,0 +1,149 @@
+/**
+ * JSON as kubectl's decoder reads it, with places: Go's encoding/json grammar (that of RFC 8259), of which one
+ * text may hold several values one after the other.
+ */
+import { maxDepth, ReadError, tooDeep } from './nodes.ts'
+import type { Entry, Node, Note } from './nodes.ts'
+
+/** A value that was read, and where it ended. */
+export type JsonRead = { readonly node: Node; readonly end: number; readonly notes: readonly Note[] }
+
+/** The text ended before the value did (or before it began). */
+export class JsonEndError extends ReadError {}
+
+const space = /[ \t\r\n]*/y
+const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?/y
+const plainString = /"[^"\\\x00-\x1f]*"/y
+
+/** The offset of the next character that is not white space. */
+export function skipSpace(text: string, offset: number): number {
+  space.lastIndex = offset
+  space.test(text)
+  return space.lastIndex
+}
+
+/** Reads one value from `offset` on. Throws ReadError (JsonEndError at the end of the text). */
+export function readJson(text: string, offset: number): JsonRead {
+  const notes: Note[] = []
+  let position = skipSpace(text, offset)
+
+  function fail(wanted: string): ReadError {
+    if (position >= text.length)
+      return new JsonEndError(`the JSON text ends where ${wanted} is due`, position)
+    const found = JSON.stringify(String.fromCodePoint(text.codePointAt(position) ?? 0))
+    return new ReadError(`found ${found} where ${wanted} is due`, position)
+  }
+
+  function readString(wanted: string): string {
+    plainString.lastIndex = position
+    if (plainString.test(text)) {
+      const content = text.slice(position + 1, plainString.lastIndex - 1)
+      position = plainString.lastIndex
+      return content
+    }
+    if (text[position] !== '"') throw fail(wanted)
+    const end = stringEnd(text, position)
+    const content = JSON.parse(text.slice(position, end)) as string
+    position = end
+    // Go has no lone surrogates.
+    return content.toWellFormed()
+  }
+
+  function readMap(depth: number): Node {
+    const start = position
+    const entries = new Map<string, Entry>()
+    position = skipSpace(text, position + 1)
+    if (text[position] === '}') {
+      position++
+      return { kind: 'map', offset: start, entries }
+    }
+    for (;;) {
+      const keyOffset = position
+      const key = readString('a key in double quotes')
+      position = skipSpace(text, position)
+      if (text[position] !== ':') throw fail('":"')
+      position = skipSpace(text, position + 1)
+      if (entries.has(key)) notes.push({ message: duplicateKey(key), offset: keyOffset })
+      entries.set(key, { keyOffset, node: readValue(depth) })
+      position = skipSpace(text, position)
+      if (text[position] === '}') break
+      if (text[position] !== ',') throw fail('"," or "}"')
+      position = skipSpace(text, position + 1)
+    }
+    position++
+    return { kind: 'map', offset: start, entries }
+  }
+
+  function readList(depth: number): Node {
+    const start = position
+    const items: Node[] = []
+    position = skipSpace(text, position + 1)
+    if (text[position] === ']') {
+      position++
+      return { kind: 'list', offset: start, items }
+    }
+    for (;;) {
+      items.push(readValue(depth))
+      position = skipSpace(text, position)
+      if (text[position] === ']') break
+      if (text[position] !== ',') throw fail('"," or "]"')
+      position = skipSpace(text, position + 1)
+    }
+    position++
+    return { kind: 'list', offset: start, items }
+  }
+
+  function readValue(depth: number): Node {
+    const start = position
+    const first = text[position]
+    if (first === '{' || first === '[') {
+      if (depth >= maxDepth) throw tooDeep(position)
+      return first === '{' ? readMap(depth + 1) : readList(depth + 1)
+    }
+    if (first === '"') return { kind: 'scalar', offset: start, value: readString('a value') }
+    for (const [word, value] of literals)
+      if (text.startsWith(word, position)) {
+        position += word.length
+        return { kind: 'scalar', offset: start, value }
+      }
+    number.lastIndex = position
+    if (!number.test(text)) throw fail('a value')
+    const digits = text.slice(position, number.lastIndex)
+    position = number.lastIndex
+    // Go reads -0 as an integer. A number that is too large becomes infinite, which toValue refuses.
+    return { kind: 'scalar', offset: start, value: digits === '-0' ? 0 : Number(digits) }
+  }
+
+  const node = readValue(0)
+  return { node, end: position, notes }
+}
+
+const literals = [
+  ['true', true],
+  ['false', false],
+  ['null', null],
+] as const
+
+/** Where the string that begins at `start` ends. Throws ReadError where it is not a JSON string. */
+function stringEnd(text: string, start: number): number {
+  let position = start + 1
+  for (;;) {
+    const code = text.charCodeAt(position)
+    if (code === 0x22) return position + 1
+    if (Number.isNaN(code)) throw new JsonEndError('a string is not closed', start)
+    if (code < 0x20) throw new ReadError('a string holds a control character or a line break', position)
+    if (code !== 0x5c) position++
+    else {
+      escape.lastIndex = position
+      if (!escape.test(text))
+        throw new ReadError('a string holds an escape that JSON does not have', position)
+      position = escape.lastIndex
+    }
+  }
+}
+
+const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
+
+/** What is said about a key that stands twice in one map. */
+export const duplicateKey = (key: string): string =>
+  `the key ${JSON.stringify(key)} is given more than once: kubectl takes the last`

@@ -1,0 +1,186 @@
+/**
+ * The documents of a file exactly as kubectl reads them, each with the places of its parts. kubectl is
+ * cli-runtime over k8s.io/apimachinery's pkg/util/yaml over sigs.k8s.io/yaml; the modules beside this one say
+ * which part of it they port.
+ */
+import { child, locateNode, ReadError, toValue } from './nodes.ts'
+import type { Node, Note, Segment } from './nodes.ts'
+import { splitDocuments } from './split.ts'
+import type { Chunk } from './split.ts'
+import { readYaml } from './yaml-nodes.ts'
+
+/** A place in a file, both numbers from 1; columns count characters, not bytes. */
+export type Place = { readonly line: number; readonly column: number }
+
+/** A document, or an item of a list, that could be read. */
+export type ReadDocument = {
+  /** Plain JSON data that shares nothing with other documents; a lone scalar is possible, null is not. */
+  readonly value: unknown
+  /** Where it begins. */
+  readonly line: number
+  /** For an item of a list: where in its document it stands (`['items', 2]`). Otherwise empty. */
+  readonly within: readonly Segment[]
+  /** What kubectl takes in silence: keys given twice, text behind the end of the document. */
+  readonly notes: readonly (Place & { readonly message: string })[]
+  /**
+   * The place of a part of the value, by the segments of its path from the value: of its key (an item of a
+   * list is its own key), or of its value (of the key when no value is written). Through aliases and merges
+   * it is the place where the text of the part stands. For what does not exist it is the place of the key of
+   * the nearest parent that does.
+   */
+  readonly locate: (segments: readonly Segment[], target: 'key' | 'value') => Place
+}
+
+/** A document that could not be read, and why. */
+export type UnreadDocument = { readonly error: Place & { readonly message: string } }
+
+export type LoadedDocument = ReadDocument | UnreadDocument
+
+export type LoadOptions = {
+  /** Whether an object with `items` gives its items instead of itself, as with kubectl. Default true. */
+  readonly expandLists?: boolean
+}
+
+/**
+ * Reads the text of one file. Empty documents are left out, as kubectl does. Never throws: a document that
+ * cannot be read is an `error`, and the others stand.
+ */
+export function loadDocuments(text: string, options: LoadOptions = {}): LoadedDocument[] {
+  const normal = text
+    .toWellFormed()
+    .replace(/^\ufeff/, '')
+    .replace(/\r\n/g, '\n')
+  const places = placesOf(normal)
+  const unread = (error: ReadError): UnreadDocument => ({
+    error: { message: error.message, ...places(error.offset) },
+  })
+  return splitDocuments(normal).flatMap((chunk): LoadedDocument[] => {
+    try {
+      const { node, notes } = readChunk(chunk)
+      if (node.kind === 'scalar' && node.value === null) return []
+      const parts = options.expandLists === false ? [whole(node)] : expandLists(node)
+      return parts.map((part, index) =>
+        part instanceof ReadError ? unread(part) : readDocument(part, index === 0 ? notes : [], places),
+      )
+    } catch (error) {
+      if (error instanceof ReadError) return [unread(error)]
+      if (error instanceof RangeError)
+        return [unread(new ReadError('the document nests too deep', start(chunk)))]
+      throw error
+    }
+  })
+}
+
+const start = (chunk: Chunk): number => ('yaml' in chunk ? chunk.offset : 0)
+
+/** Reads a chunk. Throws ReadError. */
+function readChunk(chunk: Chunk): { node: Node; notes: readonly Note[] } {
+  if ('error' in chunk) throw chunk.error
+  if ('json' in chunk) return chunk.json
+  try {
+    return readYaml(chunk.yaml, chunk.offset)
+  } catch (error) {
+    // What was meant as JSON is better explained by the JSON reader.
+    if (chunk.jsonError && /^\s*\{\s*["}]/.test(chunk.yaml)) throw chunk.jsonError
+    throw error
+  }
+}
+
+/** A part of a document that stands for itself, with its place in the document and what a list gives it. */
+type Part = {
+  readonly node: Node
+  readonly within: readonly Segment[]
+  readonly inherited: TypeMeta | undefined
+}
+
+type TypeMeta = { readonly kind: string | undefined; readonly apiVersion: string | undefined }
+
+const whole = (node: Node): Part => ({ node, within: [], inherited: undefined })
+
+/**
+ * What kubectl makes of an object: the object itself, or, when it has `items`, those (lists in lists last).
+ * Items of a typed list need not say their kind: they get it from the list.
+ */
+function expandLists(root: Node): (Part | ReadError)[] {
+  const items = root.kind === 'map' ? root.entries.get('items')?.node : undefined
+  if (!items) return [whole(root)]
+  if (items.kind === 'scalar' && items.value === null) return []
+  if (items.kind !== 'list')
+    return [new ReadError('"items" makes this a list for kubectl, and needs to be an array', items.offset)]
+  const queue: Part[] = listItems(items.items, [], listMeta(root))
+  const parts: (Part | ReadError)[] = []
+  for (let index = 0; index < queue.length; index++) {
+    const part = queue[index]
+    if (!part) continue
+    const inner = child(part.node, 'items')?.node
+    if (part.node.kind !== 'map')
+      parts.push(new ReadError('an item of a list needs to be an object', part.node.offset))
+    else if (inner?.kind === 'list') queue.push(...listItems(inner.items, part.within, undefined))
+    else parts.push(part)
+  }
+  return parts
+}
+
+const listItems = (
+  items: readonly Node[],
+  within: readonly Segment[],
+  inherited: TypeMeta | undefined,
+): Part[] => items.map((node, index) => ({ node, within: [...within, 'items', index], inherited }))
+
+/** What the items of a list get when they have neither: its kind without `List`, and its version. */
+function listMeta(list: Node): TypeMeta {
+  return { kind: text(list, 'kind')?.replace(/List$/, ''), apiVersion: text(list, 'apiVersion') }
+}
+
+function text(node: Node, name: string): string | undefined {
+  const member = child(node, name)?.node
+  return member?.kind === 'scalar' && typeof member.value === 'string' && member.value !== ''
+    ? member.value
+    : undefined
+}
+
+function readDocument(part: Part, notes: readonly Note[], places: (offset: number) => Place): LoadedDocument {
+  const { node, within, inherited } = part
+  const value = toValue(node)
+  if (inherited && !text(node, 'kind') && !text(node, 'apiVersion'))
+    Object.assign(value as object, withoutUndefined(inherited))
+  return {
+    value,
+    line: places(node.offset).line,
+    within,
+    notes: notes.map(({ message, offset }) => ({ message, ...places(offset) })),
+    locate: (segments, target) => places(locateNode(node, segments, target)),
+  }
+}
+
+const withoutUndefined = (object: object): object =>
+  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined && value !== ''))
+
+/** Turns offsets into places. The lines are counted when the first place is asked for. */
+function placesOf(text: string): (offset: number) => Place {
+  let starts: number[] | undefined
+  return (offset) => {
+    starts ??= lineStarts(text)
+    const line = lastAtOrBefore(starts, offset)
+    const before = text.slice(starts[line] ?? 0, offset)
+    return { line: line + 1, column: [...before].length + 1 }
+  }
+}
+
+function lineStarts(text: string): number[] {
+  const starts = [0]
+  for (let feed = text.indexOf('\n'); feed >= 0; feed = text.indexOf('\n', feed + 1)) starts.push(feed + 1)
+  return starts
+}
+
+/** The index of the last start that is not behind the offset. */
+function lastAtOrBefore(starts: readonly number[], offset: number): number {
+  let low = 0
+  let high = starts.length - 1
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if ((starts[middle] ?? 0) <= offset) low = middle
+    else high = middle - 1
+  }
+  return low
+}

@@ -1,0 +1,94 @@
+/**
+ * What a document is between its text and its value: plain data with a place in the text for every part.
+ * The parts of an alias are shared, so a tree here can be small where its value is large.
+ */
+
+export type Segment = string | number
+
+export type ScalarValue = null | boolean | number | string
+
+export type ScalarNode = { readonly kind: 'scalar'; readonly offset: number; readonly value: ScalarValue }
+export type ListNode = { readonly kind: 'list'; readonly offset: number; readonly items: readonly Node[] }
+export type MapNode = {
+  readonly kind: 'map'
+  readonly offset: number
+  readonly entries: ReadonlyMap<string, Entry>
+}
+export type Node = ScalarNode | ListNode | MapNode
+
+/** A member of a map: where its key stands, and what it holds. */
+export type Entry = { readonly keyOffset: number; readonly node: Node }
+
+/** Something that kubectl takes in silence and a person would want to know. */
+export type Note = { readonly message: string; readonly offset: number }
+
+/** Text that cannot be read: the offset is into the whole (normalised) text of the file. */
+export class ReadError extends Error {
+  readonly offset: number
+
+  constructor(message: string, offset: number) {
+    super(message)
+    this.offset = offset
+  }
+}
+
+/** How deep lists and maps may nest: the outermost is 1. */
+export const maxDepth = 1000
+
+export const tooDeep = (offset: number): ReadError =>
+  new ReadError(`lists and maps nest deeper than ${maxDepth} levels`, offset)
+
+/**
+ * The plain JSON data of a node. Nothing in it is shared, not even what aliases share.
+ * Throws ReadError for a number that JSON has no word for.
+ */
+export function toValue(node: Node): unknown {
+  switch (node.kind) {
+    case 'scalar':
+      if (typeof node.value === 'number' && !Number.isFinite(node.value))
+        throw new ReadError(
+          'the number is infinite, too large or not a number: JSON has no word for it',
+          node.offset,
+        )
+      return node.value
+    case 'list':
+      return node.items.map(toValue)
+    case 'map': {
+      const object: Record<string, unknown> = {}
+      for (const [key, entry] of node.entries) setOwn(object, key, toValue(entry.node))
+      return object
+    }
+  }
+}
+
+/** Sets a member, also one named `__proto__`, which plain assignment would take for the prototype. */
+function setOwn(object: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === '__proto__')
+    Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true })
+  else object[key] = value
+}
+
+/** The node of a member or an item, or undefined where there is none. */
+export function child(node: Node, segment: Segment): Entry | undefined {
+  if (node.kind === 'map') return node.entries.get(String(segment))
+  if (node.kind !== 'list' || typeof segment !== 'number') return undefined
+  const item = node.items[segment]
+  return item && { keyOffset: item.offset, node: item }
+}
+
+/**
+ * The offset of the part of `root` that the segments name: its key, or its value. An item of a list stands
+ * for its own key, and a value that is not written (`key:`) for the place of its key. What does not exist
+ * is given the place of the nearest parent that does: its key, or the start of the document.
+ */
+export function locateNode(root: Node, segments: readonly Segment[], target: 'key' | 'value'): number {
+  let keyOffset = root.offset
+  let node = root
+  for (const segment of segments) {
+    const next = child(node, segment)
+    if (!next) return keyOffset
+    keyOffset = next.keyOffset
+    node = next.node
+  }
+  return target === 'key' ? keyOffset : node.offset
+}

@@ -1,0 +1,104 @@
+/**
+ * How kubectl cuts a file into documents: a port of YAMLOrJSONDecoder and YAMLReader of k8s.io/apimachinery
+ * (pkg/util/yaml). A file that begins with "{" is read as JSON values one after the other; where that fails
+ * within the first two, and in every other file, lines that begin with "---" separate YAML documents.
+ */
+import { JsonEndError, readJson, skipSpace } from './json-text.ts'
+import type { JsonRead } from './json-text.ts'
+import { ReadError } from './nodes.ts'
+
+/** One document: a JSON value that is read already, the text of a YAML document, or what makes neither. */
+export type Chunk =
+  | { readonly json: JsonRead }
+  | { readonly yaml: string; readonly offset: number; readonly jsonError?: ReadError }
+  | { readonly error: ReadError }
+
+/** How much kubectl looks at to see whether a file is JSON. */
+const guessSize = 4096
+
+/** Cuts a file. `text` has no byte order mark, and its lines end in LF. */
+export function splitDocuments(text: string): Chunk[] {
+  const brace = /\S/u.exec(text)?.index ?? 0
+  if (text[brace] !== '{' || brace >= guessSize) return splitYaml(text, 0)
+  const chunks: Chunk[] = []
+  let position = 0
+  for (;;) {
+    if (skipSpace(text, position) === text.length) return chunks
+    try {
+      const json = readJson(text, position)
+      chunks.push({ json })
+      position = json.end
+    } catch (error) {
+      if (!(error instanceof ReadError)) throw error
+      return [...chunks, ...afterJson(text, position, chunks.length, error)]
+    }
+  }
+}
+
+/**
+ * What follows `count` JSON values when the text from `position` on is not JSON. After two values kubectl
+ * gives up; before that it goes on with YAML for good.
+ */
+function afterJson(text: string, position: number, count: number, error: ReadError): Chunk[] {
+  if (count > 1) return [{ error: onlySeparator(text, error) ?? error }]
+  const start = skipLineEnd(text, position)
+  const chunks = start === undefined ? [] : splitYaml(text, start)
+  const [first, ...rest] = chunks
+  if (!first) return [{ error }]
+  return 'yaml' in first ? [{ ...first, jsonError: error }, ...rest] : chunks
+}
+
+/** A clearer text for the commonest case of JSON that kubectl cannot go on with. */
+function onlySeparator(text: string, error: ReadError): ReadError | undefined {
+  if (error instanceof JsonEndError || !text.startsWith('---', error.offset)) return undefined
+  return new ReadError('"---" cannot follow two JSON values that have none between them', error.offset)
+}
+
+/**
+ * kubectl's consumeWhitespace: skips white space up to and with the first line end. It looks at four bytes at
+ * a time, and gives up (undefined) when fewer are left.
+ */
+function skipLineEnd(text: string, from: number): number | undefined {
+  for (let position = from; ; position++) {
+    if (Buffer.byteLength(text.slice(position, position + 4)) < 4) return undefined
+    const character = text[position] ?? ''
+    if (character === '\n') return position + 1
+    if (!goSpace.test(character)) return position
+  }
+}
+
+/** unicode.IsSpace of Go. */
+const goSpace = /[\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/
+
+/** The YAML documents of the text from `start` on. */
+function splitYaml(text: string, start: number): Chunk[] {
+  const chunks: Chunk[] = []
+  let begin = start
+  const push = (end: number) => {
+    if (end > begin) chunks.push({ yaml: text.slice(begin, end), offset: begin })
+  }
+  for (let line = start; line < text.length;) {
+    const end = lineEnd(text, line)
+    if (text.startsWith('---', line)) {
+      const rest = text.slice(line + 3, end).trim()
+      const valid = rest === '' || rest.startsWith('#')
+      // A separator before anything else belongs to the first document.
+      if (line > begin || !valid) {
+        push(line)
+        begin = end
+      }
+      if (!valid) chunks.push({ error: new ReadError(badSeparator(rest), line) })
+    }
+    line = end
+  }
+  push(text.length)
+  return chunks
+}
+
+const badSeparator = (rest: string): string =>
+  `only a comment can follow "---" on its line, not ${JSON.stringify(rest.slice(0, 40))}`
+
+function lineEnd(text: string, start: number): number {
+  const feed = text.indexOf('\n', start)
+  return feed < 0 ? text.length : feed + 1
+}

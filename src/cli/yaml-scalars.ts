@@ -1,0 +1,191 @@
+/**
+ * Scalars as kubectl reads them: a port of resolve.go of go.yaml.in/yaml/v2 2.4.3 (what sigs.k8s.io/yaml 1.6.0
+ * uses), with the conversions of map keys that sigs.k8s.io/yaml does before it writes JSON.
+ */
+import type { ScalarValue } from './nodes.ts'
+
+/** A scalar of the text: its tag in the long form (`tag:yaml.org,2002:int`) or empty, and its content. */
+export type ScalarText = {
+  readonly tag: string
+  /** Whether it is plain: neither quoted nor a block. */
+  readonly plain: boolean
+  readonly text: string
+}
+
+/**
+ * A scalar as Go types it. An `int` fits int64, a `uint` only uint64; a timestamp, which stays its text, is
+ * told apart only because an explicit `!!timestamp` asks for one.
+ */
+export type Resolved =
+  | { readonly type: 'null' }
+  | { readonly type: 'bool'; readonly value: boolean }
+  | { readonly type: 'int' | 'uint'; readonly value: bigint }
+  | { readonly type: 'float'; readonly value: number }
+  | { readonly type: 'str' | 'timestamp' | 'other'; readonly value: string }
+
+const yamlTag = 'tag:yaml.org,2002:'
+const resolvable = new Set(['', 'str', 'bool', 'int', 'float', 'null', 'timestamp'])
+
+const words = new Map<string, Resolved>()
+const define = (resolved: Resolved, ...texts: string[]) => texts.forEach((text) => words.set(text, resolved))
+define({ type: 'bool', value: true }, 'y', 'Y', 'yes', 'Yes', 'YES', 'true', 'True', 'TRUE', 'on', 'On', 'ON')
+define({ type: 'bool', value: false }, 'n', 'N', 'no', 'No', 'NO')
+define({ type: 'bool', value: false }, 'false', 'False', 'FALSE', 'off', 'Off', 'OFF')
+define({ type: 'null' }, '', '~', 'null', 'Null', 'NULL')
+define({ type: 'float', value: NaN }, '.nan', '.NaN', '.NAN')
+define({ type: 'float', value: Infinity }, '.inf', '.Inf', '.INF', '+.inf', '+.Inf', '+.INF')
+define({ type: 'float', value: -Infinity }, '-.inf', '-.Inf', '-.INF')
+
+/**
+ * What Go makes of a scalar. Throws an Error whose text says what does not fit when an explicit tag asks for
+ * what the content is not.
+ */
+export function resolveScalar(scalar: ScalarText): Resolved {
+  const { tag, plain, text } = scalar
+  if (tag === '' && !plain) return { type: 'str', value: text }
+  // The tag "!" on a quoted scalar makes libyaml forget the quotes.
+  const name = tag === '!' ? '' : tag.startsWith(yamlTag) ? tag.slice(yamlTag.length) : tag
+  if (name === 'binary' && tag !== name) return { type: 'str', value: decodeBase64(text) }
+  if (!resolvable.has(name) || (name !== '' && tag === name)) return { type: 'other', value: text }
+  if (name === 'str') return { type: 'str', value: text }
+  const resolved = resolveText(text, name === '' || name === 'timestamp')
+  if (name === '' || typeName(resolved) === name) return resolved
+  if (name === 'float' && resolved.type === 'int') return { type: 'float', value: Number(resolved.value) }
+  throw new Error(`cannot read ${JSON.stringify(text)} (${typeName(resolved)}) as !!${name}`)
+}
+
+const typeName = (resolved: Resolved): string => (resolved.type === 'uint' ? 'int' : resolved.type)
+
+/** The type that the characters of an untagged plain scalar ask for. */
+function resolveText(text: string, timestamps: boolean): Resolved {
+  const asString: Resolved = { type: 'str', value: text }
+  const first = text.charCodeAt(0)
+  // The first character decides, as in Go: digits and signs, a dot, letters that begin a word of the table.
+  if (first === 0x2e) return words.get(text) ?? dottedFloat(text) ?? asString
+  if ((first >= 0x30 && first <= 0x39) || first === 0x2b || first === 0x2d) {
+    const word = words.get(text)
+    if (word) return word
+    if (timestamps && isTimestamp(text)) return { type: 'timestamp', value: text }
+    return signedOrDigit(text.replaceAll('_', '')) ?? asString
+  }
+  return words.get(text) ?? asString
+}
+
+const dottedPattern = /^\.[0-9](?:_?[0-9])*(?:[eE][-+]?[0-9](?:_?[0-9])*)?$/
+const floatPattern = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/
+
+/** A number that begins with a dot. Go reads it with its own syntax: an underscore only between digits. */
+function dottedFloat(text: string): Resolved | undefined {
+  return dottedPattern.test(text) ? float(text.replaceAll('_', '')) : undefined
+}
+
+/** A float64, unless it is out of range: then Go leaves the text alone. */
+function float(text: string): Resolved | undefined {
+  const value = Number(text)
+  return Number.isFinite(value) ? { type: 'float', value } : undefined
+}
+
+/** A number that begins with a digit or a sign; the underscores are already out. */
+function signedOrDigit(text: string): Resolved | undefined {
+  const integer = parseInteger(text)
+  if (integer !== undefined) return integer
+  if (floatPattern.test(text)) return float(text)
+  // Go tries "0b" once more, with a sign behind the prefix.
+  const signed = /^0b([-+])([01]+)$/.exec(text)
+  return signed ? parseInteger(`${signed[1]}0b${signed[2]}`) : undefined
+}
+
+const integerPattern = /^([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]([0-7]+)|0([0-7]+)|(0|[1-9][0-9]*))$/
+
+const maxInt64 = 2n ** 63n - 1n
+const maxUint64 = 2n ** 64n - 1n
+
+/** strconv.ParseInt and then ParseUint, both with base 0. */
+function parseInteger(text: string): Resolved | undefined {
+  const match = integerPattern.exec(text)
+  if (!match) return undefined
+  const [, sign, hex, binary, octal, leadingZero, decimal] = match
+  const digits = hex ?? binary ?? octal ?? leadingZero ?? decimal ?? ''
+  const prefix = hex ? '0x' : binary ? '0b' : octal || leadingZero ? '0o' : ''
+  // Leading zeros aside, uint64 has at most 64 digits: no need to build a huge number to see that.
+  if (digits.replace(/^0+/, '').length > 64) return undefined
+  const magnitude = BigInt(prefix + digits)
+  const value = sign === '-' ? -magnitude : magnitude
+  if (value >= -maxInt64 - 1n && value <= maxInt64) return { type: 'int', value }
+  return sign === '' && value <= maxUint64 ? { type: 'uint', value } : undefined
+}
+
+const datePattern =
+  /^([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?:([Tt ])([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})([.,][0-9]+)?(Z|[-+][0-9]{2}:[0-9]{2})?)?$/
+
+/** Whether time.Parse takes it in one of the four layouts of goyaml.v2. */
+export function isTimestamp(text: string): boolean {
+  const match = datePattern.exec(text)
+  if (!match) return false
+  const [, year, month, day, separator, hour, minute, second, , zone] = match
+  if (separator !== undefined && (separator === ' ') !== (zone === undefined)) return false
+  const days = new Date(Date.UTC(2000 + (Number(year) % 400), Number(month), 0)).getUTCDate()
+  const monthFits = Number(month) >= 1 && Number(month) <= 12
+  const dayFits = Number(day) >= 1 && Number(day) <= days
+  return (
+    monthFits && dayFits && Number(hour ?? 0) < 24 && Number(minute ?? 0) < 60 && Number(second ?? 0) < 60
+  )
+}
+
+const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+
+/** The bytes of a `!!binary`, as the UTF-8 text that they become in JSON. */
+function decodeBase64(text: string): string {
+  const clean = text.replace(/[\r\n]/g, '')
+  if (!base64Pattern.test(clean)) throw new Error('!!binary holds text that is not base64')
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.from(clean, 'base64'))
+}
+
+/** A resolved scalar as JSON data. Integers beyond 2^53 are the nearest number; a float may be infinite. */
+export function jsonScalar(resolved: Resolved): ScalarValue {
+  switch (resolved.type) {
+    case 'null':
+      return null
+    case 'int':
+    case 'uint':
+      return Number(resolved.value)
+    default:
+      return resolved.value
+  }
+}
+
+/** The name that a scalar key gets in JSON. Throws an Error for the two that kubectl refuses. */
+export function jsonKey(resolved: Resolved): string {
+  switch (resolved.type) {
+    case 'null':
+      throw new Error('a key cannot be null')
+    case 'uint':
+      throw new Error(`the key ${resolved.value} does not fit a 64-bit integer`)
+    case 'float':
+      return formatFloat32(resolved.value)
+    default:
+      return String(resolved.value)
+  }
+}
+
+/** Go's strconv.FormatFloat(value, 'g', -1, 32), with YAML's words for what is not finite. */
+function formatFloat32(value: number): string {
+  const single = Math.fround(value)
+  if (Number.isNaN(single)) return '.nan'
+  if (!Number.isFinite(single)) return single > 0 ? '.inf' : '-.inf'
+  if (single === 0) return Object.is(single, -0) ? '-0' : '0'
+  const text = shortest(single)
+  const [mantissa = '', exponentText = ''] = text.split('e')
+  const exponent = Number(exponentText)
+  if (exponent >= -4 && exponent < 6) return String(Number(text))
+  return `${mantissa}e${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`
+}
+
+/** The fewest digits that read back as the same float32, in exponent form. */
+function shortest(single: number): string {
+  for (let digits = 0; digits < 9; digits++) {
+    const text = single.toExponential(digits)
+    if (Math.fround(Number(text)) === single) return text
+  }
+  return single.toExponential(9)
+}

@@ -1,0 +1,12 @@
+import { validatorsModule } from './validators.ts'
+
+export interface GeneratedFile {
+  /** From the top of the repository. */
+  readonly path: string
+  readonly text: string
+}
+
+/** Everything that is derived from src/kinds, as it should stand in the repository. */
+export function* generatedFiles(): Iterable<GeneratedFile> {
+  yield { path: 'src/review/validators.js', text: validatorsModule() }
+}

@@ -1,0 +1,27 @@
+import type { TSchema } from 'typebox'
+
+/** A schema node as plain JSON Schema, with the keywords that hold further schemas. */
+export interface SchemaNode {
+  readonly [keyword: string]: unknown
+  readonly type?: string | readonly string[]
+  readonly properties?: Readonly<Record<string, SchemaNode>>
+  readonly additionalProperties?: SchemaNode
+  readonly items?: SchemaNode
+  readonly required?: readonly string[]
+}
+
+/** Rebuilds a schema from the leaves up: `change` sees each node after its children. */
+export function mapSchema(schema: TSchema, change: (node: SchemaNode) => SchemaNode): SchemaNode {
+  const node = schema as SchemaNode
+  const inner: Record<string, unknown> = { ...node }
+  if (node.properties !== undefined) {
+    inner['properties'] = Object.fromEntries(
+      Object.entries(node.properties).map(([name, property]) => [name, mapSchema(property as TSchema, change)]),
+    )
+  }
+  if (node.items !== undefined) inner['items'] = mapSchema(node.items as TSchema, change)
+  if (node.additionalProperties !== undefined) {
+    inner['additionalProperties'] = mapSchema(node.additionalProperties as TSchema, change)
+  }
+  return change(inner)
+}

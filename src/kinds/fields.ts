@@ -1,0 +1,93 @@
+import { type TObject, type TProperties, type TSchema, type TSchemaOptions, Type } from 'typebox'
+import { PATTERNS } from './patterns.ts'
+
+/**
+ * Words for schemas. Beside JSON Schema a field may carry:
+ * - `source`: the section of the specification (or decision) with its table of fields;
+ * - `rePattern`: the specification's text of a pattern, for the CRDs (`pattern` is the ECMAScript equivalent);
+ * - `decided`: the keywords that a decision adds to the specification: not in `crds-strict`;
+ * - `open`: an object whose field list the specification leaves open (decision 2);
+ * - `newer`: a field of a newer release that stands in for a required one (decision 3);
+ * - `create`: an absent object that /mutate creates when it has defaults inside (decision 23);
+ * - `defaultFrom`: a default that is copied from another field of the resource.
+ */
+export interface Annotations extends TSchemaOptions {
+  source?: string
+  rePattern?: string
+  decided?: readonly string[]
+  open?: boolean
+  newer?: boolean
+  create?: boolean
+  defaultFrom?: string
+}
+export const ANNOTATIONS = [
+  'source',
+  'rePattern',
+  'decided',
+  'open',
+  'newer',
+  'create',
+  'defaultFrom',
+] as const
+
+const describe = (description: string, annotations: Annotations = {}): Annotations => ({
+  description,
+  ...annotations,
+})
+
+/** A string that may be empty. */
+export const text = (description: string, annotations?: Annotations) =>
+  Type.String(describe(description, annotations))
+
+/** A required string: decision 17 says that it may not be empty, the specification does not. */
+export const name = (description: string, annotations?: Annotations) =>
+  Type.String(describe(description, { minLength: 1, decided: ['minLength'], ...annotations }))
+
+/** A string for which the specification itself gives minLength 1. */
+export const filled = (description: string, annotations?: Annotations) =>
+  Type.String(describe(description, { minLength: 1, ...annotations }))
+
+export const matching = (pattern: keyof typeof PATTERNS, description: string, annotations?: Annotations) =>
+  Type.String(
+    describe(description, {
+      pattern: PATTERNS[pattern].ecmaScript,
+      rePattern: PATTERNS[pattern].specification,
+      ...annotations,
+    }),
+  )
+
+export const oneOf = <T extends string>(
+  values: readonly T[],
+  description: string,
+  annotations?: Annotations,
+) => Type.Unsafe<T>(describe(description, { type: 'string', enum: values, ...annotations }))
+
+export const int32 = (description: string, annotations?: Annotations) =>
+  Type.Integer(describe(description, { format: 'int32', ...annotations }))
+
+export const int64 = (description: string, annotations?: Annotations) =>
+  Type.Integer(describe(description, { format: 'int64', ...annotations }))
+
+export const flag = (description: string, annotations?: Annotations) =>
+  Type.Boolean(describe(description, annotations))
+
+export const list = <T extends TSchema>(item: T, description: string, annotations?: Annotations) =>
+  Type.Array(item, describe(description, annotations))
+
+/** A map with any keys: JSON Schema `additionalProperties`, as structural CRD schemas write maps. */
+export const map = <T extends TSchema>(value: T, description: string, annotations?: Annotations) =>
+  Type.Unsafe<Record<string, Type.Static<T>>>(
+    describe(description, { type: 'object', additionalProperties: value, ...annotations }),
+  )
+
+export const object = <P extends TProperties>(
+  properties: P,
+  description: string,
+  annotations?: Annotations,
+): TObject<P> => Type.Object(properties, describe(description, annotations))
+
+/** A field of a newer release: present or not is all that is read of it. */
+export const newer = (description: string) =>
+  Type.Optional(Type.Unknown(describe(description, { newer: true })))
+
+export const optional = Type.Optional

@@ -1,0 +1,123 @@
+import { EmbeddedAuthServer } from '../embedded-auth-server/schema.ts'
+import { filled, int32, int64, list, matching, name, object, oneOf, optional, text } from '../fields.ts'
+import { conditions, resource, secretRef, workloadReference } from '../parts.ts'
+
+const roleMapping = object(
+  {
+    roleArn: matching('arn', 'Role to assume when the mapping matches.'),
+    claim: optional(filled('Value to look for in the claim named by roleClaim. Not together with matcher.')),
+    matcher: optional(
+      filled('CEL expression over `claims`, a map of all JWT claims. Not together with claim.'),
+    ),
+    priority: optional(
+      int32('Lower values are tried first; without one the mapping comes last, in list order.', {
+        minimum: 0,
+      }),
+    ),
+  },
+  'One rule for choosing a role.',
+  { source: '2.4.1' },
+)
+
+const awsSts = object(
+  {
+    region: matching('region', 'AWS region of the STS endpoint and of the service.', { minLength: 1 }),
+    service: optional(text('Service name used for signing (SigV4).', { default: 'aws-mcp' })),
+    fallbackRoleArn: optional(matching('arn', 'Role to assume when no mapping matches.')),
+    roleClaim: optional(text('JWT claim that mappings with claim look into.', { default: 'groups' })),
+    roleMappings: optional(list(roleMapping, 'Rules that choose a role from the claims of the caller.')),
+    sessionDuration: optional(
+      int32('Lifetime of the role session in seconds.', { minimum: 900, maximum: 43200, default: 3600 }),
+    ),
+    sessionNameClaim: optional(text('JWT claim used as the role session name.', { default: 'sub' })),
+  },
+  'Requests are signed with SigV4 and temporary credentials of a role.',
+  { source: '2.4.1' },
+)
+
+const tokenExchange = object(
+  {
+    tokenUrl: name('Token endpoint of the exchange (RFC 8693).'),
+    audience: name('Audience of the exchanged token.'),
+    clientId: optional(text('Client identifier at the token endpoint.')),
+    clientSecretRef: optional(secretRef('Secret with the client secret.')),
+    scopes: optional(list(text('Scope.'), 'Scopes of the exchanged token.')),
+    subjectTokenType: optional(
+      matching('subjectTokenType', 'Type of the subject token, short or as URN.', {
+        default: 'access_token',
+      }),
+    ),
+    externalTokenHeaderName: optional(text('Header for the exchanged token; Authorization when not given.')),
+    subjectProviderName: optional(
+      text(
+        'Upstream provider whose token is exchanged; the first one of the VirtualMCPServer when not given.',
+      ),
+    ),
+  },
+  'The token of the caller is exchanged for one of the backend (RFC 8693).',
+  { source: '2.4.5' },
+)
+
+export const AUTH_TYPES = [
+  'tokenExchange',
+  'headerInjection',
+  'bearerToken',
+  'unauthenticated',
+  'embeddedAuthServer',
+  'awsSts',
+  'upstreamInject',
+] as const
+
+/** Section 2.4. */
+export const MCPExternalAuthConfig = resource(
+  'MCPExternalAuthConfig',
+  {
+    spec: object(
+      {
+        type: oneOf(AUTH_TYPES, 'How to authenticate; the field of the same name holds the settings.'),
+        awsSts: optional(awsSts),
+        bearerToken: optional(
+          object({ tokenSecretRef: secretRef('Secret with the bearer token.') }, 'A fixed bearer token.', {
+            source: '2.4.2',
+          }),
+        ),
+        embeddedAuthServer: optional(EmbeddedAuthServer),
+        headerInjection: optional(
+          object(
+            {
+              headerName: filled('Header to set.'),
+              valueSecretRef: secretRef('Secret with the value of the header.'),
+            },
+            'A header with a fixed value.',
+            { source: '2.4.4' },
+          ),
+        ),
+        tokenExchange: optional(tokenExchange),
+        upstreamInject: optional(
+          object(
+            { providerName: filled('Upstream provider whose access token is sent to the backend.') },
+            'The stored access token of an upstream provider is sent as bearer token.',
+            { source: '2.4.6' },
+          ),
+        ),
+      },
+      'How a workload authenticates to an external service.',
+      { source: '2.4' },
+    ),
+    status: optional(
+      object(
+        {
+          conditions: optional(conditions),
+          configHash: optional(text('Hash of the current configuration.')),
+          observedGeneration: optional(int64('Most recent generation that was observed.')),
+          referencingWorkloads: optional(
+            list(workloadReference, 'Workloads that refer to this configuration.'),
+          ),
+        },
+        'What the operator observed.',
+        { source: '2.4.7' },
+      ),
+    ),
+  },
+  'How a server or proxy authenticates to an external service.',
+)

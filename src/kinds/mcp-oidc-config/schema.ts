@@ -1,0 +1,42 @@
+import { flag, name, object, oneOf, optional, text } from '../fields.ts'
+import { openStatus, resource, secretRef } from '../parts.ts'
+
+const SOURCE = '2.3'
+const jwksAllowPrivateIP = optional(flag('Allows fetching keys from private addresses.'))
+
+/** Section 2.3. */
+export const MCPOIDCConfig = resource(
+  'MCPOIDCConfig',
+  {
+    spec: object(
+      {
+        type: oneOf(['inline', 'kubernetesServiceAccount'], 'Which settings validate tokens.'),
+        inline: optional(
+          object(
+            {
+              issuer: name('URL of the token issuer.'),
+              clientId: optional(text('Client identifier.')),
+              clientSecretRef: optional(
+                secretRef('Secret with the client secret; enables introspection of opaque tokens.'),
+              ),
+              jwksAllowPrivateIP,
+            },
+            'An OIDC issuer. With type inline only.',
+            { source: SOURCE, open: true },
+          ),
+        ),
+        kubernetesServiceAccount: optional(
+          object({}, 'Tokens of the cluster. With type kubernetesServiceAccount only; may be empty.', {
+            source: SOURCE,
+            open: true,
+          }),
+        ),
+        jwksAllowPrivateIP,
+      },
+      'How incoming tokens are validated.',
+      { source: SOURCE, open: true },
+    ),
+    status: optional(openStatus()),
+  },
+  'Shared OIDC configuration for incoming tokens.',
+)

@@ -1,0 +1,16 @@
+import { AGE, type Kind } from '../kind.ts'
+import { MCPRemoteProxy } from './schema.ts'
+
+export const mcpRemoteProxy: Kind = {
+  kind: 'MCPRemoteProxy',
+  plural: 'mcpremoteproxies',
+  shortNames: [],
+  printerColumns: [
+    { name: 'Group', jsonPath: '.spec.groupRef.name', type: 'string' },
+    { name: 'Auth', jsonPath: '.spec.externalAuthConfigRef.name', type: 'string' },
+    AGE,
+  ],
+  schema: MCPRemoteProxy,
+  rules: [],
+  parts: [],
+}

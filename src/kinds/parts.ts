@@ -1,0 +1,103 @@
+import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
+import { filled, int64, list, map, matching, name, object, oneOf, optional, text } from './fields.ts'
+
+/** Section 2.1: the shape of every Secret reference. */
+export const secretRef = (description: string) =>
+  object(
+    { name: name('Name of the Secret, in the same namespace.'), key: name('Key within the Secret.') },
+    description,
+    { source: '2.1' },
+  )
+
+/** A reference to another resource by name; newer releases add fields of their own. */
+export const nameRef = (description: string, source: string) =>
+  object({ name: name('Name of the resource, in the same namespace.') }, description, { source, open: true })
+
+/** `groupRef` of the workload kinds: `{name}`, or the bare name that older releases wrote (decision 5). */
+export const groupRef = Type.Unsafe<string | { name: string }>({
+  description: 'The MCPGroup that this workload belongs to, in the same namespace.',
+  type: ['string', 'object'],
+  minLength: 1,
+  properties: { name: name('Name of the MCPGroup.') },
+  required: ['name'],
+  decided: ['minLength'],
+  open: true,
+  source: '1',
+})
+
+const condition = object(
+  {
+    type: matching('conditionType', 'What the condition is about.', { maxLength: 316 }),
+    status: oneOf(['True', 'False', 'Unknown'], 'Whether the condition holds.'),
+    reason: matching('reason', 'Why, as one CamelCase word.', { minLength: 1, maxLength: 1024 }),
+    message: text('Why, in a sentence; may be empty.', { maxLength: 32768 }),
+    lastTransitionTime: text('When the status last changed (RFC 3339).', { format: 'date-time' }),
+    observedGeneration: optional(int64('The generation that the condition was based on.', { minimum: 0 })),
+  },
+  'One observation of the resource.',
+  { source: '2.4.7' },
+)
+
+export const conditions = list(condition, 'Latest observations of the resource.')
+
+const metadata = object(
+  {
+    name: optional(text('Name of the resource.')),
+    generateName: optional(text('Prefix of a generated name.')),
+    namespace: optional(text('Namespace of the resource.')),
+    labels: optional(map(Type.String(), 'Labels.')),
+    annotations: optional(map(Type.String(), 'Annotations.')),
+  },
+  'Standard object metadata.',
+  { open: true },
+)
+
+/** A whole resource: apiVersion, kind and metadata beside the given fields. */
+export const resource = <P extends TProperties>(
+  kind: string,
+  fields: P,
+  description: string,
+): TObject<P & Envelope> =>
+  Type.Object({ ...envelope, ...fields }, { title: kind, description, open: true }) as unknown as TObject<
+    P & Envelope
+  >
+
+const envelope = {
+  apiVersion: optional(text('API group and version of this resource.')),
+  kind: optional(text('Kind of this resource.')),
+  metadata: optional(metadata),
+}
+type Envelope = typeof envelope
+
+/** A status of which the specification says nothing. */
+export const openStatus = (fields: Record<string, TSchema> = {}) =>
+  object(fields, 'What the operator observed.', { open: true })
+
+export const workloadReference = object(
+  {
+    kind: oneOf(['MCPServer', 'VirtualMCPServer', 'MCPRemoteProxy'], 'Kind of the workload.'),
+    name: filled('Name of the workload.'),
+  },
+  'A workload that refers to this configuration.',
+  { source: '2.4.7' },
+)
+
+/** MCPServer, MCPRemoteProxy and MCPServerEntry: of their fields the specification names these two. */
+export const workload = (kind: string, description: string) =>
+  resource(
+    kind,
+    {
+      spec: object(
+        {
+          groupRef: optional(groupRef),
+          externalAuthConfigRef: optional(
+            nameRef('The MCPExternalAuthConfig that says how to authenticate to the backend.', '1'),
+          ),
+        },
+        'Settings of the workload.',
+        { source: '1', open: true },
+      ),
+      status: optional(openStatus()),
+    },
+    description,
+  )

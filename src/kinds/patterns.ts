@@ -1,0 +1,96 @@
+/**
+ * The patterns of section 2.5. Go's RE2 is the reference (decision 16): `specification` is the text as it stands there and
+ * goes into the CRDs, `ecmaScript` accepts the same strings in JavaScript, where `\s` and `.` mean something else.
+ */
+export interface Pattern {
+  readonly specification: string
+  readonly ecmaScript: string
+  readonly detail: string
+}
+
+const same = (text: string, detail: string): Pattern => ({ specification: text, ecmaScript: text, detail })
+
+export const PATTERNS = {
+  arn: same(
+    String.raw`^arn:(aws|aws-cn|aws-us-gov):iam::\d{12}:role/[\w+=,.@\-_/]+$`,
+    "must be the ARN of an IAM role, such as 'arn:aws:iam::123456789012:role/reader'",
+  ),
+  region: same(String.raw`^[a-z]{2}(-[a-z]+)+-\d+$`, "must be an AWS region, such as 'eu-central-1'"),
+  issuer: {
+    specification: String.raw`^https?://[^\s?#]+[^/\s?#]$`,
+    ecmaScript: String.raw`^https?://[^\t\n\f\r ?#]+[^/\t\n\f\r ?#]$`,
+    detail:
+      "must be an https URL without query, fragment or trailing slash, such as 'https://auth.example.com'",
+  },
+  duration: same(
+    String.raw`^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`,
+    "must be a Go duration with the units h, m, s, ms, us or ns, such as '1h30m'",
+  ),
+  dnsLabel: same(
+    String.raw`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`,
+    "must consist of lower case letters, digits and '-', and start and end with a letter or digit, such as 'okta'",
+  ),
+  url: {
+    specification: String.raw`^https?://.*$`,
+    ecmaScript: String.raw`^https?://[^\n]*$`,
+    detail: "must be a URL that starts with 'https://' or 'http://'",
+  },
+  https: {
+    specification: String.raw`^https://.*$`,
+    ecmaScript: String.raw`^https://[^\n]*$`,
+    detail: "must be a URL that starts with 'https://'",
+  },
+  subjectTokenType: same(
+    String.raw`^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))?$`,
+    "must be 'access_token', 'id_token', 'jwt', or one of these after 'urn:ietf:params:oauth:token-type:'",
+  ),
+  reason: same(
+    String.raw`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`,
+    "must be a CamelCase word, such as 'ValidationSucceeded'",
+  ),
+  conditionType: same(
+    String.raw`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$`,
+    "must be a qualified name, such as 'Valid'",
+  ),
+} as const satisfies Record<string, Pattern>
+
+/**
+ * V8 keeps a backtrack position for every round of a repeated group and throws a RangeError on a long match. The three
+ * patterns with such a group are read term by term instead; the verdicts are the same because each term can end at one
+ * place only.
+ */
+const READ_BY_TERM = new Map<string, (text: string) => boolean>([
+  [PATTERNS.region.ecmaScript, (text) => repeats(text, 2, /-[a-z]+/y, /-\d+$/y) && /^[a-z]{2}/.test(text)],
+  [
+    PATTERNS.duration.ecmaScript,
+    (text) => repeats(text, 0, /[0-9]+(?:\.[0-9]+)?(?:ns|us|µs|ms|s|m|h)/y, /$/y),
+  ],
+  [PATTERNS.conditionType.ecmaScript, isConditionType],
+])
+
+/** A test for an ECMAScript pattern, in time linear in the length of the text. */
+export function compilePattern(ecmaScript: string): { test(text: string): boolean } {
+  const read = READ_BY_TERM.get(ecmaScript)
+  return read === undefined ? new RegExp(ecmaScript, 'u') : { test: read }
+}
+
+/** Whether from `start` on the text is one or more terms and then the tail, which must match up to the end. */
+function repeats(text: string, start: number, term: RegExp, tail: RegExp): boolean {
+  let end = start
+  for (let next = endOf(term, text, end); next >= 0; next = endOf(term, text, end)) end = next
+  return end > start && endOf(tail, text, end) >= 0
+}
+
+/** Where a match that starts at `from` ends, or -1. */
+function endOf(sticky: RegExp, text: string, from: number): number {
+  sticky.lastIndex = from
+  return sticky.test(text) ? sticky.lastIndex : -1
+}
+
+const QUALIFIED_NAME = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/
+
+function isConditionType(text: string): boolean {
+  const slash = text.indexOf('/')
+  if (!QUALIFIED_NAME.test(text.slice(slash + 1))) return false
+  return slash < 0 || repeats(`${text.slice(0, slash)}.`, 0, /[a-z0-9]([-a-z0-9]*[a-z0-9])?\./y, /$/y)
+}

@@ -1,0 +1,17 @@
+import { embeddedAuthServer } from '../embedded-auth-server/index.ts'
+import { AGE, type Kind } from '../kind.ts'
+import { VirtualMCPServer } from './schema.ts'
+
+export const virtualMcpServer: Kind = {
+  kind: 'VirtualMCPServer',
+  plural: 'virtualmcpservers',
+  shortNames: [],
+  printerColumns: [
+    { name: 'Group', jsonPath: '.spec.groupRef.name', type: 'string' },
+    { name: 'Incoming', jsonPath: '.spec.incomingAuth.type', type: 'string' },
+    AGE,
+  ],
+  schema: VirtualMCPServer,
+  rules: [],
+  parts: [{ part: embeddedAuthServer, at: ['spec', 'authServerConfig'] }],
+}

@@ -1,0 +1,101 @@
+import { type TSchema, Type } from 'typebox'
+import { EmbeddedAuthServer } from '../embedded-auth-server/schema.ts'
+import { list, map, name, newer, object, oneOf, optional, text } from '../fields.ts'
+import { nameRef, openStatus, resource } from '../parts.ts'
+
+const SOURCE = '2.2'
+const externalAuthConfigRef = nameRef('The MCPExternalAuthConfig to use.', SOURCE)
+
+/** Section 2.2. */
+export const VirtualMCPServer = resource(
+  'VirtualMCPServer',
+  {
+    spec: object(
+      {
+        groupRef: optional(nameRef('The MCPGroup whose backends are fronted.', SOURCE)),
+        incomingAuth: optional(
+          object(
+            {
+              type: oneOf(['anonymous', 'oidc'], 'How clients authenticate to vMCP.'),
+              oidcConfigRef: optional(
+                object(
+                  {
+                    name: name('Name of the MCPOIDCConfig.'),
+                    audience: optional(text('Expected audience, where releases keep it (decision 4).')),
+                  },
+                  'The MCPOIDCConfig that validates incoming tokens. With type oidc.',
+                  { source: SOURCE, open: true },
+                ),
+              ),
+              audience: optional(text('Expected audience of incoming tokens. Required with oidcConfigRef.')),
+              oidcConfig: newer('Inline OIDC configuration of older releases (decision 5).'),
+            },
+            'Boundary 1: how clients authenticate to vMCP.',
+            { source: SOURCE, open: true },
+          ),
+        ),
+        outgoingAuth: optional(
+          object(
+            {
+              source: optional(
+                oneOf(
+                  ['discovered', 'inline'],
+                  'Where the strategies come from: each backend, or this resource.',
+                ),
+              ),
+              backends: optional(
+                map(
+                  object(
+                    {
+                      type: oneOf(['externalAuthConfigRef', 'discovered'], 'What selects the strategy.'),
+                      externalAuthConfigRef: optional(externalAuthConfigRef),
+                    },
+                    'The strategy of one backend.',
+                    { source: SOURCE, open: true },
+                  ),
+                  'Strategies by backend name. With source inline.',
+                ),
+              ),
+              default: optional(
+                object(
+                  { externalAuthConfigRef: optional(externalAuthConfigRef) },
+                  'The strategy of backends without one of their own.',
+                  { source: SOURCE, open: true },
+                ),
+              ),
+            },
+            'Boundary 2: how vMCP authenticates to backends.',
+            { source: SOURCE, open: true },
+          ),
+        ),
+        authServerConfig: optional(EmbeddedAuthServer),
+      },
+      'A vMCP deployment.',
+      { source: SOURCE, open: true },
+    ),
+    status: optional(
+      openStatus({
+        discoveredBackends: optional(
+          list(
+            object(
+              {
+                authConfigRef: optional(
+                  Type.Unsafe<unknown>({
+                    description:
+                      'The auth configuration found for the backend: an object, or a name in releases.',
+                    type: ['string', 'object'],
+                    open: true,
+                  }),
+                ),
+              } satisfies Record<string, TSchema>,
+              'One backend that was found.',
+              { source: SOURCE, open: true },
+            ),
+            'Backends that were found.',
+          ),
+        ),
+      }),
+    ),
+  },
+  'One vMCP process in front of a group of MCP servers.',
+)

@@ -1,0 +1,110 @@
+import type { TSchema } from 'typebox'
+import type { Kind } from '../kinds/kind.ts'
+import { jsonKey, type Segment, valueAt } from '../rule/path.ts'
+import { isObject } from '../rule/resource.ts'
+
+/** One field that /mutate writes. */
+export interface DefaultAdded {
+  readonly at: readonly Segment[]
+  readonly value: unknown
+}
+
+/** The defaults of a schema: only the parts of it that have any. */
+interface Defaults {
+  readonly value?: unknown
+  readonly from?: readonly string[]
+  readonly create: boolean
+  readonly properties: readonly (readonly [string, Defaults])[]
+  readonly items?: Defaults
+  readonly values?: Defaults
+}
+
+interface Node {
+  readonly default?: unknown
+  readonly defaultFrom?: string
+  readonly create?: boolean
+  readonly properties?: Readonly<Record<string, Node>>
+  readonly items?: Node
+  readonly additionalProperties?: Node
+}
+
+const defaultsOf = new Map<Kind, Defaults | undefined>()
+
+/**
+ * The documented defaults that the object lacks (decision 23), outermost first: an object that is created carries its
+ * own. The object has the JSON types of its schema. `namespace` may be '' where none is known.
+ */
+export function defaultsFor(kind: Kind, object: object, namespace: string): DefaultAdded[] {
+  if (!defaultsOf.has(kind)) defaultsOf.set(kind, read(kind.schema))
+  const defaults = defaultsOf.get(kind)
+  const added: DefaultAdded[] = []
+  const source = { metadata: { ...(namespace === '' ? {} : { namespace }) } }
+  if (defaults !== undefined) complete(defaults, object, [], source, added)
+  return added
+}
+
+function read(schema: TSchema): Defaults | undefined {
+  return readNode(schema as Node)
+}
+
+function readNode({ default: value, defaultFrom, create = false, ...node }: Node): Defaults | undefined {
+  const properties = Object.entries(node.properties ?? {}).flatMap(([name, property]) => {
+    const defaults = readNode(property)
+    return defaults === undefined ? [] : [[name, defaults] as const]
+  })
+  const items = node.items && readNode(node.items)
+  const values = node.additionalProperties && readNode(node.additionalProperties)
+  if (value === undefined && defaultFrom === undefined && properties.length === 0 && !items && !values) return undefined
+  return {
+    ...(value === undefined ? {} : { value }),
+    ...(defaultFrom === undefined ? {} : { from: defaultFrom.split('.') }),
+    create,
+    properties,
+    ...(items && { items }),
+    ...(values && { values }),
+  }
+}
+
+function complete(
+  { properties, items, values }: Defaults,
+  value: unknown,
+  at: readonly Segment[],
+  source: unknown,
+  added: DefaultAdded[],
+): void {
+  if (Array.isArray(value)) {
+    if (items !== undefined) value.forEach((item, i) => complete(items, item, [...at, i], source, added))
+    return
+  }
+  if (!isObject(value)) return
+  for (const [name, defaults] of properties) {
+    const field = Object.hasOwn(value, name) ? value[name] : undefined
+    if (field !== undefined && field !== null) {
+      complete(defaults, field, [...at, name], source, added)
+      continue
+    }
+    const written = initial(defaults, source)
+    if (written !== undefined) added.push({ at: [...at, name], value: written })
+  }
+  if (values !== undefined) {
+    for (const key of Object.keys(value)) complete(values, value[key], [...at, { key }], source, added)
+  }
+}
+
+/** What an absent field becomes: its default, or an object of defaults, or nothing. */
+function initial(defaults: Defaults, source: unknown): unknown {
+  if (defaults.value !== undefined) return structuredClone(defaults.value)
+  if (defaults.from !== undefined) return valueAt(source, defaults.from)
+  if (!defaults.create) return undefined
+  return Object.fromEntries(defaults.properties.map(([name, property]) => [name, initial(property, source)]))
+}
+
+/** The object with the defaults written: a copy; the original is not changed. */
+export function withDefaults<T extends object>(object: T, added: readonly DefaultAdded[]): T {
+  const copy = structuredClone(object)
+  for (const { at, value } of added) {
+    const holder = valueAt(copy, at.slice(0, -1)) as Record<string | number, unknown>
+    holder[jsonKey(at.at(-1) ?? '')] = value
+  }
+  return copy
+}

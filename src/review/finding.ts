@@ -1,0 +1,45 @@
+import { errorBody, type FieldError } from '../rule/field-error.ts'
+import { pathText, type Segment } from '../rule/path.ts'
+
+/** A field error, the id of the rule or constraint it comes from, and how severe it is. */
+export interface Finding {
+  readonly id: string
+  readonly severity: 'error' | 'warning'
+  readonly error: FieldError
+  /** What became of it on the way: put before the text, such as `would be denied: `. */
+  readonly prefix?: string
+  /** Set when the rule itself failed; for the log. */
+  readonly failure?: unknown
+}
+
+/** The text without the path, as a cause carries it: `Required value: detail (id)`. */
+export function causeText({ error, id }: Finding): string {
+  return `${errorBody(error)} (${id})`
+}
+
+/** The whole text: `spec.type: Required value (id)`. */
+export function findingText(finding: Finding): string {
+  const { error, prefix = '' } = finding
+  const place = error.at.length === 0 ? '' : `${pathText(error.at)}: `
+  return prefix + place + causeText(finding)
+}
+
+/** By place (list items in order, names alphabetically), then id, then text: the same findings in the same order. */
+export function compareFindings(a: Finding, b: Finding): number {
+  return (
+    compareSegments(a.error.at, b.error.at) || compare(a.id, b.id) || compare(a.error.detail, b.error.detail)
+  )
+}
+
+function compareSegments(a: readonly Segment[], b: readonly Segment[]): number {
+  for (let i = 0; i < Math.min(a.length, b.length); i++) {
+    const [x, y] = [a[i], b[i]]
+    const order = typeof x === 'number' && typeof y === 'number' ? x - y : compare(pathText([x ?? '']), pathText([y ?? '']))
+    if (order !== 0) return order
+  }
+  return a.length - b.length
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

@@ -1,0 +1,14 @@
+import formats from 'ajv-formats/dist/formats.js'
+
+const INT32 = 2 ** 31
+const INT64 = 2 ** 63
+
+/**
+ * The formats of our schemas. int64 ends at ±2^63 as in the API server; JSON numbers beyond ±2^53 have lost their last
+ * digits before we see them (decision 17).
+ */
+export const FORMATS = {
+  'date-time': formats.fullFormats['date-time'],
+  int32: { type: 'number', validate: (value: number) => value >= -INT32 && value < INT32 },
+  int64: { type: 'number', validate: (value: number) => value >= -INT64 && value <= INT64 },
+} as const

@@ -1,0 +1,89 @@
+import { pathTextWithoutIndexes, valueAt } from '../rule/path.ts'
+import { deepEqual } from './deep-equal.ts'
+import { compareFindings, type Finding } from './finding.ts'
+import { type Settings, severityAt } from './settings.ts'
+
+/** What is decided about a resource: it is refused when there is an error. Both lists are in order. */
+export interface Verdict {
+  readonly errors: readonly Finding[]
+  readonly warnings: readonly Finding[]
+  /** Findings that a severity setting made less than an error; they are logged and counted. */
+  readonly exempted: readonly string[]
+  /** Rules that failed on this resource; they are logged and counted. */
+  readonly failures: readonly Finding[]
+}
+
+export const ADMITTED: Verdict = { errors: [], warnings: [], exempted: [], failures: [] }
+
+/** A judged object: what was found in it, and the object as it was submitted or stored. */
+export interface Judged {
+  readonly findings: readonly Finding[]
+  readonly value: unknown
+}
+
+/**
+ * Severity, then the ratchet (decision 8), then the mode, then order. `old` is asked for only when there is an error.
+ */
+export function judge(
+  { findings, value }: Judged,
+  namespace: string,
+  settings: Settings,
+  old: () => Judged | undefined,
+): Verdict {
+  if (findings.length === 0) return ADMITTED
+  const exempted: string[] = []
+  const weigh = (all: readonly Finding[], exempt: (id: string) => void) =>
+    all.flatMap((finding): Finding[] => {
+      const severity = severityAt(settings, { id: finding.id, at: finding.error.at, namespace }, finding.severity)
+      if (finding.severity === 'error' && severity !== 'error') exempt(finding.id)
+      return severity === 'off' ? [] : [{ ...finding, severity }]
+    })
+  const weighed = weigh(findings, (id) => exempted.push(id))
+  const isError = ({ severity }: Finding) => severity === 'error'
+  const before = weighed.some(isError) ? old() : undefined
+  const ratcheted =
+    before === undefined
+      ? weighed
+      : excuseStored(weighed, value, { value: before.value, findings: weigh(before.findings, () => {}).filter(isError) })
+  const decided = settings.mode === 'warn' ? ratcheted.map(wouldBeDenied) : ratcheted
+  const ordered = distinct(decided.toSorted(compareFindings))
+  return {
+    errors: ordered.filter(isError),
+    warnings: ordered.filter((finding) => !isError(finding)),
+    exempted,
+    failures: findings.filter(({ failure }) => failure !== undefined),
+  }
+}
+
+/** Turns each error that the stored object already has into a warning; one old error excuses one new one. */
+function excuseStored(findings: readonly Finding[], value: unknown, old: Judged): Finding[] {
+  const left = Map.groupBy(old.findings, sameness)
+  return findings.map((finding) => {
+    if (finding.severity !== 'error') return finding
+    const candidates = left.get(sameness(finding)) ?? []
+    const match = candidates.findIndex(
+      (before) =>
+        COMPARES_NO_VALUE.has(finding.error.type) ||
+        deepEqual(valueAt(value, finding.error.at), valueAt(old.value, before.error.at)),
+    )
+    if (match < 0) return finding
+    candidates.splice(match, 1)
+    return { ...finding, severity: 'warning', prefix: 'stored before: ' }
+  })
+}
+
+const COMPARES_NO_VALUE = new Set(['required', 'forbidden'])
+
+const sameness = ({ id, error }: Finding) => `${id} ${error.type} ${pathTextWithoutIndexes(error.at)}`
+
+function wouldBeDenied(finding: Finding): Finding {
+  return finding.severity === 'error' ? { ...finding, severity: 'warning', prefix: 'would be denied: ' } : finding
+}
+
+/** Without exact repeats; the list is in order. */
+function distinct(ordered: readonly Finding[]): Finding[] {
+  return ordered.filter((finding, i) => {
+    const before = ordered[i - 1]
+    return before === undefined || compareFindings(before, finding) !== 0
+  })
+}

@@ -1,0 +1,141 @@
+import type { ErrorObject, ValidateFunction } from 'ajv'
+import type { Kind } from '../kinds/kind.ts'
+import { PATTERNS } from '../kinds/patterns.ts'
+import { type ErrorType, type FieldError, supportedValues } from '../rule/field-error.ts'
+import { jsonKey, pathText, type Segment, valueAt } from '../rule/path.ts'
+import { isObject, type Resource } from '../rule/resource.ts'
+import type { Finding } from './finding.ts'
+import { segmentsOfPointer } from './pointer.ts'
+import * as validators from './validators.js'
+
+/** What the schema says of a resource, and what of it the rules may read. */
+export interface Shaped {
+  readonly findings: readonly Finding[]
+  /** The resource without nulls, every part of a wrong JSON type replaced by undefined. Absent when it is no object. */
+  readonly resource?: Resource
+  /** Whether some part has a wrong JSON type. */
+  readonly mistyped: boolean
+}
+
+const validatorOf = validators as unknown as Readonly<Record<string, ValidateFunction>>
+
+/**
+ * Judges the value by the schema of its kind: types, required fields, enums, patterns, bounds (specification 2, 8).
+ * `unknown` names values that nobody can judge yet (a placeholder, decision 28): the schema says nothing of them and
+ * the rules do not see them.
+ */
+export function shape(kind: Kind, value: unknown, unknown: readonly (readonly Segment[])[] = []): Shaped {
+  const given = withoutNulls(value)
+  const validate = validatorOf[kind.kind]
+  if (validate === undefined) throw new Error(`no validator for ${kind.kind}: run npm run generate`)
+  const errors = validate(given) ? [] : distinct(kind, given, validate.errors ?? [])
+  if (errors.length === 0 && unknown.length === 0) return { findings: [], resource: given as Resource, mistyped: false }
+  const places = new Set(unknown.map(pathText))
+  const judged = errors.filter(({ error }) => !places.has(pathText(error.at)))
+  const taken = judged.filter(({ error }) => error.type === 'typeInvalid').map(({ error }) => error.at)
+  const mistyped = taken.length > 0
+  const resource = without(given, [...taken, ...unknown])
+  return { findings: judged, mistyped, ...(resource === undefined ? {} : { resource }) }
+}
+
+/** The value without the fields that are null: an optional one is absent, a required one missing (decision 17). */
+function withoutNulls(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    let copy: unknown[] | undefined
+    for (let i = 0; i < value.length; i++) {
+      const item: unknown = value[i]
+      const kept = withoutNulls(item)
+      if (kept !== item) (copy ??= [...(value as unknown[])])[i] = kept
+    }
+    return copy ?? value
+  }
+  let copy: Record<string, unknown> | undefined
+  for (const key in value) {
+    const field = (value as Record<string, unknown>)[key]
+    const kept = withoutNulls(field)
+    if (kept === field && field !== null) continue
+    copy ??= { ...value }
+    if (field === null) delete copy[key]
+    else copy[key] = kept
+  }
+  return copy ?? value
+}
+
+/** A copy with the given places set to undefined; undefined when the root itself is one of them. */
+function without(value: unknown, places: readonly (readonly Segment[])[]): Resource | undefined {
+  if (!isObject(value) || places.some((place) => place.length === 0)) return undefined
+  const copy = structuredClone(value)
+  for (const place of places) {
+    const holder = valueAt(copy, place.slice(0, -1)) as Record<string | number, unknown> | undefined
+    const key = jsonKey(place.at(-1) ?? '')
+    if (holder !== undefined) {
+      Object.defineProperty(holder, key, { value: undefined, enumerable: true, configurable: true, writable: true })
+    }
+  }
+  return copy as Resource
+}
+
+/** One finding for each cause: a wrong type hides every other keyword there, an empty value its pattern. */
+function distinct(kind: Kind, value: unknown, errors: readonly ErrorObject[]): Finding[] {
+  const typed = new Set(errors.filter(({ keyword }) => keyword === 'type').map(({ instancePath }) => instancePath))
+  const empty = new Set(errors.filter(({ keyword }) => keyword === 'minLength').map(({ instancePath }) => instancePath))
+  return errors
+    .filter(({ keyword, instancePath }) => {
+      if (keyword === 'type') return true
+      return !typed.has(instancePath) && !(keyword === 'pattern' && empty.has(instancePath))
+    })
+    .map((error) => ({
+      id: `schema-${error.keyword}`,
+      severity: 'error',
+      error: fieldError(error, value, segmentsOfPointer(kind.schema, error.instancePath)),
+    }))
+}
+
+type Params = Record<string, never>
+const fromKeyword: Record<string, (params: Params, value: unknown) => readonly [ErrorType, string, unknown?]> = {
+  type: ({ type }, value) => ['typeInvalid', `must be of type ${typeNames(type)}`, jsonType(value)],
+  required: () => ['required', ''],
+  enum: ({ allowedValues }) => ['notSupported', supportedValues(allowedValues)],
+  pattern: ({ pattern }, value) => ['invalid', patternDetail(pattern, value)],
+  format: ({ format }) => ['invalid', FORMAT_DETAILS[format] ?? `must have the format ${format}`],
+  minLength: ({ limit }) => ['invalid', `must be at least ${counted(limit, 'character')} long`],
+  maxLength: ({ limit }) => ['tooLong', `may not be more than ${limit} characters`],
+  minimum: ({ limit }) => ['invalid', `must be greater than or equal to ${limit}`],
+  maximum: ({ limit }) => ['invalid', `must be less than or equal to ${limit}`],
+  minItems: ({ limit }) => ['invalid', `must have at least ${counted(limit, 'item')}`],
+}
+
+/** An Ajv error as the field error that Kubernetes would print. */
+function fieldError({ keyword, params }: ErrorObject, root: unknown, holder: readonly Segment[]): FieldError {
+  const at = keyword === 'required' ? [...holder, (params as { missingProperty: string }).missingProperty] : holder
+  const value = valueAt(root, at)
+  const translate = fromKeyword[keyword]
+  if (translate === undefined) throw new Error(`no text for the schema keyword ${keyword}`)
+  const [type, detail, shown = value] = translate(params as Params, value)
+  return { type, at, detail, value: shown }
+}
+
+const FORMAT_DETAILS: Readonly<Record<string, string>> = {
+  'date-time': "must be a date and time such as '2026-01-31T12:00:00Z'",
+  int32: 'must be between -2147483648 and 2147483647',
+  int64: 'must be between -9223372036854775808 and 9223372036854775807',
+}
+
+const detailOfPattern = new Map(Object.values(PATTERNS).map(({ ecmaScript, detail }) => [ecmaScript, detail]))
+
+function patternDetail(pattern: string, value: unknown): string {
+  const days = pattern === PATTERNS.duration.ecmaScript ? /^(\d{1,6})d$/.exec(String(value)) : null
+  if (days !== null) return `there is no unit for days; write '${Number(days[1]) * 24}h'`
+  return detailOfPattern.get(pattern) ?? `must match ${pattern}`
+}
+
+const counted = (count: number, noun: string) => (count === 1 ? `1 ${noun}` : `${count} ${noun}s`)
+const typeNames = (type: string | readonly string[]) => [type].flat().join(' or ')
+
+/** The JSON type, in the place of a mistyped value: the value itself may be a secret that was pasted in. */
+function jsonType(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  return typeof value === 'number' && Number.isInteger(value) ? 'integer' : typeof value
+}

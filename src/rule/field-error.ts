@@ -1,0 +1,85 @@
+import { goQuote, goValue } from './go-text.ts'
+import { type Path, type Segment, segmentsOf } from './path.ts'
+
+/** The error types of `k8s.io/apimachinery/pkg/util/validation/field`, with the phrase and the cause each prints. */
+const ERROR_TYPES = {
+  required: { phrase: 'Required value', cause: 'FieldValueRequired' },
+  invalid: { phrase: 'Invalid value', cause: 'FieldValueInvalid' },
+  typeInvalid: { phrase: 'Invalid value', cause: 'FieldValueTypeInvalid' },
+  notSupported: { phrase: 'Unsupported value', cause: 'FieldValueNotSupported' },
+  duplicate: { phrase: 'Duplicate value', cause: 'FieldValueDuplicate' },
+  notFound: { phrase: 'Not found', cause: 'FieldValueNotFound' },
+  forbidden: { phrase: 'Forbidden', cause: 'FieldValueForbidden' },
+  tooLong: { phrase: 'Too long', cause: 'FieldValueTooLong' },
+  tooMany: { phrase: 'Too many', cause: 'FieldValueTooMany' },
+  advice: { phrase: '', cause: '' },
+} as const
+export type ErrorType = keyof typeof ERROR_TYPES
+
+const WITHOUT_VALUE: ReadonlySet<ErrorType> = new Set<ErrorType>([
+  'required',
+  'forbidden',
+  'tooLong',
+  'advice',
+])
+
+/** Something wrong, or advice, at one place. `value` is what the user wrote there; it is printed, so never a secret. */
+export interface FieldError {
+  readonly type: ErrorType
+  readonly at: readonly Segment[]
+  readonly value?: unknown
+  readonly detail: string
+}
+
+type At = Path<unknown>
+type Value<T> = NonNullable<T>
+
+export function required(path: At, detail: string): FieldError {
+  return { type: 'required', at: segmentsOf(path), detail }
+}
+
+export function forbidden(path: At, detail: string): FieldError {
+  return { type: 'forbidden', at: segmentsOf(path), detail }
+}
+
+export function invalid<T>(path: Path<T>, value: Value<T>, detail: string): FieldError {
+  return { type: 'invalid', at: segmentsOf(path), value, detail }
+}
+
+export function duplicate<T>(path: Path<T>, value: Value<T>): FieldError {
+  return { type: 'duplicate', at: segmentsOf(path), value, detail: '' }
+}
+
+export function tooLong(path: At, detail: string): FieldError {
+  return { type: 'tooLong', at: segmentsOf(path), detail }
+}
+
+/** Advice: for warnings only. Prints the path and the sentence, no phrase and no value. */
+export function advice(path: At, detail: string): FieldError {
+  return { type: 'advice', at: segmentsOf(path), detail }
+}
+
+/** The detail of an unsupported value: `supported values: "a", "b"`. */
+export function supportedValues(allowed: readonly string[]): string {
+  return `supported values: ${allowed.map(goQuote).join(', ')}`
+}
+
+const LONGEST_VALUE = 1_024
+
+/** The text after the path, as `field.Error.ErrorBody()` prints it. A value over 1,024 characters is cut and says so. */
+export function errorBody({ type, value, detail }: FieldError): string {
+  const { phrase } = ERROR_TYPES[type]
+  if (type === 'advice') return detail
+  const parts = WITHOUT_VALUE.has(type) ? [phrase] : [phrase, shortened(goValue(value))]
+  return (detail === '' ? parts : [...parts, detail]).join(': ')
+}
+
+function shortened(text: string): string {
+  if (text.length <= LONGEST_VALUE) return text
+  return `${text.slice(0, LONGEST_VALUE).toWellFormed()}… (${text.length} characters)`
+}
+
+/** The machine-readable reason of a cause: `metav1.StatusCause.reason`. */
+export function causeOf(type: ErrorType): string {
+  return ERROR_TYPES[type].cause
+}

@@ -1,0 +1,84 @@
+/** A step to a field: a property name, a list index, or the key of a map. */
+export type Segment = string | number | MapKey
+export interface MapKey {
+  readonly key: string
+}
+
+const SEGMENTS = Symbol('segments')
+const VALUE = Symbol('value')
+
+/** The place of a field of type `T`. A misspelt field does not compile; `at` steps into a list or a map. */
+export type Path<T> = { readonly [SEGMENTS]: readonly Segment[]; readonly [VALUE]?: T } & Steps<
+  NonNullable<T>
+>
+
+type Steps<T> = T extends string | number | boolean
+  ? unknown
+  : T extends readonly (infer Item)[]
+    ? { at(index: number): Path<Item> }
+    : string extends keyof T
+      ? { at(key: string): Path<T[keyof T]> }
+      : T extends object
+        ? { readonly [K in keyof T]-?: Path<T[K]> }
+        : unknown
+
+/** The path of the given segments. Sound because the caller names the type that lies there. */
+export function pathTo<T>(segments: readonly Segment[]): Path<T> {
+  return new Proxy({ [SEGMENTS]: segments }, steps) as unknown as Path<T>
+}
+
+const steps: ProxyHandler<{ [SEGMENTS]: readonly Segment[] }> = {
+  get(target, name) {
+    const segments = target[SEGMENTS]
+    if (typeof name === 'symbol') return name === SEGMENTS ? segments : undefined
+    if (name === 'at') {
+      return (item: string | number) => pathTo([...segments, typeof item === 'number' ? item : { key: item }])
+    }
+    return pathTo([...segments, name])
+  },
+}
+
+export function segmentsOf(path: Path<unknown>): readonly Segment[] {
+  return path[SEGMENTS]
+}
+
+/** As `field.Path.String()` of k8s.io/apimachinery prints it: `spec.backends[jira].type`. */
+export function pathText(segments: readonly Segment[]): string {
+  let text = ''
+  for (const segment of segments) {
+    if (typeof segment === 'number') text += `[${segment}]`
+    else if (typeof segment === 'object') text += `[${segment.key}]`
+    else text += text === '' ? segment : `.${segment}`
+  }
+  return text === '' ? '<nil>' : text
+}
+
+/** The path with list indexes dropped, as the ratchet and severities compare it: `spec.awsSts.roleMappings.claim`. */
+export function pathTextWithoutIndexes(segments: readonly Segment[]): string {
+  return pathText(segments.filter((segment) => typeof segment !== 'number'))
+}
+
+/** The property name, index or map key as it stands in JSON. */
+export function jsonKey(segment: Segment): string | number {
+  return typeof segment === 'object' ? segment.key : segment
+}
+
+/** RFC 6901 pointer. */
+export function jsonPointer(segments: readonly Segment[]): string {
+  return segments.map((segment) => `/${escapePointer(String(jsonKey(segment)))}`).join('')
+}
+
+export function escapePointer(token: string): string {
+  return token.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+/** The value at the place, or undefined where nothing is. Own properties only, so `__proto__` is a key like any other. */
+export function valueAt(root: unknown, segments: readonly Segment[]): unknown {
+  let value = root
+  for (const segment of segments) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, jsonKey(segment)))
+      return undefined
+    value = (value as Record<string | number, unknown>)[jsonKey(segment)]
+  }
+  return value
+}

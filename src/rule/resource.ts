@@ -1,0 +1,37 @@
+/**
+ * A value of type `T` as a rule sees it: read-only, and any part may be missing, because a part with a wrong JSON
+ * type is taken away and a required part may not be there.
+ */
+export type Given<T> = unknown extends T
+  ? unknown
+  : T extends readonly (infer Item)[]
+    ? readonly (Given<Item> | undefined)[]
+    : T extends object
+      ? { readonly [K in keyof T]?: Given<T[K]> | undefined }
+      : T
+
+/** The least that a Kubernetes object has. */
+export interface Resource {
+  readonly apiVersion?: unknown
+  readonly kind?: unknown
+  readonly metadata?: {
+    readonly name?: unknown
+    readonly namespace?: unknown
+    readonly generateName?: unknown
+    readonly deletionTimestamp?: unknown
+  }
+  readonly spec?: unknown
+  readonly status?: unknown
+}
+
+/**
+ * Whether the holder was given without the field. A field that was taken away because its JSON type is wrong is
+ * neither absent nor readable: it is there with the value undefined, so that no rule reports it as missing.
+ */
+export function isAbsent<T extends object>(holder: T, field: keyof T): boolean {
+  return !Object.hasOwn(holder, field)
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

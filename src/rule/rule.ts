@@ -1,0 +1,52 @@
+import type { Static, TSchema } from 'typebox'
+import type { Cluster } from './cluster.ts'
+import type { FieldError } from './field-error.ts'
+import type { Path } from './path.ts'
+import type { Given } from './resource.ts'
+
+export type Severity = 'error' | 'warning' | 'off'
+export type NonEmpty<T> = readonly [T, ...T[]]
+
+/** A check on every value of one schema: a whole resource, or a part that several kinds hold. */
+export interface RuleFor<S extends TSchema> {
+  /** The truth it asks for, subject first; also the file name and the anchor in docs/rules.md. */
+  readonly id: string
+  readonly on: S
+  /** The kinds it looks up through `context.cluster`. */
+  readonly reads: readonly string[]
+  readonly severity: Exclude<Severity, 'off'>
+  /** What must be true: one sentence. */
+  readonly summary: string
+  /** What happens to the user otherwise. */
+  readonly why: string
+  /** Sections of the specification, or decisions where it is silent: `2.4.1`, `decision 14`. */
+  readonly sources: NonEmpty<string>
+  /** Pure and synchronous; never throws on a resource in which any part is missing. */
+  check(value: Given<Static<S>>, context: Context<Static<S>>): Iterable<FieldError>
+  readonly examples: {
+    readonly valid: NonEmpty<Example<Static<S>>>
+    readonly invalid: NonEmpty<Example<Static<S>> & { readonly findings: NonEmpty<string> }>
+  }
+}
+
+export interface Context<T> {
+  readonly path: Path<T>
+  readonly cluster: Cluster
+}
+
+/** `value` is a resource without apiVersion, kind and metadata, or a part; `findings` is the exact text of each. */
+export interface Example<T> {
+  readonly title: string
+  readonly value: Given<T>
+}
+
+/** Any rule, as the engine sees it. */
+export type Rule = RuleFor<TSchema>
+
+/**
+ * Checks a rule against its own schema, then forgets the schema so that all rules fit in one list. Sound because the
+ * engine gives a rule only values that lie where its schema does, with every part of a wrong JSON type taken away.
+ */
+export function defineRule<S extends TSchema>(rule: RuleFor<S>): Rule {
+  return rule as unknown as Rule
+}
