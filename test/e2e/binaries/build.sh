@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Builds etcd, kube-apiserver and kubectl for the end-to-end tests from the Go modules pinned beside
+# this file, once: what is already in the cache folder is left alone. Takes minutes the first time.
+#
+#   export KUBEBUILDER_ASSETS=$(test/e2e/binaries/build.sh)
+#
+# Standard output is the folder and nothing else; progress and errors go to standard error.
+# The folder is in $VMCP_E2E_CACHE, else in $XDG_CACHE_HOME/vmcp-admission, else in
+# ~/.cache/vmcp-admission; its name holds the versions. Needs bash and Go.
+set -euo pipefail
+called_in=$PWD
+CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
+
+say() { printf 'build.sh: %s\n' "$*" >&2; }
+fail() { say "$*"; exit 1; }
+
+# pinned_version FILE MODULE: the version, without its v, that the go.mod FILE requires of MODULE.
+pinned_version() {
+  local line
+  while IFS= read -r line; do
+    if [[ $line =~ ^(require)?[[:space:]]*"$2"[[:space:]]+v([^[:space:]]+) ]]; then
+      printf '%s\n' "${BASH_REMATCH[2]}"
+      return
+    fi
+  done <"$1"
+  fail "$1 does not require $2"
+}
+
+# require_go FOLDER: fails unless the Go on the PATH (or the one it fetches) can read FOLDER/go.mod.
+require_go() {
+  local answer wanted
+  command -v go >/dev/null || fail 'go is not on the PATH; install Go (https://go.dev/dl/), or take the binaries' \
+    'from: export KUBEBUILDER_ASSETS=$(setup-envtest use -p path)'
+  answer=$(cd "$1" && go list -m 2>&1) && return
+  wanted=$(sed -n 's/^go //p' "$1/go.mod")
+  fail "$(go env GOVERSION) cannot build here; Go $wanted or newer is needed. It said: $answer"
+}
+
+# build FOLDER PACKAGE NAME [LINKER FLAGS]: builds PACKAGE of the module in FOLDER as $out/NAME,
+# under a temporary name until it is complete.
+build() {
+  local folder=$1 package=$2 name=$3 flags="-s -w ${4:-}" started=$SECONDS
+  if [[ -x $out/$name ]]; then
+    say "$name: already there"
+    return
+  fi
+  require_go "$folder"
+  say "$name: building"
+  temporary=$out/.$name.$$
+  (cd "$folder" && go build -mod=readonly -buildvcs=false -trimpath -ldflags "$flags" -o "$temporary" "$package") >&2 ||
+    fail "$name: the build failed"
+  mv -f -- "$temporary" "$out/$name"
+  say "$name: built in $((SECONDS - started)) s"
+}
+
+kube=$(pinned_version kubernetes/go.mod k8s.io/kubernetes)
+etcd=$(pinned_version etcd/go.mod go.etcd.io/etcd/server/v3)
+cache=${VMCP_E2E_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vmcp-admission}
+[[ $cache == /* ]] || cache=$called_in/$cache
+out=$cache/kube-$kube-etcd-$etcd
+mkdir -p -- "$out"
+# What an interrupted run left (its Go may write after its shell is gone).
+for stale in "$out"/.*.[0-9]*; do
+  kill -0 "${stale##*.}" 2>/dev/null || rm -f -- "$stale"
+done
+temporary=
+trap 'rm -f -- "$temporary"' EXIT
+export GOWORK=off CGO_ENABLED=0
+
+IFS=. read -r major minor _ <<<"$kube"
+version=
+for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
+  version+=" -X $package.gitVersion=v$kube -X $package.gitMajor=$major -X $package.gitMinor=$minor"
+done
+
+build etcd go.etcd.io/etcd/server/v3 etcd
+build kubernetes k8s.io/kubernetes/cmd/kubectl kubectl "$version"
+build kubernetes k8s.io/kubernetes/cmd/kube-apiserver kube-apiserver "$version"
+printf '%s\n' "$out"
