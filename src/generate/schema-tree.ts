@@ -16,7 +16,10 @@ export function mapSchema(schema: TSchema, change: (node: SchemaNode) => SchemaN
   const inner: Record<string, unknown> = { ...node }
   if (node.properties !== undefined) {
     inner['properties'] = Object.fromEntries(
-      Object.entries(node.properties).map(([name, property]) => [name, mapSchema(property as TSchema, change)]),
+      Object.entries(node.properties).map(([name, property]) => [
+        name,
+        mapSchema(property as TSchema, change),
+      ]),
     )
   }
   if (node.items !== undefined) inner['items'] = mapSchema(node.items as TSchema, change)

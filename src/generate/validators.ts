@@ -38,8 +38,13 @@ export function validatorsModule(): string {
   const ajv = engine()
   for (const { kind, schema } of KINDS) ajv.addSchema({ ...constraints(schema), $id: kind })
   const code = standaloneCode.default(ajv, Object.fromEntries(KINDS.map(({ kind }) => [kind, kind])))
-  const body = code.replace('"use strict";', '').replaceAll('require("ajv/dist/runtime/ucs2length").default', 'ucs2length.default')
-  if (body.includes('require(')) throw new Error(`the validators need a module that is not imported: ${/require\([^)]*\)/.exec(body)?.[0]}`)
+  const body = code
+    .replace('"use strict";', '')
+    .replaceAll('require("ajv/dist/runtime/ucs2length").default', 'ucs2length.default')
+  if (body.includes('require('))
+    throw new Error(
+      `the validators need a module that is not imported: ${/require\([^)]*\)/.exec(body)?.[0]}`,
+    )
   return HEADER + body
 }
 
@@ -47,5 +52,7 @@ const NOT_JUDGED = new Set<string>([...ANNOTATIONS, 'title', 'description', 'def
 
 /** The schema without what judges nothing, so that the module stays small. */
 function constraints(schema: TSchema): TSchema {
-  return mapSchema(schema, (node) => Object.fromEntries(Object.entries(node).filter(([key]) => !NOT_JUDGED.has(key))))
+  return mapSchema(schema, (node) =>
+    Object.fromEntries(Object.entries(node).filter(([key]) => !NOT_JUDGED.has(key))),
+  )
 }

@@ -51,7 +51,11 @@ function runRule(
   try {
     for (const error of run(value, context)) findings.push({ id, severity, error })
   } catch (failure) {
-    const error = { type: 'advice', at: [], detail: 'internal error: this check did not run, please report it' } as const
+    const error = {
+      type: 'advice',
+      at: [],
+      detail: 'internal error: this check did not run, please report it',
+    } as const
     findings.push({ id, severity: 'warning', error, failure })
   }
 }

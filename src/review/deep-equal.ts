@@ -9,6 +9,8 @@ export function deepEqual(a: unknown, b: unknown): boolean {
   const keys = Object.keys(a)
   return (
     keys.length === Object.keys(b).length &&
-    keys.every((key) => Object.hasOwn(b, key) && deepEqual(a[key as keyof typeof a], b[key as keyof typeof b]))
+    keys.every(
+      (key) => Object.hasOwn(b, key) && deepEqual(a[key as keyof typeof a], b[key as keyof typeof b]),
+    )
   )
 }

@@ -54,7 +54,8 @@ function readNode({ default: value, defaultFrom, create = false, ...node }: Node
   })
   const items = node.items && readNode(node.items)
   const values = node.additionalProperties && readNode(node.additionalProperties)
-  if (value === undefined && defaultFrom === undefined && properties.length === 0 && !items && !values) return undefined
+  if (value === undefined && defaultFrom === undefined && properties.length === 0 && !items && !values)
+    return undefined
   return {
     ...(value === undefined ? {} : { value }),
     ...(defaultFrom === undefined ? {} : { from: defaultFrom.split('.') }),

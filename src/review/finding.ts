@@ -34,7 +34,10 @@ export function compareFindings(a: Finding, b: Finding): number {
 function compareSegments(a: readonly Segment[], b: readonly Segment[]): number {
   for (let i = 0; i < Math.min(a.length, b.length); i++) {
     const [x, y] = [a[i], b[i]]
-    const order = typeof x === 'number' && typeof y === 'number' ? x - y : compare(pathText([x ?? '']), pathText([y ?? '']))
+    const order =
+      typeof x === 'number' && typeof y === 'number'
+        ? x - y
+        : compare(pathText([x ?? '']), pathText([y ?? '']))
     if (order !== 0) return order
   }
   return a.length - b.length

@@ -7,7 +7,7 @@ import { deepEqual } from './deep-equal.ts'
 import { type DefaultAdded, defaultsFor } from './defaults.ts'
 import type { Finding } from './finding.ts'
 import { ADMITTED, judge, type Judged, type Verdict } from './judge.ts'
-import { placeholdersIn } from './placeholder.ts'
+import { placeholdersIn, unresolved } from './placeholder.ts'
 import type { Settings } from './settings.ts'
 import { shape } from './shape.ts'
 
@@ -58,7 +58,7 @@ export function mutate(submission: Submission, engine: Engine): readonly Default
 export function findingsIn(kind: Kind, value: unknown, cluster: Cluster = emptyCluster): Finding[] {
   const { findings, resource } = shape(kind, value)
   if (resource === undefined) return [...findings]
-  return [...findings, ...check(kind, resource, cluster), ...placeholdersIn(resource)]
+  return [...findings, ...check(kind, resource, cluster), ...placeholdersIn(kind, resource).map(unresolved)]
 }
 
 function kindOf({ group, kind }: Submission, engine: Engine): Kind | undefined {
@@ -87,7 +87,8 @@ function disagreement({ group, kind, object }: Submission): Finding[] {
       severity: 'error',
       error: { type: 'invalid', at: [field], value, detail },
     })
-  if (typeof given === 'string' && given !== kind) disagree('kind', given, `must be '${kind}' as the request says`)
+  if (typeof given === 'string' && given !== kind)
+    disagree('kind', given, `must be '${kind}' as the request says`)
   if (typeof apiVersion === 'string' && !apiVersion.startsWith(`${group}/`)) {
     disagree('apiVersion', apiVersion, `must be of the group '${group}' as the request says`)
   }
@@ -96,6 +97,10 @@ function disagreement({ group, kind, object }: Submission): Finding[] {
 
 function registrationTooWide({ group, kind }: Submission): Finding {
   const detail = `this webhook does not know ${kind || 'this kind'} of the group '${group}'; its registration is too wide`
-  return { id: 'registration-covers-known-kinds', severity: 'warning', error: { type: 'advice', at: [], detail } }
+  return {
+    id: 'registration-covers-known-kinds',
+    severity: 'warning',
+    error: { type: 'advice', at: [], detail },
+  }
 }
 export type { Judged }

@@ -34,7 +34,11 @@ export function judge(
   const exempted: string[] = []
   const weigh = (all: readonly Finding[], exempt: (id: string) => void) =>
     all.flatMap((finding): Finding[] => {
-      const severity = severityAt(settings, { id: finding.id, at: finding.error.at, namespace }, finding.severity)
+      const severity = severityAt(
+        settings,
+        { id: finding.id, at: finding.error.at, namespace },
+        finding.severity,
+      )
       if (finding.severity === 'error' && severity !== 'error') exempt(finding.id)
       return severity === 'off' ? [] : [{ ...finding, severity }]
     })
@@ -44,7 +48,10 @@ export function judge(
   const ratcheted =
     before === undefined
       ? weighed
-      : excuseStored(weighed, value, { value: before.value, findings: weigh(before.findings, () => {}).filter(isError) })
+      : excuseStored(weighed, value, {
+          value: before.value,
+          findings: weigh(before.findings, () => {}).filter(isError),
+        })
   const decided = settings.mode === 'warn' ? ratcheted.map(wouldBeDenied) : ratcheted
   const ordered = distinct(decided.toSorted(compareFindings))
   return {
@@ -77,7 +84,9 @@ const COMPARES_NO_VALUE = new Set(['required', 'forbidden'])
 const sameness = ({ id, error }: Finding) => `${id} ${error.type} ${pathTextWithoutIndexes(error.at)}`
 
 function wouldBeDenied(finding: Finding): Finding {
-  return finding.severity === 'error' ? { ...finding, severity: 'warning', prefix: 'would be denied: ' } : finding
+  return finding.severity === 'error'
+    ? { ...finding, severity: 'warning', prefix: 'would be denied: ' }
+    : finding
 }
 
 /** Without exact repeats; the list is in order. */

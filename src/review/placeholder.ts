@@ -1,11 +1,51 @@
-import type { Segment } from '../rule/path.ts'
+import { outsideStringLiterals } from '../cel/index.ts'
+import type { Kind } from '../kinds/kind.ts'
+import { escapePointer, type Segment } from '../rule/path.ts'
+import type { Resource } from '../rule/resource.ts'
 import type { Finding } from './finding.ts'
+import { segmentsOfPointer } from './pointer.ts'
 
-/** `${NAME}`, `$NAME`, `{{ … }}` and `<NAME>` (decision 28, specification 5.3). */
-const PLACEHOLDER = /\$\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*|\{\{[^{}]*\}\}|<[A-Z][A-Z0-9_-]*>/
-const MATCHER_PLACEHOLDER = /\$\{[A-Za-z_]\w*\}|<[A-Z][A-Z0-9_-]*>/
-
-export function placeholdersIn(_resource: unknown): Finding[] {
-  return []
+/** A string in which a deployment tool was to fill something in (decision 28, specification 5.3). */
+export interface Placeholder {
+  readonly at: readonly Segment[]
+  /** As it stands: `${REGION}`. */
+  readonly text: string
 }
-export { MATCHER_PLACEHOLDER, PLACEHOLDER, type Segment }
+
+const PLACEHOLDER = /\$\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*|\{\{[^{}]*\}\}|<[A-Z][A-Z0-9_-]*>/
+const IN_EXPRESSION = /\$\{[A-Za-z_]\w*\}|<[A-Z][A-Z0-9_-]*>/
+
+/** The strings of the spec that hold a placeholder: the first one of each string. */
+export function placeholdersIn(kind: Kind, { spec }: Resource): Placeholder[] {
+  const found: Placeholder[] = []
+  search(spec, '/spec', (pointer, text) => found.push({ at: segmentsOfPointer(kind.schema, pointer), text }))
+  return found
+}
+
+/** The advice of the webhook: the value was to be filled in on the way and was not. */
+export function unresolved({ at, text }: Placeholder): Finding {
+  const detail = `holds the placeholder ${shown(text)}, which nothing filled in on the way to the cluster`
+  return { id: 'unresolved-placeholder', severity: 'warning', error: { type: 'advice', at, detail } }
+}
+
+function search(value: unknown, pointer: string, found: (pointer: string, text: string) => void): void {
+  if (typeof value === 'string') {
+    const text = placeholder(value, pointer)
+    if (text !== undefined) found(pointer, text)
+  } else if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) search(value[i], `${pointer}/${i}`, found)
+  } else if (typeof value === 'object' && value !== null) {
+    for (const key in value) {
+      search((value as Record<string, unknown>)[key], `${pointer}/${escapePointer(key)}`, found)
+    }
+  }
+}
+
+function placeholder(text: string, pointer: string): string | undefined {
+  if (!text.includes('$') && !text.includes('<') && !text.includes('{{')) return undefined
+  return pointer.endsWith('/matcher')
+    ? IN_EXPRESSION.exec(outsideStringLiterals(text))?.[0]
+    : PLACEHOLDER.exec(text)?.[0]
+}
+
+const shown = (text: string) => (text.length <= 60 ? text : `${text.slice(0, 60)}…`)

@@ -38,7 +38,8 @@ export function severityAt(
   return set?.severity ?? severity
 }
 
-const SETTING = /^([A-Za-z][A-Za-z0-9-]*)(?::([^=@]+))?=(error|warning|off)(?:@([a-z0-9-]+(?:,[a-z0-9-]+)*))?$/
+const SETTING =
+  /^([A-Za-z][A-Za-z0-9-]*)(?::([^=@]+))?=(error|warning|off)(?:@([a-z0-9-]+(?:,[a-z0-9-]+)*))?$/
 
 /** Reads `ID[:PATH]=error|warning|off[@NAMESPACE,…]`; a string when it is not that: what to write instead. */
 export function parseSeveritySetting(text: string, knownIds: ReadonlySet<string>): SeveritySetting | string {

@@ -29,7 +29,8 @@ export function shape(kind: Kind, value: unknown, unknown: readonly (readonly Se
   const validate = validatorOf[kind.kind]
   if (validate === undefined) throw new Error(`no validator for ${kind.kind}: run npm run generate`)
   const errors = validate(given) ? [] : distinct(kind, given, validate.errors ?? [])
-  if (errors.length === 0 && unknown.length === 0) return { findings: [], resource: given as Resource, mistyped: false }
+  if (errors.length === 0 && unknown.length === 0)
+    return { findings: [], resource: given as Resource, mistyped: false }
   const places = new Set(unknown.map(pathText))
   const judged = errors.filter(({ error }) => !places.has(pathText(error.at)))
   const taken = judged.filter(({ error }) => error.type === 'typeInvalid').map(({ error }) => error.at)
@@ -70,7 +71,12 @@ function without(value: unknown, places: readonly (readonly Segment[])[]): Resou
     const holder = valueAt(copy, place.slice(0, -1)) as Record<string | number, unknown> | undefined
     const key = jsonKey(place.at(-1) ?? '')
     if (holder !== undefined) {
-      Object.defineProperty(holder, key, { value: undefined, enumerable: true, configurable: true, writable: true })
+      Object.defineProperty(holder, key, {
+        value: undefined,
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      })
     }
   }
   return copy as Resource
@@ -78,8 +84,12 @@ function without(value: unknown, places: readonly (readonly Segment[])[]): Resou
 
 /** One finding for each cause: a wrong type hides every other keyword there, an empty value its pattern. */
 function distinct(kind: Kind, value: unknown, errors: readonly ErrorObject[]): Finding[] {
-  const typed = new Set(errors.filter(({ keyword }) => keyword === 'type').map(({ instancePath }) => instancePath))
-  const empty = new Set(errors.filter(({ keyword }) => keyword === 'minLength').map(({ instancePath }) => instancePath))
+  const typed = new Set(
+    errors.filter(({ keyword }) => keyword === 'type').map(({ instancePath }) => instancePath),
+  )
+  const empty = new Set(
+    errors.filter(({ keyword }) => keyword === 'minLength').map(({ instancePath }) => instancePath),
+  )
   return errors
     .filter(({ keyword, instancePath }) => {
       if (keyword === 'type') return true
@@ -92,8 +102,19 @@ function distinct(kind: Kind, value: unknown, errors: readonly ErrorObject[]): F
     }))
 }
 
-type Params = Record<string, never>
-const fromKeyword: Record<string, (params: Params, value: unknown) => readonly [ErrorType, string, unknown?]> = {
+/** The parameters of Ajv's errors that we read, by keyword. */
+interface Params {
+  readonly type: string | readonly string[]
+  readonly missingProperty: string
+  readonly allowedValues: readonly string[]
+  readonly pattern: string
+  readonly format: string
+  readonly limit: number
+}
+const fromKeyword: Record<
+  string,
+  (params: Params, value: unknown) => readonly [ErrorType, string, unknown?]
+> = {
   type: ({ type }, value) => ['typeInvalid', `must be of type ${typeNames(type)}`, jsonType(value)],
   required: () => ['required', ''],
   enum: ({ allowedValues }) => ['notSupported', supportedValues(allowedValues)],
@@ -108,7 +129,7 @@ const fromKeyword: Record<string, (params: Params, value: unknown) => readonly [
 
 /** An Ajv error as the field error that Kubernetes would print. */
 function fieldError({ keyword, params }: ErrorObject, root: unknown, holder: readonly Segment[]): FieldError {
-  const at = keyword === 'required' ? [...holder, (params as { missingProperty: string }).missingProperty] : holder
+  const at = keyword === 'required' ? [...holder, (params as Params).missingProperty] : holder
   const value = valueAt(root, at)
   const translate = fromKeyword[keyword]
   if (translate === undefined) throw new Error(`no text for the schema keyword ${keyword}`)
