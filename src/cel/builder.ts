@@ -37,7 +37,7 @@ export class TreeBuilder {
 
   literal(offset: number, value: LiteralValue): Literal {
     this.#count(offset)
-    return { kind: 'literal', offset, height: 0, ...value }
+    return { kind: 'literal', offset, height: 0, type: value.type, value: value.value } as Literal
   }
 
   ident(offset: number, name: string, absolute = false): Ident {
@@ -52,7 +52,7 @@ export class TreeBuilder {
 
   call(offset: number, name: string, args: readonly Expr[], target?: Expr): Call {
     this.#count(offset)
-    const height = above(offset, Math.max(tallest(args), target?.height ?? 0))
+    const height = above(offset, tallest(args, target?.height))
     return { kind: 'call', offset, height, name, target, args }
   }
 
@@ -89,9 +89,9 @@ type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K>
 export type LiteralValue = DistributiveOmit<Literal, 'kind' | 'offset' | 'height'>
 export type Loop = Omit<Comprehension, 'kind' | 'offset' | 'height'>
 
-function tallest(nodes: readonly Expr[]): number {
-  let height = 0
-  for (const node of nodes) height = Math.max(height, node.height)
+function tallest(nodes: readonly Expr[], atLeast = 0): number {
+  let height = atLeast
+  for (const node of nodes) if (node.height > height) height = node.height
   return height
 }
 

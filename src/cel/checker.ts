@@ -37,6 +37,7 @@ const maxCollected = 200
 
 interface Check {
   readonly unifier: Unifier
+  /** The variables of the comprehensions around the place that is checked. */
   readonly scope: Map<string, Type>
   loops: number
   readonly problems: { readonly offset: number; readonly tell: () => string }[]
@@ -49,7 +50,7 @@ const literalTypes = { int, uint, double, string, bytes, bool, null_type: nullTy
  * "Gradual Type Checking"). Gives the type of the result, or the problems in the order of the source. Never throws.
  */
 export function check(expr: Expr): CheckResult {
-  const state: Check = { unifier: new Unifier(), scope: new Map(variables), loops: 0, problems: [] }
+  const state: Check = { unifier: new Unifier(), scope: new Map(), loops: 0, problems: [] }
   try {
     const type = typeOf(state, expr)
     if (state.problems.length === 0) return { ok: true, type: display(type) }
@@ -98,7 +99,8 @@ function typeOfAll(state: Check, elements: readonly Expr[]): Type | undefined {
 }
 
 function lookUp(state: Check, { name, absolute }: Ident): Type | undefined {
-  return (absolute ? variables : state.scope).get(name) ?? typeNames.get(name)
+  const local = state.loops === 0 || absolute ? undefined : state.scope.get(name)
+  return local ?? variables.get(name) ?? typeNames.get(name)
 }
 
 function typeOfIdent(state: Check, ident: Ident): Type {
@@ -228,7 +230,7 @@ function resultOf(state: Check, call: Call, types: readonly Type[]): Type | unde
 function applyOverload(unifier: Unifier, overload: Overload, types: readonly Type[]): Type | undefined {
   if (!overload.generic) return unifier.assignAll(types, overload.args) ? overload.result : undefined
   const made: Type[] = []
-  const args = overload.args.map((arg) => unifier.instantiate(arg, made))
+  const args = unifier.instantiateAll(overload.args, made)
   if (!unifier.assignAll(types, args)) return undefined
   return unifier.settle(unifier.instantiate(overload.result, made))
 }
@@ -278,18 +280,23 @@ function elementType(state: Check, range: Expr): Type {
 }
 
 function describeMismatch(call: Call, types: readonly Type[]): string {
-  const { name, target } = call
+  const { name } = call
   if (!isFunction(name)) return `undeclared reference to '${shorten(name)}'${functionHint(name)}`
   const shown = types.map((type) => display(type))
-  const args = (target === undefined ? shown : shown.slice(1)).join(', ')
-  const receiver = target === undefined ? '' : `${shown[0]}.`
-  return `found no matching overload for '${operatorSymbol(name)}' applied to '${receiver}(${args})'${formHint(call, types)}`
+  return `found no matching overload for ${showCall(call, shown)}${formHint(call, types)}`
 }
 
-function operatorSymbol(name: string): string {
-  if (name === '_[_]') return '[]'
-  if (name === '_?_:_') return '? :'
-  return name.replace(/^[@_]|_$/g, '')
+/** A call with types in place of its arguments. */
+function showCall({ name, target }: Call, types: readonly string[]): string {
+  const [first, second, third] = types
+  if (name === '_[_]') return `${first}[${second}]`
+  if (name === '_?_:_') return `${first} ? ${second} : ${third} (both results must have the same type)`
+  const symbol = name.replace(/^[@_]|_$/g, '')
+  if (/^[@_]/.test(name)) return `${first} ${symbol} ${second}`
+  if (name.endsWith('_')) return `${symbol}${first}`
+  return target === undefined
+    ? `${name}(${types.join(', ')})`
+    : `${first}.${name}(${types.slice(1).join(', ')})`
 }
 
 /** For a function that exists, but in the other form: receiver.f(x) against f(receiver, x). */

@@ -72,10 +72,11 @@ function describe(token: Token): string {
       return `'${token.text}'`
     case 'string':
     case 'bytes':
-    case 'int':
     case 'uint':
     case 'double':
       return `a ${token.kind} literal`
+    case 'int':
+      return 'an int literal'
     default:
       return `'${token.kind}'`
   }

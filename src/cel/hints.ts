@@ -36,28 +36,37 @@ const otherWords = new Map([
   ].map((word): [string, string] => [word, 'the strings extension is not available']),
 ])
 
+/** A call that looks like a macro but has another shape is an unknown function. */
+const macroUsage = new Map([
+  ['has', 'write has(claims.name)'],
+  ['all', 'write list.all(x, condition)'],
+  ['exists', 'write list.exists(x, condition)'],
+  ['exists_one', 'write list.exists_one(x, condition)'],
+  ['map', 'write list.map(x, result)'],
+  ['filter', 'write list.filter(x, condition)'],
+])
+
 const functionNames = [
   ...new Set(overloads.map(({ name }) => name).filter((name) => /^\w+$/.test(name))),
-  'has',
-  'all',
-  'exists',
-  'exists_one',
-  'map',
-  'filter',
+  ...macroUsage.keys(),
 ]
 const variableNames = [...variables.keys()]
 const wordLiterals = ['true', 'false', 'null']
 
 /** A hint in parentheses for an unknown function, or nothing. */
 export function functionHint(name: string): string {
-  return inParentheses(otherWords.get(name.toLowerCase()) ?? didYouMean(name, functionNames))
+  const known = macroUsage.get(name) ?? otherWords.get(name.toLowerCase())
+  return inParentheses(known ?? didYouMean(name, functionNames))
 }
 
 /** A hint in parentheses for an unknown variable; `inScope` are the names that comprehensions declare. */
-export function variableHint(name: string, inScope: Iterable<string>): string {
-  const names = [...variableNames, ...[...inScope].filter((known) => /^\w+$/.test(known)), ...wordLiterals]
-  const near = didYouMean(name, [...names, ...typeNames.keys()])
-  return inParentheses(near ?? `the only variable is claims: write claims.${shorten(name)}`)
+export function variableHint(name: string, inScope: readonly string[]): string {
+  const loopVariables = inScope.filter((known) => /^\w+$/.test(known))
+  const names = [...variableNames, ...loopVariables]
+  const near = didYouMean(name, [...names, ...wordLiterals, ...typeNames.keys()])
+  if (near !== undefined) return inParentheses(near)
+  if (loopVariables.length > 0) return inParentheses(`known here: ${shorten(names.join(', '))}`)
+  return inParentheses(`the only variable is claims: write claims.${shorten(name)}`)
 }
 
 /** A name as an error message shows it. */

@@ -17,8 +17,7 @@ interface StringLiteral {
 }
 
 const keywords = new Map(['true', 'false', 'null', 'in'].map((word) => [word, word]))
-const doubleOperators = new Set(['&&', '||', '==', '!=', '<=', '>='])
-const singleOperators = new Set('<>+-*/%!()[]{}.,:?')
+const operators = new Set(['&&', '||', '==', '!=', '<=', '>=', ...'<>+-*/%!()[]{}.,:?'])
 
 const simpleEscapes = new Map(
   Object.entries({
@@ -52,12 +51,9 @@ const characterHints = new Map([
   ['#', "comments start with '//'"],
 ])
 
-const spaceOrComment = /(?:[ \t\r\n\f]|\/\/[^\n]*)+/y
-const identifier = /[A-Za-z_][A-Za-z0-9_]*/y
 const quotedField = /`[A-Za-z0-9_./ -]+`/y
 const doubleNumber = /\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?/y
 const wholeNumber = /0x[0-9a-fA-F]+|\d+/y
-const stringStart = /[bB]?[rR]?(?:"""|'''|"|')/y
 const hexEscape = /[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}/y
 const octalEscape = /[0-3][0-7]{2}/y
 
@@ -73,28 +69,63 @@ function matchEnd(pattern: RegExp, source: string, offset: number): number {
  */
 export function tokenize(source: string): Token[] {
   const tokens: Token[] = []
-  let offset = matchEnd(spaceOrComment, source, 0)
+  let offset = skipSpace(source, 0)
   while (offset < source.length) {
     const token = readToken(source, offset)
     tokens.push(token)
     if (token.kind === 'error') break
-    offset = matchEnd(spaceOrComment, source, token.end)
+    offset = skipSpace(source, token.end)
   }
   tokens.push({ kind: 'end', start: source.length, end: source.length, text: '' })
   return tokens
 }
 
+/** The end of the white space and comments that start at `start`. */
+function skipSpace(source: string, start: number): number {
+  let offset = start
+  for (;;) {
+    const character = source[offset]
+    if (character === '/' && source[offset + 1] === '/') {
+      const lineEnd = source.indexOf('\n', offset)
+      offset = lineEnd < 0 ? source.length : lineEnd
+    } else if (character !== undefined && isSpace(character)) {
+      offset++
+    } else {
+      return offset
+    }
+  }
+}
+
+/** The end of the name at `start`, or `start`. */
+function skipName(source: string, start: number): number {
+  if (!isLetter(source.charAt(start))) return start
+  let offset = start + 1
+  while (isLetter(source.charAt(offset)) || isDigit(source.charAt(offset))) offset++
+  return offset
+}
+
+/** The end of the prefix and opening quotes of a string literal at `start`, or `start`. */
+function skipStringStart(source: string, start: number): number {
+  let offset = start
+  if (source[offset] === 'b' || source[offset] === 'B') offset++
+  if (source[offset] === 'r' || source[offset] === 'R') offset++
+  const quote = source[offset]
+  if (quote !== '"' && quote !== "'") return start
+  return source[offset + 1] === quote && source[offset + 2] === quote ? offset + 3 : offset + 1
+}
+
 function readToken(source: string, start: number): Token {
+  const bodyStart = skipStringStart(source, start)
+  if (bodyStart > start) return readString(source, start, bodyStart)
   const first = source.charAt(start)
-  if (isLetter(first)) return readString(source, start) ?? readName(source, start)
-  if (first === '"' || first === "'") return readString(source, start) ?? readOperator(source, start)
+  if (isLetter(first)) return readName(source, start)
   if (isDigit(first) || (first === '.' && isDigit(source.charAt(start + 1)))) return readNumber(source, start)
   if (first === '`') return readQuotedField(source, start)
   return readOperator(source, start)
 }
 
 function readName(source: string, start: number): Token {
-  const end = matchEnd(identifier, source, start)
+  const end = skipName(source, start)
   const text = source.slice(start, end)
   return { kind: keywords.get(text) ?? 'ident', start, end, text }
 }
@@ -117,10 +148,13 @@ function readNumber(source: string, start: number): Token {
 }
 
 function readOperator(source: string, start: number): Token {
-  const two = source.slice(start, start + 2)
-  if (doubleOperators.has(two)) return { kind: two, start, end: start + 2, text: two }
+  const next = source[start + 1]
+  if (next === '=' || next === '&' || next === '|') {
+    const two = source.slice(start, start + 2)
+    if (operators.has(two)) return { kind: two, start, end: start + 2, text: two }
+  }
   const one = source.charAt(start)
-  if (singleOperators.has(one)) return { kind: one, start, end: start + 1, text: one }
+  if (operators.has(one)) return { kind: one, start, end: start + 1, text: one }
   const character = String.fromCodePoint(source.codePointAt(start) ?? 0)
   const hint = characterHints.get(character)
   const text = `unexpected character ${showCharacter(character)}${hint === undefined ? '' : ` (${hint})`}`
@@ -132,21 +166,19 @@ function showCharacter(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
 }
 
-/** The string or bytes literal at `start`; undefined when there is none (a plain name such as `br`). */
-function readString(source: string, start: number): Token | undefined {
-  const bodyStart = matchEnd(stringStart, source, start)
-  if (bodyStart === start) return undefined
+function readString(source: string, start: number, bodyStart: number): Token {
   const bytes = source[start] === 'b' || source[start] === 'B'
-  const literal = scanString(source, start, bodyStart, bytes)
-  if (literal.error !== undefined) return { kind: 'error', start, end: literal.end, text: literal.error }
-  return { kind: bytes ? 'bytes' : 'string', start, end: literal.end, text: literal.text }
+  const { end, text, error } = scanString(source, start, bodyStart, bytes)
+  if (error !== undefined) return { kind: 'error', start, end, text: error }
+  return { kind: bytes ? 'bytes' : 'string', start, end, text }
 }
 
 /** Reads on after a bad escape, so that `end` is right; without a closing quote `end` is the end of the source. */
 function scanString(source: string, start: number, bodyStart: number, bytes: boolean): StringLiteral {
-  const prefix = source.slice(start, bodyStart)
-  const raw = /r/i.test(prefix)
-  const quote = prefix.replace(/^[bBrR]+/, '')
+  const first = source.charAt(bodyStart - 1)
+  const quote = bodyStart - start >= 3 && source[bodyStart - 3] === first ? first.repeat(3) : first
+  const rawMark = source[bodyStart - quote.length - 1]
+  const raw = bodyStart - quote.length > start && (rawMark === 'r' || rawMark === 'R')
   let error: string | undefined
   let text = ''
   let plainStart = bodyStart
@@ -157,7 +189,7 @@ function scanString(source: string, start: number, bodyStart: number, bytes: boo
   }
   while (offset < source.length) {
     const character = source.charAt(offset)
-    if (character === quote[0] && source.startsWith(quote, offset)) {
+    if (character === first && source.startsWith(quote, offset)) {
       takePlain()
       return { end: offset + quote.length, text, error }
     }
@@ -209,6 +241,12 @@ function utf8Characters(text: string): string {
   return result
 }
 
+function isSpace(character: string): boolean {
+  return (
+    character === ' ' || character === '\n' || character === '\t' || character === '\r' || character === '\f'
+  )
+}
+
 function isLetter(character: string): boolean {
   return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') || character === '_'
 }
@@ -225,18 +263,14 @@ export function outsideStringLiterals(source: string): string {
   let result = ''
   let offset = 0
   while (offset < source.length) {
-    const bodyStart = matchEnd(stringStart, source, offset)
+    const bodyStart = skipStringStart(source, offset)
     if (bodyStart > offset) {
       const literal = scanString(source, offset, bodyStart, false)
       if (literal.error?.startsWith('unterminated') === true) return result + source.slice(offset)
       result += ' '.repeat(literal.end - offset)
       offset = literal.end
     } else {
-      const end = Math.max(
-        matchEnd(spaceOrComment, source, offset),
-        matchEnd(identifier, source, offset),
-        offset + 1,
-      )
+      const end = Math.max(skipSpace(source, offset), skipName(source, offset), offset + 1)
       result += source.slice(offset, end)
       offset = end
     }

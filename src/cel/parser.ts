@@ -20,24 +20,16 @@ const reservedWords = new Set(
   ).split(' '),
 )
 
-const relations = new Map([
-  ['==', '_==_'],
-  ['!=', '_!=_'],
-  ['<', '_<_'],
-  ['<=', '_<=_'],
-  ['>', '_>_'],
-  ['>=', '_>=_'],
-  ['in', '@in'],
-])
-const sums = new Map([
-  ['+', '_+_'],
-  ['-', '_-_'],
-])
-const products = new Map([
-  ['*', '_*_'],
-  ['/', '_/_'],
-  ['%', '_%_'],
-])
+/** The left-associative operators, the loosest first. */
+const binaryOperators = new Map(
+  [
+    ['==', '!=', '<', '<=', '>', '>=', 'in'],
+    ['+', '-'],
+    ['*', '/', '%'],
+  ].flatMap((level, precedence) =>
+    level.map((kind) => [kind, { name: kind === 'in' ? '@in' : `_${kind}_`, precedence }] as const),
+  ),
+)
 
 /**
  * Parses a CEL expression and expands its macros (CEL language definition, "Syntax"); the same sources as cel-go
@@ -119,28 +111,18 @@ function balance(
 }
 
 function parseRelation(parser: Parser): Expr {
-  return parseBinary(parser, relations, parseSum)
+  return parseBinary(parser, 0)
 }
 
-function parseSum(parser: Parser): Expr {
-  return parseBinary(parser, sums, parseProduct)
-}
-
-function parseProduct(parser: Parser): Expr {
-  return parseBinary(parser, products, parseUnary)
-}
-
-function parseBinary(
-  parser: Parser,
-  operators: ReadonlyMap<string, string>,
-  parseTerm: (parser: Parser) => Expr,
-): Expr {
-  let left = parseTerm(parser)
-  let name = operators.get(peek(parser).kind)
-  while (name !== undefined) {
-    const operator = take(parser)
-    left = parser.build.call(operator.start, name, [left, parseTerm(parser)])
-    name = operators.get(peek(parser).kind)
+/** An operand, and all operators after it that bind at least as tightly as `loosest`. */
+function parseBinary(parser: Parser, loosest: number): Expr {
+  let left = parseUnary(parser)
+  let operator = binaryOperators.get(peek(parser).kind)
+  while (operator !== undefined && operator.precedence >= loosest) {
+    const offset = take(parser).start
+    const right = parseBinary(parser, operator.precedence + 1)
+    left = parser.build.call(offset, operator.name, [left, right])
+    operator = binaryOperators.get(peek(parser).kind)
   }
   return left
 }

@@ -54,7 +54,9 @@ export function variable(): Type {
 }
 
 function container(kind: Kind, args: readonly Type[]): Type {
-  return { kind, args, open: args.some((arg) => arg.open), index: 0, bound: undefined }
+  let open = false
+  for (const arg of args) open ||= arg.open
+  return { kind, args, open, index: 0, bound: undefined }
 }
 
 export function list(element: Type): Type {
@@ -72,7 +74,10 @@ export function typeType(of?: Type): Type {
 
 /** The same list, map or type over other arguments; the type itself when they are the ones that it has. */
 export function withArgs(type: Type, args: readonly Type[]): Type {
-  return args.every((arg, index) => arg === type.args[index]) ? type : container(type.kind, args)
+  for (let index = 0; index < args.length; index++) {
+    if (args[index] !== type.args[index]) return container(type.kind, args)
+  }
+  return type
 }
 
 /** A type variable's meaning so far; any other type is returned as it is. */

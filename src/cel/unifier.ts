@@ -4,9 +4,9 @@ import type { Type } from './types.ts'
 /**
  * Most steps of type comparison in one check. A type may share parts, so that comparing two of them takes time
  * exponential in the length of the source: [1].map(a, {a: a}).map(b, {b: b})… . What people write needs a few
- * hundred steps, a source of the greatest length about 100,000.
+ * hundred steps, and the costliest source of ordinary types 150,000.
  */
-export const maxSteps = 300_000
+export const maxSteps = 200_000
 
 /** The check of one expression would take too long. */
 export class TooComplex extends Error {}
@@ -24,15 +24,9 @@ export class Unifier {
   /** Whether each type is usable where the wanted one stands; if not, nothing is bound. Throws TooComplex. */
   assignAll(types: readonly Type[], wanted: readonly Type[]): boolean {
     const mark = this.#trail.length
-    for (let index = 0; index < types.length; index++) {
-      const type = types[index]
-      const want = wanted[index]
-      if (type !== undefined && want !== undefined && !this.#assign(type, want)) {
-        this.#undo(mark)
-        return false
-      }
-    }
-    return true
+    if (this.#assignArgs(types, wanted)) return true
+    this.#undo(mark)
+    return false
   }
 
   assign(type: Type, wanted: Type): boolean {
@@ -64,11 +58,13 @@ export class Unifier {
   /** A declared type with variables in place of its parameters; `variables` holds those of one call. */
   instantiate(type: Type, variables: Type[]): Type {
     if (type.kind === 'parameter') return (variables[type.index] ??= variable())
-    if (type.args.length === 0) return type
-    return withArgs(
-      type,
-      type.args.map((arg) => this.instantiate(arg, variables)),
-    )
+    return type.args.length === 0 ? type : withArgs(type, this.instantiateAll(type.args, variables))
+  }
+
+  instantiateAll(types: readonly Type[], variables: Type[]): Type[] {
+    const result: Type[] = []
+    for (const type of types) result.push(this.instantiate(type, variables))
+    return result
   }
 
   /** The type with all bound variables replaced. */
@@ -76,10 +72,9 @@ export class Unifier {
     this.#step()
     const resolved = this.resolve(type)
     if (!resolved.open || resolved.args.length === 0) return resolved
-    return withArgs(
-      resolved,
-      resolved.args.map((arg) => this.settle(arg)),
-    )
+    const args: Type[] = []
+    for (const arg of resolved.args) args.push(this.settle(arg))
+    return withArgs(resolved, args)
   }
 
   /** Whether two settled types are equal. */
@@ -99,11 +94,18 @@ export class Unifier {
     const from = this.resolve(type)
     if (want.kind === 'variable') return from === want || this.#bindUnlessWithin(want, from)
     if (from.kind === 'variable') return this.#bindUnlessWithin(from, want)
-    if (isAnything(from) || isAnything(wanted)) return true
-    if (from.kind === 'null_type') return isNullable(wanted)
-    if (from.kind !== wanted.kind) return false
+    if (isAnything(from) || isAnything(want)) return true
+    if (from.kind === 'null_type') return isNullable(want)
+    if (from.kind !== want.kind) return false
     if (from.kind === 'type') return true
-    return from.args.every((arg, index) => this.#assign(arg, wanted.args[index] ?? arg))
+    return this.#assignArgs(from.args, want.args)
+  }
+
+  #assignArgs(types: readonly Type[], wanted: readonly Type[]): boolean {
+    for (let index = 0; index < types.length; index++) {
+      if (!this.#assign(types[index] as Type, wanted[index] as Type)) return false
+    }
+    return true
   }
 
   /** A variable that has a type keeps the more general one of that and the new. */
@@ -135,7 +137,9 @@ export class Unifier {
     this.#step()
     const resolved = this.resolve(type)
     if (resolved === target) return true
-    return resolved.open && resolved.args.some((arg) => this.#occurs(target, arg))
+    if (!resolved.open) return false
+    for (const arg of resolved.args) if (this.#occurs(target, arg)) return true
+    return false
   }
 
   /** The less specific of two types of which one is usable as the other. */
@@ -148,10 +152,12 @@ export class Unifier {
     if (isAnything(first) || second.kind === 'dyn') return dyn
     if (first.kind === 'null_type') return second
     if (first.kind !== second.kind || first.kind === 'type') return first
-    return withArgs(
-      first,
-      first.args.map((arg, index) => this.#general(arg, second.args[index] ?? arg)),
-    )
+    if (first.args.length === 0) return first
+    const args: Type[] = []
+    for (let index = 0; index < first.args.length; index++) {
+      args.push(this.#general(first.args[index] as Type, second.args[index] as Type))
+    }
+    return withArgs(first, args)
   }
 
   #undo(mark: number): void {
