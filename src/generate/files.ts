@@ -1,3 +1,5 @@
+import { crds } from './crds.ts'
+import { jsonSchemas } from './json-schemas.ts'
 import { validatorsModule } from './validators.ts'
 
 export interface GeneratedFile {
@@ -9,4 +11,6 @@ export interface GeneratedFile {
 /** Everything that is derived from src/kinds, as it should stand in the repository. */
 export function* generatedFiles(): Iterable<GeneratedFile> {
   yield { path: 'src/review/validators.js', text: validatorsModule() }
+  yield* jsonSchemas()
+  yield* crds()
 }

@@ -28,3 +28,9 @@ export function mapSchema(schema: TSchema, change: (node: SchemaNode) => SchemaN
   }
   return change(inner)
 }
+
+/** The node with the given keywords first, in that order, and without those that are undefined. */
+export function ordered(node: SchemaNode, first: readonly string[]): SchemaNode {
+  const keys = [...first.filter((key) => key in node), ...Object.keys(node).filter((k) => !first.includes(k))]
+  return Object.fromEntries(keys.filter((key) => node[key] !== undefined).map((key) => [key, node[key]]))
+}
