@@ -1,0 +1,152 @@
+import { causeText, type Finding, findingText } from '../review/finding.ts'
+import type { Submission } from '../review/index.ts'
+import type { Verdict } from '../review/judge.ts'
+import type { PatchOperation } from '../review/patch.ts'
+import { causeOf } from '../rule/field-error.ts'
+import { pathText } from '../rule/path.ts'
+import { isObject } from '../rule/resource.ts'
+
+export const REVIEW_VERSION = 'admission.k8s.io/v1'
+
+/** A review that can be answered: its submission, and what only the answer and the log need. */
+export interface Review {
+  readonly uid: string
+  readonly name: string
+  readonly dryRun: boolean
+  readonly submission: Submission
+}
+
+/**
+ * Reads an AdmissionReview v1 (k8s.io/api/admission/v1). A string says why it is none, for a 400 answer. The object in
+ * it may be anything: that is for the verdict.
+ */
+export function decodeReview(body: unknown): Review | string {
+  if (!isObject(body)) return 'the body must be an AdmissionReview object'
+  const { apiVersion, kind, request } = body
+  if (kind !== 'AdmissionReview') return "kind must be 'AdmissionReview'"
+  if (apiVersion !== REVIEW_VERSION) {
+    return `apiVersion must be '${REVIEW_VERSION}'; set admissionReviewVersions: [v1] in the webhook configuration`
+  }
+  if (!isObject(request)) return 'request is missing'
+  const { uid, operation = 'CREATE', kind: kindOf, object, oldObject } = request
+  if (typeof uid !== 'string' || uid === '') return 'request.uid must be a string that is not empty'
+  if (!isOperation(operation)) return `request.operation must be one of ${OPERATIONS.join(', ')}`
+  if (!isObject(kindOf) || !isText(kindOf['kind'])) return 'request.kind.kind must be a string'
+  if (!isOptionalText(kindOf['group'])) return 'request.kind.group must be a string'
+  return {
+    uid,
+    name: nameOf(request),
+    dryRun: request['dryRun'] === true,
+    submission: {
+      operation,
+      group: kindOf['group'] ?? '',
+      kind: kindOf['kind'],
+      namespace: textOr(request['namespace'], textOr(metadataOf(object)['namespace'], '')),
+      subResource: textOr(request['subResource'], ''),
+      object,
+      oldObject,
+    },
+  }
+}
+
+const OPERATIONS = ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'] as const
+const isOperation = (value: unknown): value is Submission['operation'] => OPERATIONS.includes(value as never)
+const isText = (value: unknown): value is string => typeof value === 'string'
+const isOptionalText = (value: unknown): value is string | undefined => value === undefined || isText(value)
+const textOr = (value: unknown, fallback: string) => (isText(value) && value !== '' ? value : fallback)
+
+function metadataOf(object: unknown): Record<string, unknown> {
+  return isObject(object) && isObject(object['metadata']) ? object['metadata'] : {}
+}
+
+/** On a create with generateName there is no name yet; kubectl prints the prefix rather than nothing. */
+function nameOf(request: Record<string, unknown>): string {
+  const { name, generateName } = metadataOf(request['object'])
+  return textOr(request['name'], textOr(name, textOr(generateName, '')))
+}
+
+/** The answer to /validate: HTTP 200 whatever the verdict; a denial is 422 Invalid with every cause. */
+export function encodeVerdict({ uid, name, submission }: Review, verdict: Verdict): string {
+  const { errors, warnings } = verdict
+  if (errors.length === 0 && warnings.length === 0) return admitted(uid)
+  const annotations = { ...idsOf('errors', errors), ...idsOf('warnings', warnings) }
+  return encode({
+    uid,
+    allowed: errors.length === 0,
+    ...(errors.length === 0 ? {} : { status: denial(submission, name, errors) }),
+    ...(warnings.length === 0 ? {} : { warnings: warningTexts(warnings) }),
+    auditAnnotations: annotations,
+  })
+}
+
+/** The answer to /mutate: always allowed, with a JSON Patch when there is something to add. */
+export function encodePatch({ uid }: Review, patch: readonly PatchOperation[]): string {
+  if (patch.length === 0) return admitted(uid)
+  const encoded = Buffer.from(JSON.stringify(patch)).toString('base64')
+  return encode({ uid, allowed: true, patchType: 'JSONPatch', patch: encoded })
+}
+
+function encode(response: object): string {
+  return JSON.stringify({ apiVersion: REVIEW_VERSION, kind: 'AdmissionReview', response })
+}
+
+function admitted(uid: string): string {
+  return encode({ uid, allowed: true })
+}
+
+/** As `apierrors.NewInvalid` writes it: kubectl prints the causes, other clients the message, so both are complete. */
+function denial({ group, kind }: Submission, name: string, errors: readonly Finding[]) {
+  const texts = errors.map(findingText)
+  const list = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`
+  return {
+    status: 'Failure',
+    code: 422,
+    reason: 'Invalid',
+    message: `${kind}.${group} "${name}" is invalid: ${list}`,
+    details: {
+      name,
+      group,
+      kind,
+      causes: errors.map((finding) => ({
+        reason: causeOf(finding.error.type),
+        field: pathText(finding.error.at),
+        message: causeText(finding),
+      })),
+    },
+  }
+}
+
+function idsOf(name: string, findings: readonly Finding[]): Record<string, string> {
+  return findings.length === 0
+    ? {}
+    : { [name]: [...new Set(findings.map(({ id }) => id))].toSorted().join(',') }
+}
+
+const LONGEST_WARNING = 256
+const ALL_WARNINGS = 4_096
+
+/**
+ * The API server cuts a warning at 256 characters and all of them at 4,096, and refuses control characters; so the
+ * text is fitted here, the id kept, and the last one says how many are not shown (decision 21).
+ */
+export function warningTexts(findings: readonly Finding[]): string[] {
+  const texts = findings.map((finding) => fitted(findingText(finding), ` (${finding.id})`))
+  const shown: string[] = []
+  let left = ALL_WARNINGS
+  for (const [i, text] of texts.entries()) {
+    const rest = texts.length - i
+    const last = rest === 1 ? 0 : moreWarnings(rest - 1).length
+    if (text.length + last > left) return [...shown, moreWarnings(rest)]
+    shown.push(text)
+    left -= text.length
+  }
+  return shown
+}
+
+const moreWarnings = (count: number) => `and ${count} more; \`vmcp-admission check\` shows all of them`
+
+function fitted(text: string, id: string): string {
+  const plain = text.toWellFormed().replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ')
+  if (plain.length <= LONGEST_WARNING) return plain
+  return `${plain.slice(0, LONGEST_WARNING - id.length - 1).toWellFormed()}…${id}`
+}

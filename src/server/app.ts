@@ -1,0 +1,158 @@
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import type { ServingPair } from '../certificates/local.ts'
+import { type Engine, mutate, validate } from '../review/index.ts'
+import { jsonPatch } from '../review/patch.ts'
+import { decodeReview, encodePatch, encodeVerdict, type Review } from './admission-review.ts'
+import { BodyError, parseBody } from './json.ts'
+import type { Metrics } from './metrics.ts'
+
+/** What the server is made of. */
+export interface Parts {
+  readonly engine: Engine
+  readonly logger: Logger
+  readonly metrics: Metrics
+}
+
+/**
+ * An update carries the old and the new object. etcd stores at most 1.5 MiB an object, JSON can be twice as long as
+ * what is stored: 2 × 2 × 1.5 MiB, and 1 MiB for the rest of the review, as controller-runtime reckons it.
+ */
+const BODY_LIMIT = 7 * 1024 * 1024
+/** Longer than the 90 s for which the API server keeps an idle connection, so that it never meets one we closed. */
+const KEEP_ALIVE = 95_000
+
+/** The webhook: POST /validate and /mutate over HTTPS. Fastify validates nothing here: its Ajv would change bodies. */
+export function buildWebhook(parts: Parts, { certificate, key }: ServingPair): FastifyInstance {
+  const app = fastify({
+    https: { cert: certificate, key, minVersion: 'TLSv1.2' },
+    bodyLimit: BODY_LIMIT,
+    keepAliveTimeout: KEEP_ALIVE,
+    requestTimeout: 30_000,
+    forceCloseConnections: 'idle',
+  }) as unknown as FastifyInstance
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+    try {
+      done(null, parseBody(body as string))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+  app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) =>
+    refuse(parts, error, request, reply),
+  )
+  app.setNotFoundHandler((_request, reply) =>
+    answerProblem(parts, reply, 404, 'send a POST to /validate or /mutate'),
+  )
+  app.post('/validate', (request, reply) => answer(parts, request, reply, validateReview))
+  app.post('/mutate', (request, reply) => answer(parts, request, reply, mutateReview))
+  return app
+}
+
+type Answer = (parts: Parts, review: Review, start: number) => string
+
+function answer(parts: Parts, request: FastifyRequest, reply: FastifyReply, respond: Answer): FastifyReply {
+  const start = performance.now()
+  const review = decodeReview(request.body)
+  if (typeof review === 'string') return answerProblem(parts, reply, 400, review)
+  return reply.type('application/json').send(respond(parts, review, start))
+}
+
+function validateReview({ engine, logger, metrics }: Parts, review: Review, start: number): string {
+  const verdict = validate(review.submission, engine)
+  const { errors, warnings, exempted, failures } = verdict
+  const text = encodeVerdict(review, verdict)
+  const outcome = errors.length > 0 ? 'denied' : warnings.length > 0 ? 'warned' : 'admitted'
+  const seconds = (performance.now() - start) / 1000
+  metrics.reviewed('validate', review, outcome, seconds)
+  metrics.found(verdict, review.dryRun)
+  for (const { id, failure } of failures)
+    logger.error({ uid: review.uid, rule: id, err: failure }, 'rule failed')
+  logger.info({
+    ...logged(review, 'validate', outcome, seconds),
+    errors: ids(errors),
+    warnings: ids(warnings),
+    exempted: exempted.length === 0 ? undefined : exempted,
+  })
+  return text
+}
+
+function mutateReview({ engine, logger, metrics }: Parts, review: Review, start: number): string {
+  const patch = jsonPatch(mutate(review.submission, engine))
+  const text = encodePatch(review, patch)
+  const outcome = patch.length > 0 ? 'patched' : 'admitted'
+  const seconds = (performance.now() - start) / 1000
+  metrics.reviewed('mutate', review, outcome, seconds)
+  logger.info({ ...logged(review, 'mutate', outcome, seconds), added: patch.length })
+  return text
+}
+
+/** What is logged of a review: who and what, never the object. */
+function logged(
+  { uid, name, dryRun, submission }: Review,
+  webhook: string,
+  verdict: string,
+  seconds: number,
+) {
+  const { operation, kind, namespace } = submission
+  return {
+    webhook,
+    verdict,
+    uid,
+    operation,
+    kind,
+    namespace,
+    name,
+    dryRun,
+    ms: Math.round(seconds * 1e6) / 1e3,
+  }
+}
+
+function ids(findings: readonly { readonly id: string }[]): string[] | undefined {
+  return findings.length === 0 ? undefined : [...new Set(findings.map(({ id }) => id))]
+}
+
+/** Whatever is no review: 4xx with a sentence. What is our own fault: 500, logged; the API server then applies failurePolicy. */
+function refuse(
+  parts: Parts,
+  error: Error & { statusCode?: number },
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  if (error instanceof BodyError) return answerProblem(parts, reply, 400, error.message)
+  const status = error.statusCode ?? 500
+  if (status === 415) return answerProblem(parts, reply, 415, "content-type must be 'application/json'")
+  if (status === 413) return answerProblem(parts, reply, 413, `the body is over ${BODY_LIMIT} bytes`)
+  if (status >= 500) parts.logger.error({ err: error, path: request.routeOptions.url }, 'request failed')
+  return answerProblem(
+    parts,
+    reply,
+    status,
+    status >= 500 ? 'internal error; the log of the server says more' : error.message,
+  )
+}
+
+function answerProblem(
+  { metrics }: Parts,
+  reply: FastifyReply,
+  status: number,
+  problem: string,
+): FastifyReply {
+  metrics.refused(status)
+  return reply
+    .code(status)
+    .type('application/json')
+    .send(JSON.stringify({ error: problem }))
+}
+
+/** The probes, over plain HTTP on a port of their own: /livez, /readyz, /metrics. */
+export function buildProbes({ metrics }: Parts, isReady: () => boolean): FastifyInstance {
+  const app = fastify()
+  app.get('/livez', (_request, reply) => reply.send('ok'))
+  app.get('/readyz', (_request, reply) => (isReady() ? reply.send('ok') : reply.code(503).send('not ready')))
+  app.get('/metrics', async (_request, reply) => {
+    return reply.type(metrics.registry.contentType).send(await metrics.registry.metrics())
+  })
+  return app
+}

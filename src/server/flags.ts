@@ -1,0 +1,133 @@
+import { parseArgs } from 'node:util'
+
+/** One setting: a flag and an environment variable with the same meaning. */
+export interface Flag<T> {
+  /** What `--help` says; `argument` names the value, and a flag without one is a switch. */
+  readonly help: string
+  readonly argument?: string
+  /** May be given several times; in the environment the values are separated by `;`. */
+  readonly repeated?: boolean
+  readonly fallback: T
+  /** Reads one value as written; throws an Error that says what to write instead. */
+  readonly read: (text: string, before: T) => T
+}
+
+export type Flags = Readonly<Record<string, Flag<never>>>
+export type Values<F> = { readonly [K in keyof F]: F[K] extends Flag<infer T> ? T : never }
+
+/** A wrong flag or variable: the message is one line for the person who wrote it; the process ends with exit code 2. */
+export class UsageError extends Error {}
+
+/** Reads flags, then the environment (`--probe-port` is `VMCP_PROBE_PORT`), then the fallbacks. Throws UsageError. */
+export function readFlags<F extends object>(
+  table: F,
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): { values: Values<F>; positionals: string[] } {
+  const flags = table as unknown as Record<string, Flag<unknown>>
+  const given = parse(flags, args)
+  const values = Object.entries(flags).map(([name, flag]) => {
+    const variable = variableOf(name)
+    const written = given.values[name]
+    const source = written === undefined ? variable : `--${name}`
+    const texts = written ?? fromEnvironment(flag, environment[variable])
+    return [name, texts.reduce<unknown>((before, text) => readOne(flag, text, before, source), flag.fallback)]
+  })
+  return { values: Object.fromEntries(values) as Values<F>, positionals: given.positionals }
+}
+
+export function variableOf(name: string): string {
+  return `VMCP_${name.toUpperCase().replaceAll('-', '_')}`
+}
+
+function parse(flags: Record<string, Flag<unknown>>, args: readonly string[]) {
+  const options = Object.fromEntries(
+    Object.entries(flags).map(([name, { argument }]) => [
+      name,
+      { type: argument === undefined ? ('boolean' as const) : ('string' as const), multiple: true },
+    ]),
+  )
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options,
+      allowPositionals: true,
+      strict: true,
+    })
+    const texts = Object.entries(values).map(([name, list]) => [name, [list].flat().map(String)])
+    return { values: Object.fromEntries(texts) as Record<string, string[] | undefined>, positionals }
+  } catch (error) {
+    throw new UsageError(firstSentence(error))
+  }
+}
+
+function fromEnvironment({ repeated }: Flag<unknown>, text: string | undefined): string[] {
+  if (text === undefined || text === '') return []
+  return repeated ? text.split(';').filter((part) => part !== '') : [text]
+}
+
+function readOne({ read }: Flag<unknown>, text: string, before: unknown, source: string): unknown {
+  try {
+    return read(text, before as never)
+  } catch (error) {
+    throw new UsageError(`${source}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+/** Node's own message without its advice on `--`, which helps nobody here. */
+function firstSentence(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  return (message.split(/\. |\n/)[0] ?? message).replace(/^./, (letter) => letter.toLowerCase())
+}
+
+/** The lines of `--help` for a table. */
+export function helpLines(table: object): string[] {
+  const rows = Object.entries(table as Record<string, Flag<unknown>>).map(([name, flag]) => {
+    const left = flag.argument === undefined ? `--${name}` : `--${name} ${flag.argument}`
+    const fallback = ['', undefined, false].includes(flag.fallback as never) || Array.isArray(flag.fallback)
+    return [
+      left,
+      `${flag.help}${fallback ? '' : ` (default ${String(flag.fallback)})`} [${variableOf(name)}]`,
+    ] as const
+  })
+  const width = Math.max(...rows.map(([left]) => left.length))
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`)
+}
+
+export const text = (help: string, argument: string, fallback: string): Flag<string> => ({
+  help,
+  argument,
+  fallback,
+  read: (value) => value,
+})
+
+export const toggle = (help: string): Flag<boolean> => ({
+  help,
+  fallback: false,
+  read: (value) => {
+    if (value !== 'true' && value !== 'false') throw new Error(`'${value}' is not true or false`)
+    return value === 'true'
+  },
+})
+
+export const choice = <T extends string>(help: string, choices: readonly T[], fallback: T): Flag<T> => ({
+  help,
+  argument: choices.join('|'),
+  fallback,
+  read: (value) => {
+    const chosen = choices.find((each) => each === value)
+    if (chosen === undefined) throw new Error(`'${value}' is not one of ${choices.join(', ')}`)
+    return chosen
+  },
+})
+
+export const port = (help: string, fallback: number): Flag<number> => ({
+  help,
+  argument: 'PORT',
+  fallback,
+  read: (value) => {
+    if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535)
+      throw new Error(`'${value}' is not a port from 0 to 65535`)
+    return Number(value)
+  },
+})

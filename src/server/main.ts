@@ -1,0 +1,90 @@
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import { pino } from 'pino'
+import { localPair } from '../certificates/local.ts'
+import { emptyCluster } from '../rule/cluster.ts'
+import { buildProbes, buildWebhook, type Parts } from './app.ts'
+import { SERVER_FLAGS, type ServerConfiguration } from './configuration.ts'
+import { helpLines, readFlags, UsageError } from './flags.ts'
+import { createMetrics } from './metrics.ts'
+
+const USAGE = [
+  'Usage: npm start -- [flags]',
+  '',
+  'Admission webhook for the authentication resources of vMCP.',
+  '',
+]
+
+async function main(): Promise<void> {
+  const { values, positionals } = readFlags(SERVER_FLAGS, process.argv.slice(2), process.env)
+  if (positionals.length > 0) throw new UsageError(`'${positionals[0]}' is not a flag`)
+  if (values.help) process.stdout.write([...USAGE, ...helpLines(SERVER_FLAGS), ''].join('\n'))
+  else await serve(values)
+}
+
+async function serve(configuration: ServerConfiguration): Promise<void> {
+  const { host, mode, severity, 'api-group': group, 'cert-dir': folder } = configuration
+  const destination = pino.destination({ dest: 1, sync: false })
+  const logger = pino({ level: configuration['log-level'], base: null }, destination)
+  const metrics = createMetrics()
+  const pair = await localPair(folder, host)
+  metrics.serving(pair)
+  const parts: Parts = {
+    engine: { group, settings: { mode, severities: severity }, cluster: emptyCluster },
+    logger,
+    metrics,
+  }
+  let ready = false
+  const webhook = buildWebhook(parts, pair)
+  const probes = buildProbes(parts, () => ready)
+  const url = `https://${await listen(webhook, host, configuration.port)}`
+  const probeUrl = `http://${await listen(probes, host, configuration['probe-port'])}`
+  ready = true
+  logger.info({ url, probeUrl, mode, group, certificate: pair.made ? 'made' : 'read' }, 'listening')
+  process.stderr.write(welcome({ url, probeUrl, folder, made: pair.made }))
+  const stop = async (signal: string) => {
+    ready = false
+    logger.info({ signal }, 'stopping')
+    await Promise.all([webhook.close(), probes.close()])
+    destination.flushSync()
+    process.exit(0)
+  }
+  for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => void stop(signal))
+}
+
+async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EADDRINUSE')
+      throw new UsageError(`port ${port} of ${host} is in use; name another one, or 0 for a free one`)
+    throw error
+  }
+  const address = app.server.address() as AddressInfo
+  return `${host.includes(':') ? `[${host}]` : host}:${address.port}`
+}
+
+function welcome(at: { url: string; probeUrl: string; folder: string; made: boolean }): string {
+  const ca = join(at.folder, 'ca.crt')
+  return [
+    at.made ? `made a local CA and certificate in ${at.folder}` : `serving the certificate in ${at.folder}`,
+    `POST ${at.url}/validate   judges a resource`,
+    `POST ${at.url}/mutate     adds defaults`,
+    `GET  ${at.probeUrl}/livez /readyz /metrics`,
+    'try:',
+    `  curl --cacert ${ca} -H 'content-type: application/json' -d @examples/review.json ${at.url}/validate`,
+    '  npx vmcp-admission check examples',
+    '',
+  ].join('\n')
+}
+
+main().catch((error: unknown) => {
+  const usage = error instanceof UsageError
+  process.stderr.write(
+    `${usage ? '' : 'cannot start: '}${error instanceof Error ? error.message : String(error)}\n`,
+  )
+  if (usage) process.stderr.write('--help lists the flags\n')
+  process.exit(usage ? 2 : 1)
+})
