@@ -1,0 +1,86 @@
+import { API_VERSION, KINDS } from './index.ts'
+
+/** How the API server reaches the webhook: `{ url, caBundle }` or `{ service: { namespace, name, port }, caBundle }`. */
+export interface ClientConfig {
+  readonly url?: string
+  readonly service?: {
+    readonly namespace: string
+    readonly name: string
+    readonly port: number
+    readonly path?: string
+  }
+  /** Base64 of the PEM bundle; absent when something else injects it. */
+  readonly caBundle?: string
+}
+
+export interface Registration {
+  readonly group: string
+  readonly failurePolicy: 'Fail' | 'Ignore'
+  /** The client configuration of one path. */
+  readonly clientConfig: (path: '/validate' | '/mutate') => ClientConfig
+}
+
+/**
+ * An update that leaves the spec alone, or of an object that is being deleted, is not sent to us at all, so that it
+ * passes even while we are down: finalizers, labels, storage migration (decision 8).
+ */
+const SPEC_CHANGES =
+  "request.operation != 'UPDATE' || (!has(object.metadata.deletionTimestamp) && (has(object.spec) != has(oldObject.spec) || (has(object.spec) && object.spec != oldObject.spec)))"
+
+const ADMISSION = 'admissionregistration.k8s.io/v1'
+export const WEBHOOK_NAME = 'vmcp-admission'
+
+/** The ValidatingWebhookConfiguration: only our seven kinds, created or updated. */
+export function validatingWebhookConfiguration(registration: Registration) {
+  const { group, failurePolicy, clientConfig } = registration
+  return {
+    apiVersion: ADMISSION,
+    kind: 'ValidatingWebhookConfiguration',
+    metadata: { name: WEBHOOK_NAME },
+    webhooks: [
+      {
+        name: `validate.${WEBHOOK_NAME}.${group}`,
+        clientConfig: clientConfig('/validate'),
+        failurePolicy,
+        ...shared(group),
+      },
+    ],
+  }
+}
+
+/** The MutatingWebhookConfiguration: fails open, because validation never assumes that our defaults are there (decision 27). */
+export function mutatingWebhookConfiguration({ group, clientConfig }: Registration) {
+  return {
+    apiVersion: ADMISSION,
+    kind: 'MutatingWebhookConfiguration',
+    metadata: { name: WEBHOOK_NAME },
+    webhooks: [
+      {
+        name: `mutate.${WEBHOOK_NAME}.${group}`,
+        clientConfig: clientConfig('/mutate'),
+        failurePolicy: 'Ignore',
+        reinvocationPolicy: 'IfNeeded',
+        ...shared(group),
+      },
+    ],
+  }
+}
+
+function shared(group: string) {
+  return {
+    rules: [
+      {
+        apiGroups: [group],
+        apiVersions: [API_VERSION],
+        operations: ['CREATE', 'UPDATE'],
+        resources: KINDS.map(({ plural }) => plural),
+        scope: 'Namespaced',
+      },
+    ],
+    matchConditions: [{ name: 'spec-changes', expression: SPEC_CHANGES }],
+    matchPolicy: 'Equivalent',
+    sideEffects: 'None',
+    timeoutSeconds: 5,
+    admissionReviewVersions: ['v1'],
+  }
+}

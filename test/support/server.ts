@@ -1,0 +1,55 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** Our server as a person starts it, on free ports, with certificates in a folder of its own. */
+export interface RunningServer {
+  readonly url: string
+  readonly probeUrl: string
+  /** PEM of the CA. */
+  readonly ca: string
+  readonly folder: string
+  /** Everything it has logged, a line each. */
+  readonly log: () => string
+  /** Sends the signal and answers with the exit code. */
+  readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>
+}
+
+const MAIN = fileURLToPath(new URL('../../src/server/main.ts', import.meta.url))
+
+export async function startServer(flags: readonly string[] = [], certificates?: string): Promise<RunningServer> {
+  const folder = certificates ?? (await mkdtemp(join(tmpdir(), 'vmcp-admission-')))
+  const args = [MAIN, '--port', '0', '--probe-port', '0', '--cert-dir', folder, ...flags]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const output = { log: '', talk: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output.log += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.talk += text))
+  const { url, probeUrl } = await listening(child, output)
+  return {
+    url,
+    probeUrl,
+    ca: await readFile(join(folder, 'ca.crt'), 'utf8'),
+    folder,
+    log: () => output.log,
+    stop: async (signal = 'SIGTERM') => {
+      const ended = child.exitCode === null ? once(child, 'exit') : Promise.resolve()
+      child.kill(signal)
+      await ended
+      if (certificates === undefined) await rm(folder, { recursive: true, force: true })
+      return child.exitCode
+    },
+  }
+}
+
+async function listening(child: ChildProcess, output: { log: string; talk: string }) {
+  for (let waited = 0; waited < 20_000 && child.exitCode === null; waited += 20) {
+    const line = output.log.split('\n').find((each) => each.includes('"msg":"listening"'))
+    if (line !== undefined) return JSON.parse(line) as { url: string; probeUrl: string }
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  child.kill('SIGKILL')
+  throw new Error(`the server did not start: ${output.talk}${output.log}`)
+}
