@@ -1,2 +1,30 @@
+import type { Static } from 'typebox'
+import type { Given } from '../../rule/resource.ts'
+import type { MCPExternalAuthConfig } from './schema.ts'
+
 /** Values that the examples of this kind share. */
 export const role = (name: string) => `arn:aws:iam::123456789012:role/${name}`
+
+type Config = Given<Static<typeof MCPExternalAuthConfig>>
+type Settings<Type extends keyof NonNullable<Config['spec']>> = NonNullable<NonNullable<Config['spec']>[Type]>
+
+/** An awsSts configuration with these settings beside its region. */
+export const signing = (awsSts: Settings<'awsSts'>): Config => ({
+  spec: { type: 'awsSts', awsSts: { region: 'eu-central-1', ...awsSts } },
+})
+
+/** A tokenExchange configuration with these settings beside its URL and audience. */
+export const exchanging = (tokenExchange: Settings<'tokenExchange'>): Config => ({
+  spec: {
+    type: 'tokenExchange',
+    tokenExchange: { tokenUrl: 'https://idp.example.com/token', audience: 'jira', ...tokenExchange },
+  },
+})
+
+/** A headerInjection configuration for the header. */
+export const injecting = (headerName: string): Config => ({
+  spec: {
+    type: 'headerInjection',
+    headerInjection: { headerName, valueSecretRef: { name: 'jira', key: 'api-key' } },
+  },
+})

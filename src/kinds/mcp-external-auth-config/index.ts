@@ -1,6 +1,17 @@
 import { embeddedAuthServer } from '../embedded-auth-server/index.ts'
 import { AGE, type Kind } from '../kind.ts'
+import { awsStsRoleConfigured } from './rules/aws-sts-role-configured.ts'
+import { externalAuthConfigMatchesType } from './rules/external-auth-config-matches-type.ts'
+import { externalAuthTypeAuthenticates } from './rules/external-auth-type-authenticates.ts'
+import { headerInjectionNameIsToken } from './rules/header-injection-name-is-token.ts'
 import { roleMappingClaimOrMatcher } from './rules/role-mapping-claim-or-matcher.ts'
+import { roleMappingHasCondition } from './rules/role-mapping-has-condition.ts'
+import { roleMappingMatcherCompiles } from './rules/role-mapping-matcher-compiles.ts'
+import { roleMappingMatcherTypeKnown } from './rules/role-mapping-matcher-type-known.ts'
+import { roleMappingMatchersFit } from './rules/role-mapping-matchers-fit.ts'
+import { roleMappingReachable } from './rules/role-mapping-reachable.ts'
+import { tokenExchangeUrlAbsolute } from './rules/token-exchange-url-absolute.ts'
+import { tokenExchangeUrlHttps } from './rules/token-exchange-url-https.ts'
 import { MCPExternalAuthConfig } from './schema.ts'
 
 export const mcpExternalAuthConfig: Kind = {
@@ -9,6 +20,19 @@ export const mcpExternalAuthConfig: Kind = {
   shortNames: ['extauth', 'mcpextauth'],
   printerColumns: [{ name: 'Type', jsonPath: '.spec.type', type: 'string' }, AGE],
   schema: MCPExternalAuthConfig,
-  rules: [roleMappingClaimOrMatcher],
+  rules: [
+    externalAuthConfigMatchesType,
+    awsStsRoleConfigured,
+    roleMappingClaimOrMatcher,
+    roleMappingMatcherCompiles,
+    roleMappingMatchersFit,
+    roleMappingHasCondition,
+    roleMappingMatcherTypeKnown,
+    roleMappingReachable,
+    externalAuthTypeAuthenticates,
+    tokenExchangeUrlHttps,
+    tokenExchangeUrlAbsolute,
+    headerInjectionNameIsToken,
+  ],
   parts: [{ part: embeddedAuthServer, at: ['spec', 'embeddedAuthServer'] }],
 }

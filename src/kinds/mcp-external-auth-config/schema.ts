@@ -2,7 +2,7 @@ import { EmbeddedAuthServer } from '../embedded-auth-server/schema.ts'
 import { filled, int32, int64, list, matching, name, object, oneOf, optional, text } from '../fields.ts'
 import { conditions, resource, secretRef, workloadReference } from '../parts.ts'
 
-const roleMapping = object(
+export const roleMapping = object(
   {
     roleArn: matching('arn', 'Role to assume when the mapping matches.'),
     claim: optional(filled('Value to look for in the claim named by roleClaim. Not together with matcher.')),

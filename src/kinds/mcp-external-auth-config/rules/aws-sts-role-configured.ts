@@ -1,0 +1,48 @@
+import { required } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { role, signing } from '../examples.ts'
+import { MCPExternalAuthConfig } from '../schema.ts'
+
+export const awsStsRoleConfigured = defineRule({
+  id: 'aws-sts-role-configured',
+  on: MCPExternalAuthConfig,
+  reads: [],
+  severity: 'error',
+  summary:
+    'At least one of `fallbackRoleArn` or `roleMappings` is configured; an empty list configures no role.',
+  why: 'There is no role whose credentials could sign a request.',
+  sources: ['2.4.1', '7', 'decision 17'],
+  *check({ spec }, { path }) {
+    const awsSts = spec?.awsSts
+    if (!awsSts || !isAbsent(awsSts, 'fallbackRoleArn')) return
+    if (isAbsent(awsSts, 'roleMappings') || awsSts.roleMappings?.length === 0) {
+      yield required(
+        path.spec.awsSts,
+        'at least one of `fallbackRoleArn` or `roleMappings` must be configured',
+      )
+    }
+  },
+  examples: {
+    valid: [
+      { title: 'a fallback role', value: signing({ fallbackRoleArn: role('reader') }) },
+      { title: 'a mapping', value: signing({ roleMappings: [{ roleArn: role('admin'), claim: 'admins' }] }) },
+    ],
+    invalid: [
+      {
+        title: 'neither',
+        value: signing({}),
+        findings: [
+          'spec.awsSts: Required value: at least one of `fallbackRoleArn` or `roleMappings` must be configured',
+        ],
+      },
+      {
+        title: 'an empty list of mappings',
+        value: signing({ roleMappings: [] }),
+        findings: [
+          'spec.awsSts: Required value: at least one of `fallbackRoleArn` or `roleMappings` must be configured',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,69 @@
+import { forbidden, required } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { role } from '../examples.ts'
+import { AUTH_TYPES, MCPExternalAuthConfig } from '../schema.ts'
+
+/** The fields of spec that are named like a type and hold its settings. */
+const SETTINGS = AUTH_TYPES.filter((type) => type !== 'unauthenticated')
+
+export const externalAuthConfigMatchesType = defineRule({
+  id: 'external-auth-config-matches-type',
+  on: MCPExternalAuthConfig,
+  reads: [],
+  severity: 'error',
+  summary: 'The field named like `spec.type` holds the settings, and no other type has any.',
+  why: 'Settings of another type have no effect, and without its own a type cannot work.',
+  sources: ['2.4', 'decision 12'],
+  *check({ spec }, { path }) {
+    const type = spec?.type
+    if (spec === undefined || type === undefined || !AUTH_TYPES.includes(type)) return
+    for (const field of SETTINGS) {
+      const given = !isAbsent(spec, field)
+      if (field === type && !given) yield required(path.spec[field], `must be set when \`type\` is '${type}'`)
+      if (field !== type && given)
+        yield forbidden(path.spec[field], `may only be set when \`type\` is '${field}', not '${type}'`)
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'a bearer token',
+        value: {
+          spec: { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'jira', key: 'token' } } },
+        },
+      },
+      { title: 'no credentials, no settings', value: { spec: { type: 'unauthenticated' } } },
+    ],
+    invalid: [
+      {
+        title: 'no settings',
+        value: { spec: { type: 'tokenExchange' } },
+        findings: ["spec.tokenExchange: Required value: must be set when `type` is 'tokenExchange'"],
+      },
+      {
+        title: 'settings of another type',
+        value: {
+          spec: {
+            type: 'upstreamInject',
+            upstreamInject: { providerName: 'okta' },
+            bearerToken: { tokenSecretRef: { name: 'jira', key: 'token' } },
+          },
+        },
+        findings: [
+          "spec.bearerToken: Forbidden: may only be set when `type` is 'bearerToken', not 'upstreamInject'",
+        ],
+      },
+      {
+        title: 'settings under a type that has none',
+        value: {
+          spec: {
+            type: 'unauthenticated',
+            awsSts: { region: 'eu-central-1', fallbackRoleArn: role('reader') },
+          },
+        },
+        findings: ["spec.awsSts: Forbidden: may only be set when `type` is 'awsSts', not 'unauthenticated'"],
+      },
+    ],
+  },
+})

@@ -1,0 +1,28 @@
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { injecting } from '../examples.ts'
+import { MCPExternalAuthConfig } from '../schema.ts'
+
+export const externalAuthTypeAuthenticates = defineRule({
+  id: 'external-auth-type-authenticates',
+  on: MCPExternalAuthConfig,
+  reads: [],
+  severity: 'warning',
+  summary: 'The type sends credentials.',
+  why: 'With `unauthenticated` the backend cannot tell who calls it.',
+  sources: ['5.2', 'decision 21'],
+  *check({ spec }, { path }) {
+    if (spec?.type !== 'unauthenticated') return
+    yield advice(path.spec.type, "'unauthenticated' sends no credentials; keep it to backends that need none")
+  },
+  examples: {
+    valid: [{ title: 'a header with a key', value: injecting('X-Api-Key') }],
+    invalid: [
+      {
+        title: 'no credentials',
+        value: { spec: { type: 'unauthenticated' } },
+        findings: ["spec.type: 'unauthenticated' sends no credentials; keep it to backends that need none"],
+      },
+    ],
+  },
+})

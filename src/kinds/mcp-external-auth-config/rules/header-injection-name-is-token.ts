@@ -1,0 +1,52 @@
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { exchanging, injecting } from '../examples.ts'
+import { MCPExternalAuthConfig } from '../schema.ts'
+
+/** A field name (RFC 9110, section 5.1). */
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+export const headerInjectionNameIsToken = defineRule({
+  id: 'header-injection-name-is-token',
+  on: MCPExternalAuthConfig,
+  reads: [],
+  severity: 'warning',
+  summary: 'The name of a header that is set is one that HTTP allows, a token of RFC 9110.',
+  why: 'Every request to the backend fails, because the header cannot be written.',
+  sources: ['2.4.4', '2.4.5', 'decision 21'],
+  *check({ spec }, { path }) {
+    const named = [
+      [path.spec.headerInjection.headerName, spec?.headerInjection?.headerName],
+      [path.spec.tokenExchange.externalTokenHeaderName, spec?.tokenExchange?.externalTokenHeaderName],
+    ] as const
+    for (const [place, name] of named) {
+      if (!name || TOKEN.test(name)) continue
+      yield advice(place, "is no HTTP header name; use letters, digits and '-', such as 'X-Api-Key'")
+    }
+  },
+  examples: {
+    valid: [
+      { title: 'an injected header', value: injecting('X-Api-Key') },
+      {
+        title: 'a header for the exchanged token',
+        value: exchanging({ externalTokenHeaderName: 'X-Backend-Token' }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'a name with a colon',
+        value: injecting('X-Api-Key:'),
+        findings: [
+          "spec.headerInjection.headerName: is no HTTP header name; use letters, digits and '-', such as 'X-Api-Key'",
+        ],
+      },
+      {
+        title: 'a name with a space for the exchanged token',
+        value: exchanging({ externalTokenHeaderName: 'Backend Token' }),
+        findings: [
+          "spec.tokenExchange.externalTokenHeaderName: is no HTTP header name; use letters, digits and '-', such as 'X-Api-Key'",
+        ],
+      },
+    ],
+  },
+})

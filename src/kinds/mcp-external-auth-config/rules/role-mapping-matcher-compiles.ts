@@ -1,0 +1,80 @@
+import { invalid, tooLong } from '../../../rule/field-error.ts'
+import { LONGEST_MATCHER } from '../../../rule/expression.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { role, signing } from '../examples.ts'
+import { compiledMatchers, isTooLong, matchersIn } from '../role-mappings.ts'
+import { MCPExternalAuthConfig } from '../schema.ts'
+
+export const roleMappingMatcherCompiles = defineRule({
+  id: 'role-mapping-matcher-compiles',
+  on: MCPExternalAuthConfig,
+  reads: [],
+  severity: 'error',
+  summary: 'A matcher is a CEL expression over `claims` that compiles and is a bool.',
+  why: 'The workload refuses a matcher that does not compile, and one that is no bool never matches.',
+  sources: ['2.4.1', 'decision 15'],
+  *check({ spec }, { path }) {
+    const mappings = spec?.awsSts?.roleMappings
+    const matcherAt = (index: number) => path.spec.awsSts.roleMappings.at(index).matcher
+    for (const matcher of matchersIn(mappings)) {
+      if (isTooLong(matcher))
+        yield tooLong(matcherAt(matcher.index), `may not be more than ${LONGEST_MATCHER} bytes`)
+    }
+    for (const { index, text, verdict } of compiledMatchers(mappings)) {
+      if (!verdict.ok) {
+        const { line, column, message } = verdict
+        yield invalid(matcherAt(index), text, `${line}:${column}: ${message}`)
+      } else if (verdict.type !== 'bool' && verdict.type !== 'dyn') {
+        yield invalid(matcherAt(index), text, `must be a bool, and this is of type ${verdict.type}`)
+      }
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'a test of one claim',
+        value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: '"admins" in claims.groups' }] }),
+      },
+      {
+        title: 'a claim that not every token has',
+        value: signing({
+          roleMappings: [
+            { roleArn: role('agent'), matcher: 'has(claims.act) && claims.act.sub == "gateway"' },
+          ],
+        }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'an expression that ends too early',
+        value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: '"admins" in' }] }),
+        findings: [
+          String.raw`spec.awsSts.roleMappings[0].matcher: Invalid value: "\"admins\" in": 1:12: the expression ends too early`,
+        ],
+      },
+      {
+        title: 'a variable that does not exist',
+        value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'groups.size() > 0' }] }),
+        findings: [
+          `spec.awsSts.roleMappings[0].matcher: Invalid value: "groups.size() > 0": 1:1: undeclared reference to 'groups' (the only variable is claims: write claims.groups)`,
+        ],
+      },
+      {
+        title: 'a number',
+        value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'size(claims.groups)' }] }),
+        findings: [
+          'spec.awsSts.roleMappings[0].matcher: Invalid value: "size(claims.groups)": must be a bool, and this is of type int',
+        ],
+      },
+      {
+        title: 'a matcher that is too long',
+        value: signing({
+          roleMappings: [
+            { roleArn: role('admin'), matcher: `claims.sub == "${'x'.repeat(LONGEST_MATCHER)}"` },
+          ],
+        }),
+        findings: ['spec.awsSts.roleMappings[0].matcher: Too long: may not be more than 10000 bytes'],
+      },
+    ],
+  },
+})

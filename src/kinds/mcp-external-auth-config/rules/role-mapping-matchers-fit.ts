@@ -1,0 +1,51 @@
+import { tooLong } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { role, signing } from '../examples.ts'
+import { matchersFit } from '../role-mappings.ts'
+import { MCPExternalAuthConfig } from '../schema.ts'
+
+const longMatcher = (i: number) => `claims.sub == "${String(i).padStart(9_900, 'x')}"`
+
+export const roleMappingMatchersFit = defineRule({
+  id: 'role-mapping-matchers-fit',
+  on: MCPExternalAuthConfig,
+  reads: [],
+  severity: 'error',
+  summary: 'One object holds at most 512 KiB of distinct matchers.',
+  why: 'They could not all be compiled before the API server gives up waiting, so none of them is.',
+  sources: ['decision 15'],
+  *check({ spec }, { path }) {
+    if (matchersFit(spec?.awsSts?.roleMappings)) return
+    yield tooLong(
+      path.spec.awsSts.roleMappings,
+      'may not hold more than 512 KiB of distinct matchers; test several values in one matcher',
+    )
+  },
+  examples: {
+    valid: [
+      {
+        title: 'the same long matcher many times',
+        value: signing({
+          roleMappings: Array.from({ length: 60 }, () => ({
+            roleArn: role('reader'),
+            matcher: longMatcher(0),
+          })),
+        }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'sixty long matchers',
+        value: signing({
+          roleMappings: Array.from({ length: 60 }, (_, i) => ({
+            roleArn: role('reader'),
+            matcher: longMatcher(i),
+          })),
+        }),
+        findings: [
+          'spec.awsSts.roleMappings: Too long: may not hold more than 512 KiB of distinct matchers; test several values in one matcher',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,121 @@
+import { advice } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { role, signing } from '../examples.ts'
+import { compiledMatchers, type RoleMappings } from '../role-mappings.ts'
+import { MCPExternalAuthConfig } from '../schema.ts'
+
+export const roleMappingReachable = defineRule({
+  id: 'role-mapping-reachable',
+  on: MCPExternalAuthConfig,
+  reads: [],
+  severity: 'warning',
+  summary: 'Every role mapping can be reached: none that is tried earlier matches the same callers.',
+  why: 'The role is never assumed; callers get the role of the earlier mapping.',
+  sources: ['2.4.1', 'decision 21'],
+  *check({ spec }, { path }) {
+    const mappings = spec?.awsSts?.roleMappings ?? []
+    const conditions = conditionsOf(mappings)
+    const firstWith = new Map<string, number>()
+    for (const i of inOrderTried(mappings)) {
+      const condition = conditions.get(i)
+      if (condition === undefined) continue
+      const here = path.spec.awsSts.roleMappings.at(i)
+      const earlier = firstWith.get(condition)
+      const always = firstWith.get(ALWAYS)
+      if (condition === NEVER) yield advice(here.matcher, 'is always false, so the role is never assumed')
+      else if (always !== undefined)
+        yield advice(here, `is never reached: roleMappings[${always}] is tried first and always true`)
+      else if (earlier !== undefined)
+        yield advice(here, `is never reached: roleMappings[${earlier}] is tried first and matches the same`)
+      else firstWith.set(condition, i)
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'different conditions, and a last one for everyone',
+        value: signing({
+          roleMappings: [
+            { roleArn: role('reader'), matcher: 'true' },
+            { roleArn: role('admin'), claim: 'admins', priority: 0 },
+            { roleArn: role('editor'), claim: 'editors', priority: 0 },
+          ],
+        }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'the same claim later in the list',
+        value: signing({
+          roleMappings: [
+            { roleArn: role('admin'), claim: 'admins' },
+            { roleArn: role('reader'), claim: 'admins' },
+          ],
+        }),
+        findings: [
+          'spec.awsSts.roleMappings[1]: is never reached: roleMappings[0] is tried first and matches the same',
+        ],
+      },
+      {
+        title: 'the same matcher with a higher priority value',
+        value: signing({
+          roleMappings: [
+            { roleArn: role('admin'), matcher: '"admins" in claims.groups', priority: 10 },
+            { roleArn: role('reader'), matcher: '"admins" in claims.groups', priority: 1 },
+          ],
+        }),
+        findings: [
+          'spec.awsSts.roleMappings[0]: is never reached: roleMappings[1] is tried first and matches the same',
+        ],
+      },
+      {
+        title: 'a mapping after one for everyone',
+        value: signing({
+          roleMappings: [
+            { roleArn: role('admin'), claim: 'admins' },
+            { roleArn: role('reader'), matcher: 'true', priority: 0 },
+          ],
+        }),
+        findings: [
+          'spec.awsSts.roleMappings[0]: is never reached: roleMappings[1] is tried first and always true',
+        ],
+      },
+      {
+        title: 'a mapping for no one',
+        value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'false' }] }),
+        findings: ['spec.awsSts.roleMappings[0].matcher: is always false, so the role is never assumed'],
+      },
+    ],
+  },
+})
+
+const ALWAYS = 'always'
+const NEVER = 'never'
+const LAST = Number.MAX_VALUE
+
+/** What each mapping tests, by index; none where that is not known: no condition, two, or one that does not compile. */
+function conditionsOf(mappings: RoleMappings): ReadonlyMap<number, string> {
+  const conditions = new Map<number, string>()
+  mappings.forEach((mapping, i) => {
+    if (mapping?.claim && isAbsent(mapping, 'matcher')) conditions.set(i, `claim ${mapping.claim}`)
+  })
+  for (const { index, text, verdict } of compiledMatchers(mappings)) {
+    const mapping = mappings[index]
+    if (!verdict.ok || mapping === undefined || !isAbsent(mapping, 'claim')) continue
+    const named = verdict.constant === undefined ? `matcher ${text}` : verdict.constant ? ALWAYS : NEVER
+    conditions.set(index, named)
+  }
+  return conditions
+}
+
+/** The indexes by priority, then place; without those whose priority cannot be read. */
+function inOrderTried(mappings: RoleMappings): number[] {
+  return mappings
+    .flatMap((mapping, i) => {
+      const priority = mapping && isAbsent(mapping, 'priority') ? LAST : mapping?.priority
+      return priority === undefined ? [] : [{ i, priority }]
+    })
+    .toSorted((a, b) => a.priority - b.priority)
+    .map(({ i }) => i)
+}

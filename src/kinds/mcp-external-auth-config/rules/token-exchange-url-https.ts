@@ -1,0 +1,33 @@
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { isLoopback, parseUrl } from '../../../rule/url.ts'
+import { exchanging } from '../examples.ts'
+import { MCPExternalAuthConfig } from '../schema.ts'
+
+export const tokenExchangeUrlHttps = defineRule({
+  id: 'token-exchange-url-https',
+  on: MCPExternalAuthConfig,
+  reads: [],
+  severity: 'warning',
+  summary: 'The token endpoint is reached over https, or on the same machine.',
+  why: 'Tokens and the client secret cross the network in the clear.',
+  sources: ['2.4.5', 'decision 21'],
+  *check({ spec }, { path }) {
+    const url = parseUrl(spec?.tokenExchange?.tokenUrl ?? '')
+    if (url?.scheme !== 'http' || url.host === '' || isLoopback(url.host)) return
+    yield advice(path.spec.tokenExchange.tokenUrl, "sends tokens in the clear; use 'https://'")
+  },
+  examples: {
+    valid: [
+      { title: 'https', value: exchanging({ tokenUrl: 'https://idp.example.com/token' }) },
+      { title: 'a proxy in the same pod', value: exchanging({ tokenUrl: 'http://localhost:8080/token' }) },
+    ],
+    invalid: [
+      {
+        title: 'http to another host',
+        value: exchanging({ tokenUrl: 'http://idp.example.com/token' }),
+        findings: ["spec.tokenExchange.tokenUrl: sends tokens in the clear; use 'https://'"],
+      },
+    ],
+  },
+})
