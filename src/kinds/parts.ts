@@ -58,9 +58,7 @@ export const resource = <P extends TProperties>(
   fields: P,
   description: string,
 ): TObject<P & Envelope> =>
-  Type.Object({ ...envelope, ...fields }, { title: kind, description, open: true }) as unknown as TObject<
-    P & Envelope
-  >
+  Type.Object({ ...envelope, ...fields }, { title: kind, description }) as unknown as TObject<P & Envelope>
 
 const envelope = {
   apiVersion: optional(text('API group and version of this resource.')),

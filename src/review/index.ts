@@ -6,8 +6,8 @@ import { check } from './check.ts'
 import { deepEqual } from './deep-equal.ts'
 import { type DefaultAdded, defaultsFor } from './defaults.ts'
 import type { Finding } from './finding.ts'
-import { ADMITTED, judge, type Judged, type Verdict } from './judge.ts'
-import { placeholdersIn, unresolved } from './placeholder.ts'
+import { ADMITTED, judge, type Verdict } from './judge.ts'
+import { type Placeholder, placeholdersIn, unresolved } from './placeholder.ts'
 import type { Settings } from './settings.ts'
 import { shape } from './shape.ts'
 
@@ -61,6 +61,24 @@ export function findingsIn(kind: Kind, value: unknown, cluster: Cluster = emptyC
   return [...findings, ...check(kind, resource, cluster), ...placeholdersIn(kind, resource).map(unresolved)]
 }
 
+/**
+ * As `findingsIn`, before deployment: a value with a placeholder in it is not judged, and nothing that rests on it is
+ * reported; the placeholders are returned instead (decision 28).
+ */
+export function findingsBeforeDeployment(
+  kind: Kind,
+  value: unknown,
+  cluster: Cluster = emptyCluster,
+): { readonly findings: Finding[]; readonly placeholders: Placeholder[] } {
+  const placeholders = isObject(value) ? placeholdersIn(kind, value) : []
+  const { findings, resource } = shape(
+    kind,
+    value,
+    placeholders.map(({ at }) => at),
+  )
+  return { findings: [...findings, ...(resource ? check(kind, resource, cluster) : [])], placeholders }
+}
+
 function kindOf({ group, kind }: Submission, engine: Engine): Kind | undefined {
   return group === engine.group ? kindNamed.get(kind) : undefined
 }
@@ -103,4 +121,3 @@ function registrationTooWide({ group, kind }: Submission): Finding {
     error: { type: 'advice', at: [], detail },
   }
 }
-export type { Judged }

@@ -3,12700 +3,8135 @@ import ucs2length from 'ajv/dist/runtime/ucs2length.js'
 import { compilePattern } from '../kinds/patterns.ts'
 import { FORMATS } from './formats.ts'
 
-export const MCPExternalAuthConfig = validate10
-const schema11 = {
-  type: 'object',
-  required: ['spec'],
-  properties: {
-    apiVersion: { type: 'string' },
-    kind: { type: 'string' },
-    metadata: {
-      type: 'object',
-      properties: {
-        name: { type: 'string' },
-        generateName: { type: 'string' },
-        namespace: { type: 'string' },
-        labels: { type: 'object', additionalProperties: { type: 'string' } },
-        annotations: { type: 'object', additionalProperties: { type: 'string' } },
-      },
-    },
-    spec: {
-      type: 'object',
-      required: ['type'],
-      properties: {
-        type: {
-          type: 'string',
-          enum: [
-            'tokenExchange',
-            'headerInjection',
-            'bearerToken',
-            'unauthenticated',
-            'embeddedAuthServer',
-            'awsSts',
-            'upstreamInject',
-          ],
-        },
-        awsSts: {
-          type: 'object',
-          required: ['region'],
-          properties: {
-            region: { type: 'string', pattern: '^[a-z]{2}(-[a-z]+)+-\\d+$', minLength: 1 },
-            service: { type: 'string' },
-            fallbackRoleArn: {
-              type: 'string',
-              pattern: '^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$',
-            },
-            roleClaim: { type: 'string' },
-            roleMappings: {
-              type: 'array',
-              items: {
-                type: 'object',
-                required: ['roleArn'],
-                properties: {
-                  roleArn: {
-                    type: 'string',
-                    pattern: '^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$',
-                  },
-                  claim: { type: 'string', minLength: 1 },
-                  matcher: { type: 'string', minLength: 1 },
-                  priority: { type: 'integer', format: 'int32', minimum: 0 },
-                },
-              },
-            },
-            sessionDuration: { type: 'integer', format: 'int32', minimum: 900, maximum: 43200 },
-            sessionNameClaim: { type: 'string' },
-          },
-        },
-        bearerToken: {
-          type: 'object',
-          required: ['tokenSecretRef'],
-          properties: {
-            tokenSecretRef: {
-              type: 'object',
-              required: ['name', 'key'],
-              properties: { name: { type: 'string', minLength: 1 }, key: { type: 'string', minLength: 1 } },
-            },
-          },
-        },
-        embeddedAuthServer: {
-          type: 'object',
-          required: ['issuer', 'upstreamProviders'],
-          properties: {
-            issuer: { type: 'string', pattern: '^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$' },
-            authorizationEndpointBaseUrl: {
-              type: 'string',
-              pattern: '^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$',
-            },
-            signingKeySecretRefs: {
-              type: 'array',
-              items: {
-                type: 'object',
-                required: ['name', 'key'],
-                properties: { name: { type: 'string', minLength: 1 }, key: { type: 'string', minLength: 1 } },
-              },
-            },
-            hmacSecretRefs: {
-              type: 'array',
-              items: {
-                type: 'object',
-                required: ['name', 'key'],
-                properties: { name: { type: 'string', minLength: 1 }, key: { type: 'string', minLength: 1 } },
-              },
-            },
-            tokenLifespans: {
-              type: 'object',
-              properties: {
-                accessTokenLifespan: {
-                  type: 'string',
-                  pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$',
-                },
-                refreshTokenLifespan: {
-                  type: 'string',
-                  pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$',
-                },
-                authCodeLifespan: { type: 'string', pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$' },
-              },
-            },
-            storage: {
-              type: 'object',
-              properties: {
-                type: { type: 'string', enum: ['memory', 'redis'] },
-                redis: {
-                  type: 'object',
-                  required: ['aclUserConfig'],
-                  properties: {
-                    aclUserConfig: {
-                      type: 'object',
-                      required: ['usernameSecretRef', 'passwordSecretRef'],
-                      properties: {
-                        usernameSecretRef: {
-                          type: 'object',
-                          required: ['name', 'key'],
-                          properties: {
-                            name: { type: 'string', minLength: 1 },
-                            key: { type: 'string', minLength: 1 },
-                          },
-                        },
-                        passwordSecretRef: {
-                          type: 'object',
-                          required: ['name', 'key'],
-                          properties: {
-                            name: { type: 'string', minLength: 1 },
-                            key: { type: 'string', minLength: 1 },
-                          },
-                        },
-                      },
-                    },
-                    sentinelConfig: {
-                      type: 'object',
-                      required: ['masterName'],
-                      properties: {
-                        masterName: { type: 'string', minLength: 1 },
-                        db: { type: 'integer', format: 'int32' },
-                        sentinelAddrs: { type: 'array', items: { type: 'string' } },
-                        sentinelService: {
-                          type: 'object',
-                          required: ['name'],
-                          properties: {
-                            name: { type: 'string', minLength: 1 },
-                            namespace: { type: 'string' },
-                            port: { type: 'integer', format: 'int32' },
-                          },
-                        },
-                      },
-                    },
-                    sentinelTls: {
-                      type: 'object',
-                      properties: {
-                        caCertSecretRef: {
-                          type: 'object',
-                          required: ['name', 'key'],
-                          properties: {
-                            name: { type: 'string', minLength: 1 },
-                            key: { type: 'string', minLength: 1 },
-                          },
-                        },
-                        insecureSkipVerify: { type: 'boolean' },
-                      },
-                    },
-                    tls: {
-                      type: 'object',
-                      properties: {
-                        caCertSecretRef: {
-                          type: 'object',
-                          required: ['name', 'key'],
-                          properties: {
-                            name: { type: 'string', minLength: 1 },
-                            key: { type: 'string', minLength: 1 },
-                          },
-                        },
-                        insecureSkipVerify: { type: 'boolean' },
-                      },
-                    },
-                    dialTimeout: { type: 'string', pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$' },
-                    readTimeout: { type: 'string', pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$' },
-                    writeTimeout: { type: 'string', pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$' },
-                    addr: {},
-                  },
-                },
-              },
-            },
-            upstreamProviders: {
-              type: 'array',
-              items: {
-                type: 'object',
-                required: ['name', 'type'],
-                properties: {
-                  name: {
-                    type: 'string',
-                    pattern: '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$',
-                    minLength: 1,
-                    maxLength: 63,
-                  },
-                  type: { type: 'string', enum: ['oidc', 'oauth2'] },
-                  oidcConfig: {
-                    type: 'object',
-                    required: ['issuerUrl', 'clientId'],
-                    properties: {
-                      issuerUrl: { type: 'string', pattern: '^https://[^\\n]*$' },
-                      clientId: { type: 'string', minLength: 1 },
-                      clientSecretRef: {
-                        type: 'object',
-                        required: ['name', 'key'],
-                        properties: {
-                          name: { type: 'string', minLength: 1 },
-                          key: { type: 'string', minLength: 1 },
-                        },
-                      },
-                      redirectUri: { type: 'string' },
-                      scopes: { type: 'array', items: { type: 'string' } },
-                      additionalAuthorizationParams: {
-                        type: 'object',
-                        additionalProperties: { type: 'string' },
-                      },
-                      userInfoOverride: {
-                        type: 'object',
-                        required: ['endpointUrl'],
-                        properties: {
-                          endpointUrl: { type: 'string', pattern: '^https?://[^\\n]*$' },
-                          httpMethod: { type: 'string', enum: ['GET', 'POST'] },
-                          additionalHeaders: { type: 'object', additionalProperties: { type: 'string' } },
-                          fieldMapping: {
-                            type: 'object',
-                            properties: {
-                              subjectFields: { type: 'array', items: { type: 'string' } },
-                              nameFields: { type: 'array', items: { type: 'string' } },
-                              emailFields: { type: 'array', items: { type: 'string' } },
-                            },
-                          },
-                        },
-                      },
-                    },
-                  },
-                  oauth2Config: {
-                    type: 'object',
-                    required: ['authorizationEndpoint', 'tokenEndpoint'],
-                    properties: {
-                      authorizationEndpoint: { type: 'string', pattern: '^https?://[^\\n]*$' },
-                      tokenEndpoint: { type: 'string', pattern: '^https?://[^\\n]*$' },
-                      clientId: { type: 'string', minLength: 1 },
-                      clientSecretRef: {
-                        type: 'object',
-                        required: ['name', 'key'],
-                        properties: {
-                          name: { type: 'string', minLength: 1 },
-                          key: { type: 'string', minLength: 1 },
-                        },
-                      },
-                      redirectUri: { type: 'string' },
-                      scopes: { type: 'array', items: { type: 'string' } },
-                      additionalAuthorizationParams: {
-                        type: 'object',
-                        additionalProperties: { type: 'string' },
-                      },
-                      tokenResponseMapping: {
-                        type: 'object',
-                        required: ['accessTokenPath'],
-                        properties: {
-                          accessTokenPath: { type: 'string', minLength: 1 },
-                          scopePath: { type: 'string' },
-                          refreshTokenPath: { type: 'string' },
-                          expiresInPath: { type: 'string' },
-                        },
-                      },
-                      userInfo: {
-                        type: 'object',
-                        required: ['endpointUrl'],
-                        properties: {
-                          endpointUrl: { type: 'string', pattern: '^https?://[^\\n]*$' },
-                          httpMethod: { type: 'string', enum: ['GET', 'POST'] },
-                          additionalHeaders: { type: 'object', additionalProperties: { type: 'string' } },
-                          fieldMapping: {
-                            type: 'object',
-                            properties: {
-                              subjectFields: { type: 'array', items: { type: 'string' } },
-                              nameFields: { type: 'array', items: { type: 'string' } },
-                              emailFields: { type: 'array', items: { type: 'string' } },
-                            },
-                          },
-                        },
-                      },
-                      identityFromToken: {},
-                      dcrConfig: {},
-                      insecureAllowHTTP: {},
-                    },
-                  },
-                },
-              },
-              minItems: 1,
-            },
-            insecureAllowHTTP: {},
-          },
-        },
-        headerInjection: {
-          type: 'object',
-          required: ['headerName', 'valueSecretRef'],
-          properties: {
-            headerName: { type: 'string', minLength: 1 },
-            valueSecretRef: {
-              type: 'object',
-              required: ['name', 'key'],
-              properties: { name: { type: 'string', minLength: 1 }, key: { type: 'string', minLength: 1 } },
-            },
-          },
-        },
-        tokenExchange: {
-          type: 'object',
-          required: ['tokenUrl', 'audience'],
-          properties: {
-            tokenUrl: { type: 'string', minLength: 1 },
-            audience: { type: 'string', minLength: 1 },
-            clientId: { type: 'string' },
-            clientSecretRef: {
-              type: 'object',
-              required: ['name', 'key'],
-              properties: { name: { type: 'string', minLength: 1 }, key: { type: 'string', minLength: 1 } },
-            },
-            scopes: { type: 'array', items: { type: 'string' } },
-            subjectTokenType: {
-              type: 'string',
-              pattern:
-                '^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))?$',
-            },
-            externalTokenHeaderName: { type: 'string' },
-            subjectProviderName: { type: 'string' },
-          },
-        },
-        upstreamInject: {
-          type: 'object',
-          required: ['providerName'],
-          properties: { providerName: { type: 'string', minLength: 1 } },
-        },
-      },
-    },
-    status: {
-      type: 'object',
-      properties: {
-        conditions: {
-          type: 'array',
-          items: {
-            type: 'object',
-            required: ['type', 'status', 'reason', 'message', 'lastTransitionTime'],
-            properties: {
-              type: {
-                type: 'string',
-                pattern:
-                  '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$',
-                maxLength: 316,
-              },
-              status: { type: 'string', enum: ['True', 'False', 'Unknown'] },
-              reason: {
-                type: 'string',
-                pattern: '^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$',
-                minLength: 1,
-                maxLength: 1024,
-              },
-              message: { type: 'string', maxLength: 32768 },
-              lastTransitionTime: { type: 'string', format: 'date-time' },
-              observedGeneration: { type: 'integer', format: 'int64', minimum: 0 },
-            },
-          },
-        },
-        configHash: { type: 'string' },
-        observedGeneration: { type: 'integer', format: 'int64' },
-        referencingWorkloads: {
-          type: 'array',
-          items: {
-            type: 'object',
-            required: ['kind', 'name'],
-            properties: {
-              kind: { type: 'string', enum: ['MCPServer', 'VirtualMCPServer', 'MCPRemoteProxy'] },
-              name: { type: 'string', minLength: 1 },
-            },
-          },
-        },
-      },
-    },
-  },
-  $id: 'MCPExternalAuthConfig',
-}
-const func2 = ucs2length.default
-const func3 = compilePattern
-const pattern0 = func3('^[a-z]{2}(-[a-z]+)+-\\d+$', 'u')
-const pattern1 = func3('^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$', 'u')
-const pattern3 = func3('^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$', 'u')
-const pattern5 = func3('^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$', 'u')
-const pattern11 = func3('^[a-z0-9]([a-z0-9-]*[a-z0-9])?$', 'u')
-const pattern12 = func3('^https://[^\\n]*$', 'u')
-const pattern13 = func3('^https?://[^\\n]*$', 'u')
-const pattern17 = func3(
-  '^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))?$',
-  'u',
-)
-const pattern18 = func3(
-  '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$',
-  'u',
-)
-const pattern19 = func3('^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$', 'u')
-const formats0 = FORMATS.int32
-const formats8 = FORMATS['date-time']
-const formats10 = FORMATS.int64
+export const MCPExternalAuthConfig = validate10;
+const schema11 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["tokenExchange","headerInjection","bearerToken","unauthenticated","embeddedAuthServer","awsSts","upstreamInject"]},"awsSts":{"type":"object","required":["region"],"properties":{"region":{"type":"string","pattern":"^[a-z]{2}(-[a-z]+)+-\\d+$","minLength":1},"service":{"type":"string"},"fallbackRoleArn":{"type":"string","pattern":"^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$"},"roleClaim":{"type":"string"},"roleMappings":{"type":"array","items":{"type":"object","required":["roleArn"],"properties":{"roleArn":{"type":"string","pattern":"^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$"},"claim":{"type":"string","minLength":1},"matcher":{"type":"string","minLength":1},"priority":{"type":"integer","format":"int32","minimum":0}}}},"sessionDuration":{"type":"integer","format":"int32","minimum":900,"maximum":43200},"sessionNameClaim":{"type":"string"}}},"bearerToken":{"type":"object","required":["tokenSecretRef"],"properties":{"tokenSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"embeddedAuthServer":{"type":"object","required":["issuer","upstreamProviders"],"properties":{"issuer":{"type":"string","pattern":"^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"},"authorizationEndpointBaseUrl":{"type":"string","pattern":"^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"},"signingKeySecretRefs":{"type":"array","items":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}},"hmacSecretRefs":{"type":"array","items":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}},"tokenLifespans":{"type":"object","properties":{"accessTokenLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"refreshTokenLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"authCodeLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}}},"storage":{"type":"object","properties":{"type":{"type":"string","enum":["memory","redis"]},"redis":{"type":"object","required":["aclUserConfig"],"properties":{"aclUserConfig":{"type":"object","required":["usernameSecretRef","passwordSecretRef"],"properties":{"usernameSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"passwordSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"sentinelConfig":{"type":"object","required":["masterName"],"properties":{"masterName":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32"},"sentinelAddrs":{"type":"array","items":{"type":"string"}},"sentinelService":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1},"namespace":{"type":"string"},"port":{"type":"integer","format":"int32"}}}}},"sentinelTls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}},"dialTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"readTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"writeTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"addr":{}}}}},"upstreamProviders":{"type":"array","items":{"type":"object","required":["name","type"],"properties":{"name":{"type":"string","pattern":"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$","minLength":1,"maxLength":63},"type":{"type":"string","enum":["oidc","oauth2"]},"oidcConfig":{"type":"object","required":["issuerUrl","clientId"],"properties":{"issuerUrl":{"type":"string","pattern":"^https://[^\\n]*$"},"clientId":{"type":"string","minLength":1},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"redirectUri":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"additionalAuthorizationParams":{"type":"object","additionalProperties":{"type":"string"}},"userInfoOverride":{"type":"object","required":["endpointUrl"],"properties":{"endpointUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"httpMethod":{"type":"string","enum":["GET","POST"]},"additionalHeaders":{"type":"object","additionalProperties":{"type":"string"}},"fieldMapping":{"type":"object","properties":{"subjectFields":{"type":"array","items":{"type":"string"}},"nameFields":{"type":"array","items":{"type":"string"}},"emailFields":{"type":"array","items":{"type":"string"}}}}}}}},"oauth2Config":{"type":"object","required":["authorizationEndpoint","tokenEndpoint"],"properties":{"authorizationEndpoint":{"type":"string","pattern":"^https?://[^\\n]*$"},"tokenEndpoint":{"type":"string","pattern":"^https?://[^\\n]*$"},"clientId":{"type":"string","minLength":1},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"redirectUri":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"additionalAuthorizationParams":{"type":"object","additionalProperties":{"type":"string"}},"tokenResponseMapping":{"type":"object","required":["accessTokenPath"],"properties":{"accessTokenPath":{"type":"string","minLength":1},"scopePath":{"type":"string"},"refreshTokenPath":{"type":"string"},"expiresInPath":{"type":"string"}}},"userInfo":{"type":"object","required":["endpointUrl"],"properties":{"endpointUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"httpMethod":{"type":"string","enum":["GET","POST"]},"additionalHeaders":{"type":"object","additionalProperties":{"type":"string"}},"fieldMapping":{"type":"object","properties":{"subjectFields":{"type":"array","items":{"type":"string"}},"nameFields":{"type":"array","items":{"type":"string"}},"emailFields":{"type":"array","items":{"type":"string"}}}}}},"identityFromToken":{},"dcrConfig":{},"insecureAllowHTTP":{}}}}},"minItems":1},"insecureAllowHTTP":{}}},"headerInjection":{"type":"object","required":["headerName","valueSecretRef"],"properties":{"headerName":{"type":"string","minLength":1},"valueSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"tokenExchange":{"type":"object","required":["tokenUrl","audience"],"properties":{"tokenUrl":{"type":"string","minLength":1},"audience":{"type":"string","minLength":1},"clientId":{"type":"string"},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"scopes":{"type":"array","items":{"type":"string"}},"subjectTokenType":{"type":"string","pattern":"^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))?$"},"externalTokenHeaderName":{"type":"string"},"subjectProviderName":{"type":"string"}}},"upstreamInject":{"type":"object","required":["providerName"],"properties":{"providerName":{"type":"string","minLength":1}}}}},"status":{"type":"object","properties":{"conditions":{"type":"array","items":{"type":"object","required":["type","status","reason","message","lastTransitionTime"],"properties":{"type":{"type":"string","pattern":"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$","maxLength":316},"status":{"type":"string","enum":["True","False","Unknown"]},"reason":{"type":"string","pattern":"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$","minLength":1,"maxLength":1024},"message":{"type":"string","maxLength":32768},"lastTransitionTime":{"type":"string","format":"date-time"},"observedGeneration":{"type":"integer","format":"int64","minimum":0}}}},"configHash":{"type":"string"},"observedGeneration":{"type":"integer","format":"int64"},"referencingWorkloads":{"type":"array","items":{"type":"object","required":["kind","name"],"properties":{"kind":{"type":"string","enum":["MCPServer","VirtualMCPServer","MCPRemoteProxy"]},"name":{"type":"string","minLength":1}}}}}}},"$id":"MCPExternalAuthConfig"};
+const func2 = ucs2length.default;
+const func3 = compilePattern;
+const pattern0 = func3("^[a-z]{2}(-[a-z]+)+-\\d+$", "u");
+const pattern1 = func3("^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$", "u");
+const pattern3 = func3("^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$", "u");
+const pattern5 = func3("^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$", "u");
+const pattern11 = func3("^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", "u");
+const pattern12 = func3("^https://[^\\n]*$", "u");
+const pattern13 = func3("^https?://[^\\n]*$", "u");
+const pattern17 = func3("^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))?$", "u");
+const pattern18 = func3("^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$", "u");
+const pattern19 = func3("^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$", "u");
+const formats0 = FORMATS.int32;
+const formats8 = FORMATS["date-time"];
+const formats10 = FORMATS.int64;
 
-function validate10(data, { instancePath = '', parentData, parentDataProperty, rootData = data } = {}) {
-  /*# sourceURL="MCPExternalAuthConfig" */ let vErrors = null
-  let errors = 0
-  if (data && typeof data == 'object' && !Array.isArray(data)) {
-    if (data.spec === undefined) {
-      const err0 = {
-        instancePath,
-        schemaPath: '#/required',
-        keyword: 'required',
-        params: { missingProperty: 'spec' },
-      }
-      if (vErrors === null) {
-        vErrors = [err0]
-      } else {
-        vErrors.push(err0)
-      }
-      errors++
-    }
-    if (data.apiVersion !== undefined) {
-      if (typeof data.apiVersion !== 'string') {
-        const err1 = {
-          instancePath: instancePath + '/apiVersion',
-          schemaPath: '#/properties/apiVersion/type',
-          keyword: 'type',
-          params: { type: 'string' },
-        }
-        if (vErrors === null) {
-          vErrors = [err1]
-        } else {
-          vErrors.push(err1)
-        }
-        errors++
-      }
-    }
-    if (data.kind !== undefined) {
-      if (typeof data.kind !== 'string') {
-        const err2 = {
-          instancePath: instancePath + '/kind',
-          schemaPath: '#/properties/kind/type',
-          keyword: 'type',
-          params: { type: 'string' },
-        }
-        if (vErrors === null) {
-          vErrors = [err2]
-        } else {
-          vErrors.push(err2)
-        }
-        errors++
-      }
-    }
-    if (data.metadata !== undefined) {
-      let data2 = data.metadata
-      if (data2 && typeof data2 == 'object' && !Array.isArray(data2)) {
-        if (data2.name !== undefined) {
-          if (typeof data2.name !== 'string') {
-            const err3 = {
-              instancePath: instancePath + '/metadata/name',
-              schemaPath: '#/properties/metadata/properties/name/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err3]
-            } else {
-              vErrors.push(err3)
-            }
-            errors++
-          }
-        }
-        if (data2.generateName !== undefined) {
-          if (typeof data2.generateName !== 'string') {
-            const err4 = {
-              instancePath: instancePath + '/metadata/generateName',
-              schemaPath: '#/properties/metadata/properties/generateName/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err4]
-            } else {
-              vErrors.push(err4)
-            }
-            errors++
-          }
-        }
-        if (data2.namespace !== undefined) {
-          if (typeof data2.namespace !== 'string') {
-            const err5 = {
-              instancePath: instancePath + '/metadata/namespace',
-              schemaPath: '#/properties/metadata/properties/namespace/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err5]
-            } else {
-              vErrors.push(err5)
-            }
-            errors++
-          }
-        }
-        if (data2.labels !== undefined) {
-          let data6 = data2.labels
-          if (data6 && typeof data6 == 'object' && !Array.isArray(data6)) {
-            for (const key0 in data6) {
-              if (typeof data6[key0] !== 'string') {
-                const err6 = {
-                  instancePath:
-                    instancePath + '/metadata/labels/' + key0.replace(/~/g, '~0').replace(/\//g, '~1'),
-                  schemaPath: '#/properties/metadata/properties/labels/additionalProperties/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err6]
-                } else {
-                  vErrors.push(err6)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err7 = {
-              instancePath: instancePath + '/metadata/labels',
-              schemaPath: '#/properties/metadata/properties/labels/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err7]
-            } else {
-              vErrors.push(err7)
-            }
-            errors++
-          }
-        }
-        if (data2.annotations !== undefined) {
-          let data8 = data2.annotations
-          if (data8 && typeof data8 == 'object' && !Array.isArray(data8)) {
-            for (const key1 in data8) {
-              if (typeof data8[key1] !== 'string') {
-                const err8 = {
-                  instancePath:
-                    instancePath + '/metadata/annotations/' + key1.replace(/~/g, '~0').replace(/\//g, '~1'),
-                  schemaPath: '#/properties/metadata/properties/annotations/additionalProperties/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err8]
-                } else {
-                  vErrors.push(err8)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err9 = {
-              instancePath: instancePath + '/metadata/annotations',
-              schemaPath: '#/properties/metadata/properties/annotations/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err9]
-            } else {
-              vErrors.push(err9)
-            }
-            errors++
-          }
-        }
-      } else {
-        const err10 = {
-          instancePath: instancePath + '/metadata',
-          schemaPath: '#/properties/metadata/type',
-          keyword: 'type',
-          params: { type: 'object' },
-        }
-        if (vErrors === null) {
-          vErrors = [err10]
-        } else {
-          vErrors.push(err10)
-        }
-        errors++
-      }
-    }
-    if (data.spec !== undefined) {
-      let data10 = data.spec
-      if (data10 && typeof data10 == 'object' && !Array.isArray(data10)) {
-        if (data10.type === undefined) {
-          const err11 = {
-            instancePath: instancePath + '/spec',
-            schemaPath: '#/properties/spec/required',
-            keyword: 'required',
-            params: { missingProperty: 'type' },
-          }
-          if (vErrors === null) {
-            vErrors = [err11]
-          } else {
-            vErrors.push(err11)
-          }
-          errors++
-        }
-        if (data10.type !== undefined) {
-          let data11 = data10.type
-          if (typeof data11 !== 'string') {
-            const err12 = {
-              instancePath: instancePath + '/spec/type',
-              schemaPath: '#/properties/spec/properties/type/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err12]
-            } else {
-              vErrors.push(err12)
-            }
-            errors++
-          }
-          if (!(
-            data11 === 'tokenExchange' ||
-            data11 === 'headerInjection' ||
-            data11 === 'bearerToken' ||
-            data11 === 'unauthenticated' ||
-            data11 === 'embeddedAuthServer' ||
-            data11 === 'awsSts' ||
-            data11 === 'upstreamInject'
-          )) {
-            const err13 = {
-              instancePath: instancePath + '/spec/type',
-              schemaPath: '#/properties/spec/properties/type/enum',
-              keyword: 'enum',
-              params: { allowedValues: schema11.properties.spec.properties.type.enum },
-            }
-            if (vErrors === null) {
-              vErrors = [err13]
-            } else {
-              vErrors.push(err13)
-            }
-            errors++
-          }
-        }
-        if (data10.awsSts !== undefined) {
-          let data12 = data10.awsSts
-          if (data12 && typeof data12 == 'object' && !Array.isArray(data12)) {
-            if (data12.region === undefined) {
-              const err14 = {
-                instancePath: instancePath + '/spec/awsSts',
-                schemaPath: '#/properties/spec/properties/awsSts/required',
-                keyword: 'required',
-                params: { missingProperty: 'region' },
-              }
-              if (vErrors === null) {
-                vErrors = [err14]
-              } else {
-                vErrors.push(err14)
-              }
-              errors++
-            }
-            if (data12.region !== undefined) {
-              let data13 = data12.region
-              if (typeof data13 === 'string') {
-                if (func2(data13) < 1) {
-                  const err15 = {
-                    instancePath: instancePath + '/spec/awsSts/region',
-                    schemaPath: '#/properties/spec/properties/awsSts/properties/region/minLength',
-                    keyword: 'minLength',
-                    params: { limit: 1 },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err15]
-                  } else {
-                    vErrors.push(err15)
-                  }
-                  errors++
-                }
-                if (!pattern0.test(data13)) {
-                  const err16 = {
-                    instancePath: instancePath + '/spec/awsSts/region',
-                    schemaPath: '#/properties/spec/properties/awsSts/properties/region/pattern',
-                    keyword: 'pattern',
-                    params: { pattern: '^[a-z]{2}(-[a-z]+)+-\\d+$' },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err16]
-                  } else {
-                    vErrors.push(err16)
-                  }
-                  errors++
-                }
-              } else {
-                const err17 = {
-                  instancePath: instancePath + '/spec/awsSts/region',
-                  schemaPath: '#/properties/spec/properties/awsSts/properties/region/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err17]
-                } else {
-                  vErrors.push(err17)
-                }
-                errors++
-              }
-            }
-            if (data12.service !== undefined) {
-              if (typeof data12.service !== 'string') {
-                const err18 = {
-                  instancePath: instancePath + '/spec/awsSts/service',
-                  schemaPath: '#/properties/spec/properties/awsSts/properties/service/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err18]
-                } else {
-                  vErrors.push(err18)
-                }
-                errors++
-              }
-            }
-            if (data12.fallbackRoleArn !== undefined) {
-              let data15 = data12.fallbackRoleArn
-              if (typeof data15 === 'string') {
-                if (!pattern1.test(data15)) {
-                  const err19 = {
-                    instancePath: instancePath + '/spec/awsSts/fallbackRoleArn',
-                    schemaPath: '#/properties/spec/properties/awsSts/properties/fallbackRoleArn/pattern',
-                    keyword: 'pattern',
-                    params: { pattern: '^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$' },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err19]
-                  } else {
-                    vErrors.push(err19)
-                  }
-                  errors++
-                }
-              } else {
-                const err20 = {
-                  instancePath: instancePath + '/spec/awsSts/fallbackRoleArn',
-                  schemaPath: '#/properties/spec/properties/awsSts/properties/fallbackRoleArn/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err20]
-                } else {
-                  vErrors.push(err20)
-                }
-                errors++
-              }
-            }
-            if (data12.roleClaim !== undefined) {
-              if (typeof data12.roleClaim !== 'string') {
-                const err21 = {
-                  instancePath: instancePath + '/spec/awsSts/roleClaim',
-                  schemaPath: '#/properties/spec/properties/awsSts/properties/roleClaim/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err21]
-                } else {
-                  vErrors.push(err21)
-                }
-                errors++
-              }
-            }
-            if (data12.roleMappings !== undefined) {
-              let data17 = data12.roleMappings
-              if (Array.isArray(data17)) {
-                const len0 = data17.length
-                for (let i0 = 0; i0 < len0; i0++) {
-                  let data18 = data17[i0]
-                  if (data18 && typeof data18 == 'object' && !Array.isArray(data18)) {
-                    if (data18.roleArn === undefined) {
-                      const err22 = {
-                        instancePath: instancePath + '/spec/awsSts/roleMappings/' + i0,
-                        schemaPath:
-                          '#/properties/spec/properties/awsSts/properties/roleMappings/items/required',
-                        keyword: 'required',
-                        params: { missingProperty: 'roleArn' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err22]
-                      } else {
-                        vErrors.push(err22)
-                      }
-                      errors++
-                    }
-                    if (data18.roleArn !== undefined) {
-                      let data19 = data18.roleArn
-                      if (typeof data19 === 'string') {
-                        if (!pattern1.test(data19)) {
-                          const err23 = {
-                            instancePath: instancePath + '/spec/awsSts/roleMappings/' + i0 + '/roleArn',
-                            schemaPath:
-                              '#/properties/spec/properties/awsSts/properties/roleMappings/items/properties/roleArn/pattern',
-                            keyword: 'pattern',
-                            params: {
-                              pattern: '^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$',
-                            },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err23]
-                          } else {
-                            vErrors.push(err23)
-                          }
-                          errors++
-                        }
-                      } else {
-                        const err24 = {
-                          instancePath: instancePath + '/spec/awsSts/roleMappings/' + i0 + '/roleArn',
-                          schemaPath:
-                            '#/properties/spec/properties/awsSts/properties/roleMappings/items/properties/roleArn/type',
-                          keyword: 'type',
-                          params: { type: 'string' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err24]
-                        } else {
-                          vErrors.push(err24)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data18.claim !== undefined) {
-                      let data20 = data18.claim
-                      if (typeof data20 === 'string') {
-                        if (func2(data20) < 1) {
-                          const err25 = {
-                            instancePath: instancePath + '/spec/awsSts/roleMappings/' + i0 + '/claim',
-                            schemaPath:
-                              '#/properties/spec/properties/awsSts/properties/roleMappings/items/properties/claim/minLength',
-                            keyword: 'minLength',
-                            params: { limit: 1 },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err25]
-                          } else {
-                            vErrors.push(err25)
-                          }
-                          errors++
-                        }
-                      } else {
-                        const err26 = {
-                          instancePath: instancePath + '/spec/awsSts/roleMappings/' + i0 + '/claim',
-                          schemaPath:
-                            '#/properties/spec/properties/awsSts/properties/roleMappings/items/properties/claim/type',
-                          keyword: 'type',
-                          params: { type: 'string' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err26]
-                        } else {
-                          vErrors.push(err26)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data18.matcher !== undefined) {
-                      let data21 = data18.matcher
-                      if (typeof data21 === 'string') {
-                        if (func2(data21) < 1) {
-                          const err27 = {
-                            instancePath: instancePath + '/spec/awsSts/roleMappings/' + i0 + '/matcher',
-                            schemaPath:
-                              '#/properties/spec/properties/awsSts/properties/roleMappings/items/properties/matcher/minLength',
-                            keyword: 'minLength',
-                            params: { limit: 1 },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err27]
-                          } else {
-                            vErrors.push(err27)
-                          }
-                          errors++
-                        }
-                      } else {
-                        const err28 = {
-                          instancePath: instancePath + '/spec/awsSts/roleMappings/' + i0 + '/matcher',
-                          schemaPath:
-                            '#/properties/spec/properties/awsSts/properties/roleMappings/items/properties/matcher/type',
-                          keyword: 'type',
-                          params: { type: 'string' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err28]
-                        } else {
-                          vErrors.push(err28)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data18.priority !== undefined) {
-                      let data22 = data18.priority
-                      if (!(
-                        typeof data22 == 'number' &&
-                        !(data22 % 1) &&
-                        !isNaN(data22) &&
-                        isFinite(data22)
-                      )) {
-                        const err29 = {
-                          instancePath: instancePath + '/spec/awsSts/roleMappings/' + i0 + '/priority',
-                          schemaPath:
-                            '#/properties/spec/properties/awsSts/properties/roleMappings/items/properties/priority/type',
-                          keyword: 'type',
-                          params: { type: 'integer' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err29]
-                        } else {
-                          vErrors.push(err29)
-                        }
-                        errors++
-                      }
-                      if (typeof data22 == 'number' && isFinite(data22)) {
-                        if (data22 < 0 || isNaN(data22)) {
-                          const err30 = {
-                            instancePath: instancePath + '/spec/awsSts/roleMappings/' + i0 + '/priority',
-                            schemaPath:
-                              '#/properties/spec/properties/awsSts/properties/roleMappings/items/properties/priority/minimum',
-                            keyword: 'minimum',
-                            params: { comparison: '>=', limit: 0 },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err30]
-                          } else {
-                            vErrors.push(err30)
-                          }
-                          errors++
-                        }
-                        if (!formats0.validate(data22)) {
-                          const err31 = {
-                            instancePath: instancePath + '/spec/awsSts/roleMappings/' + i0 + '/priority',
-                            schemaPath:
-                              '#/properties/spec/properties/awsSts/properties/roleMappings/items/properties/priority/format',
-                            keyword: 'format',
-                            params: { format: 'int32' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err31]
-                          } else {
-                            vErrors.push(err31)
-                          }
-                          errors++
-                        }
-                      }
-                    }
-                  } else {
-                    const err32 = {
-                      instancePath: instancePath + '/spec/awsSts/roleMappings/' + i0,
-                      schemaPath: '#/properties/spec/properties/awsSts/properties/roleMappings/items/type',
-                      keyword: 'type',
-                      params: { type: 'object' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err32]
-                    } else {
-                      vErrors.push(err32)
-                    }
-                    errors++
-                  }
-                }
-              } else {
-                const err33 = {
-                  instancePath: instancePath + '/spec/awsSts/roleMappings',
-                  schemaPath: '#/properties/spec/properties/awsSts/properties/roleMappings/type',
-                  keyword: 'type',
-                  params: { type: 'array' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err33]
-                } else {
-                  vErrors.push(err33)
-                }
-                errors++
-              }
-            }
-            if (data12.sessionDuration !== undefined) {
-              let data23 = data12.sessionDuration
-              if (!(typeof data23 == 'number' && !(data23 % 1) && !isNaN(data23) && isFinite(data23))) {
-                const err34 = {
-                  instancePath: instancePath + '/spec/awsSts/sessionDuration',
-                  schemaPath: '#/properties/spec/properties/awsSts/properties/sessionDuration/type',
-                  keyword: 'type',
-                  params: { type: 'integer' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err34]
-                } else {
-                  vErrors.push(err34)
-                }
-                errors++
-              }
-              if (typeof data23 == 'number' && isFinite(data23)) {
-                if (data23 > 43200 || isNaN(data23)) {
-                  const err35 = {
-                    instancePath: instancePath + '/spec/awsSts/sessionDuration',
-                    schemaPath: '#/properties/spec/properties/awsSts/properties/sessionDuration/maximum',
-                    keyword: 'maximum',
-                    params: { comparison: '<=', limit: 43200 },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err35]
-                  } else {
-                    vErrors.push(err35)
-                  }
-                  errors++
-                }
-                if (data23 < 900 || isNaN(data23)) {
-                  const err36 = {
-                    instancePath: instancePath + '/spec/awsSts/sessionDuration',
-                    schemaPath: '#/properties/spec/properties/awsSts/properties/sessionDuration/minimum',
-                    keyword: 'minimum',
-                    params: { comparison: '>=', limit: 900 },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err36]
-                  } else {
-                    vErrors.push(err36)
-                  }
-                  errors++
-                }
-                if (!formats0.validate(data23)) {
-                  const err37 = {
-                    instancePath: instancePath + '/spec/awsSts/sessionDuration',
-                    schemaPath: '#/properties/spec/properties/awsSts/properties/sessionDuration/format',
-                    keyword: 'format',
-                    params: { format: 'int32' },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err37]
-                  } else {
-                    vErrors.push(err37)
-                  }
-                  errors++
-                }
-              }
-            }
-            if (data12.sessionNameClaim !== undefined) {
-              if (typeof data12.sessionNameClaim !== 'string') {
-                const err38 = {
-                  instancePath: instancePath + '/spec/awsSts/sessionNameClaim',
-                  schemaPath: '#/properties/spec/properties/awsSts/properties/sessionNameClaim/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err38]
-                } else {
-                  vErrors.push(err38)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err39 = {
-              instancePath: instancePath + '/spec/awsSts',
-              schemaPath: '#/properties/spec/properties/awsSts/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err39]
-            } else {
-              vErrors.push(err39)
-            }
-            errors++
-          }
-        }
-        if (data10.bearerToken !== undefined) {
-          let data25 = data10.bearerToken
-          if (data25 && typeof data25 == 'object' && !Array.isArray(data25)) {
-            if (data25.tokenSecretRef === undefined) {
-              const err40 = {
-                instancePath: instancePath + '/spec/bearerToken',
-                schemaPath: '#/properties/spec/properties/bearerToken/required',
-                keyword: 'required',
-                params: { missingProperty: 'tokenSecretRef' },
-              }
-              if (vErrors === null) {
-                vErrors = [err40]
-              } else {
-                vErrors.push(err40)
-              }
-              errors++
-            }
-            if (data25.tokenSecretRef !== undefined) {
-              let data26 = data25.tokenSecretRef
-              if (data26 && typeof data26 == 'object' && !Array.isArray(data26)) {
-                if (data26.name === undefined) {
-                  const err41 = {
-                    instancePath: instancePath + '/spec/bearerToken/tokenSecretRef',
-                    schemaPath: '#/properties/spec/properties/bearerToken/properties/tokenSecretRef/required',
-                    keyword: 'required',
-                    params: { missingProperty: 'name' },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err41]
-                  } else {
-                    vErrors.push(err41)
-                  }
-                  errors++
-                }
-                if (data26.key === undefined) {
-                  const err42 = {
-                    instancePath: instancePath + '/spec/bearerToken/tokenSecretRef',
-                    schemaPath: '#/properties/spec/properties/bearerToken/properties/tokenSecretRef/required',
-                    keyword: 'required',
-                    params: { missingProperty: 'key' },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err42]
-                  } else {
-                    vErrors.push(err42)
-                  }
-                  errors++
-                }
-                if (data26.name !== undefined) {
-                  let data27 = data26.name
-                  if (typeof data27 === 'string') {
-                    if (func2(data27) < 1) {
-                      const err43 = {
-                        instancePath: instancePath + '/spec/bearerToken/tokenSecretRef/name',
-                        schemaPath:
-                          '#/properties/spec/properties/bearerToken/properties/tokenSecretRef/properties/name/minLength',
-                        keyword: 'minLength',
-                        params: { limit: 1 },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err43]
-                      } else {
-                        vErrors.push(err43)
-                      }
-                      errors++
-                    }
-                  } else {
-                    const err44 = {
-                      instancePath: instancePath + '/spec/bearerToken/tokenSecretRef/name',
-                      schemaPath:
-                        '#/properties/spec/properties/bearerToken/properties/tokenSecretRef/properties/name/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err44]
-                    } else {
-                      vErrors.push(err44)
-                    }
-                    errors++
-                  }
-                }
-                if (data26.key !== undefined) {
-                  let data28 = data26.key
-                  if (typeof data28 === 'string') {
-                    if (func2(data28) < 1) {
-                      const err45 = {
-                        instancePath: instancePath + '/spec/bearerToken/tokenSecretRef/key',
-                        schemaPath:
-                          '#/properties/spec/properties/bearerToken/properties/tokenSecretRef/properties/key/minLength',
-                        keyword: 'minLength',
-                        params: { limit: 1 },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err45]
-                      } else {
-                        vErrors.push(err45)
-                      }
-                      errors++
-                    }
-                  } else {
-                    const err46 = {
-                      instancePath: instancePath + '/spec/bearerToken/tokenSecretRef/key',
-                      schemaPath:
-                        '#/properties/spec/properties/bearerToken/properties/tokenSecretRef/properties/key/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err46]
-                    } else {
-                      vErrors.push(err46)
-                    }
-                    errors++
-                  }
-                }
-              } else {
-                const err47 = {
-                  instancePath: instancePath + '/spec/bearerToken/tokenSecretRef',
-                  schemaPath: '#/properties/spec/properties/bearerToken/properties/tokenSecretRef/type',
-                  keyword: 'type',
-                  params: { type: 'object' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err47]
-                } else {
-                  vErrors.push(err47)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err48 = {
-              instancePath: instancePath + '/spec/bearerToken',
-              schemaPath: '#/properties/spec/properties/bearerToken/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err48]
-            } else {
-              vErrors.push(err48)
-            }
-            errors++
-          }
-        }
-        if (data10.embeddedAuthServer !== undefined) {
-          let data29 = data10.embeddedAuthServer
-          if (data29 && typeof data29 == 'object' && !Array.isArray(data29)) {
-            if (data29.issuer === undefined) {
-              const err49 = {
-                instancePath: instancePath + '/spec/embeddedAuthServer',
-                schemaPath: '#/properties/spec/properties/embeddedAuthServer/required',
-                keyword: 'required',
-                params: { missingProperty: 'issuer' },
-              }
-              if (vErrors === null) {
-                vErrors = [err49]
-              } else {
-                vErrors.push(err49)
-              }
-              errors++
-            }
-            if (data29.upstreamProviders === undefined) {
-              const err50 = {
-                instancePath: instancePath + '/spec/embeddedAuthServer',
-                schemaPath: '#/properties/spec/properties/embeddedAuthServer/required',
-                keyword: 'required',
-                params: { missingProperty: 'upstreamProviders' },
-              }
-              if (vErrors === null) {
-                vErrors = [err50]
-              } else {
-                vErrors.push(err50)
-              }
-              errors++
-            }
-            if (data29.issuer !== undefined) {
-              let data30 = data29.issuer
-              if (typeof data30 === 'string') {
-                if (!pattern3.test(data30)) {
-                  const err51 = {
-                    instancePath: instancePath + '/spec/embeddedAuthServer/issuer',
-                    schemaPath: '#/properties/spec/properties/embeddedAuthServer/properties/issuer/pattern',
-                    keyword: 'pattern',
-                    params: { pattern: '^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$' },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err51]
-                  } else {
-                    vErrors.push(err51)
-                  }
-                  errors++
-                }
-              } else {
-                const err52 = {
-                  instancePath: instancePath + '/spec/embeddedAuthServer/issuer',
-                  schemaPath: '#/properties/spec/properties/embeddedAuthServer/properties/issuer/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err52]
-                } else {
-                  vErrors.push(err52)
-                }
-                errors++
-              }
-            }
-            if (data29.authorizationEndpointBaseUrl !== undefined) {
-              let data31 = data29.authorizationEndpointBaseUrl
-              if (typeof data31 === 'string') {
-                if (!pattern3.test(data31)) {
-                  const err53 = {
-                    instancePath: instancePath + '/spec/embeddedAuthServer/authorizationEndpointBaseUrl',
-                    schemaPath:
-                      '#/properties/spec/properties/embeddedAuthServer/properties/authorizationEndpointBaseUrl/pattern',
-                    keyword: 'pattern',
-                    params: { pattern: '^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$' },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err53]
-                  } else {
-                    vErrors.push(err53)
-                  }
-                  errors++
-                }
-              } else {
-                const err54 = {
-                  instancePath: instancePath + '/spec/embeddedAuthServer/authorizationEndpointBaseUrl',
-                  schemaPath:
-                    '#/properties/spec/properties/embeddedAuthServer/properties/authorizationEndpointBaseUrl/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err54]
-                } else {
-                  vErrors.push(err54)
-                }
-                errors++
-              }
-            }
-            if (data29.signingKeySecretRefs !== undefined) {
-              let data32 = data29.signingKeySecretRefs
-              if (Array.isArray(data32)) {
-                const len1 = data32.length
-                for (let i1 = 0; i1 < len1; i1++) {
-                  let data33 = data32[i1]
-                  if (data33 && typeof data33 == 'object' && !Array.isArray(data33)) {
-                    if (data33.name === undefined) {
-                      const err55 = {
-                        instancePath: instancePath + '/spec/embeddedAuthServer/signingKeySecretRefs/' + i1,
-                        schemaPath:
-                          '#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/items/required',
-                        keyword: 'required',
-                        params: { missingProperty: 'name' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err55]
-                      } else {
-                        vErrors.push(err55)
-                      }
-                      errors++
-                    }
-                    if (data33.key === undefined) {
-                      const err56 = {
-                        instancePath: instancePath + '/spec/embeddedAuthServer/signingKeySecretRefs/' + i1,
-                        schemaPath:
-                          '#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/items/required',
-                        keyword: 'required',
-                        params: { missingProperty: 'key' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err56]
-                      } else {
-                        vErrors.push(err56)
-                      }
-                      errors++
-                    }
-                    if (data33.name !== undefined) {
-                      let data34 = data33.name
-                      if (typeof data34 === 'string') {
-                        if (func2(data34) < 1) {
-                          const err57 = {
-                            instancePath:
-                              instancePath + '/spec/embeddedAuthServer/signingKeySecretRefs/' + i1 + '/name',
-                            schemaPath:
-                              '#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/items/properties/name/minLength',
-                            keyword: 'minLength',
-                            params: { limit: 1 },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err57]
-                          } else {
-                            vErrors.push(err57)
-                          }
-                          errors++
-                        }
-                      } else {
-                        const err58 = {
-                          instancePath:
-                            instancePath + '/spec/embeddedAuthServer/signingKeySecretRefs/' + i1 + '/name',
-                          schemaPath:
-                            '#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/items/properties/name/type',
-                          keyword: 'type',
-                          params: { type: 'string' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err58]
-                        } else {
-                          vErrors.push(err58)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data33.key !== undefined) {
-                      let data35 = data33.key
-                      if (typeof data35 === 'string') {
-                        if (func2(data35) < 1) {
-                          const err59 = {
-                            instancePath:
-                              instancePath + '/spec/embeddedAuthServer/signingKeySecretRefs/' + i1 + '/key',
-                            schemaPath:
-                              '#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/items/properties/key/minLength',
-                            keyword: 'minLength',
-                            params: { limit: 1 },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err59]
-                          } else {
-                            vErrors.push(err59)
-                          }
-                          errors++
-                        }
-                      } else {
-                        const err60 = {
-                          instancePath:
-                            instancePath + '/spec/embeddedAuthServer/signingKeySecretRefs/' + i1 + '/key',
-                          schemaPath:
-                            '#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/items/properties/key/type',
-                          keyword: 'type',
-                          params: { type: 'string' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err60]
-                        } else {
-                          vErrors.push(err60)
-                        }
-                        errors++
-                      }
-                    }
-                  } else {
-                    const err61 = {
-                      instancePath: instancePath + '/spec/embeddedAuthServer/signingKeySecretRefs/' + i1,
-                      schemaPath:
-                        '#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/items/type',
-                      keyword: 'type',
-                      params: { type: 'object' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err61]
-                    } else {
-                      vErrors.push(err61)
-                    }
-                    errors++
-                  }
-                }
-              } else {
-                const err62 = {
-                  instancePath: instancePath + '/spec/embeddedAuthServer/signingKeySecretRefs',
-                  schemaPath:
-                    '#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/type',
-                  keyword: 'type',
-                  params: { type: 'array' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err62]
-                } else {
-                  vErrors.push(err62)
-                }
-                errors++
-              }
-            }
-            if (data29.hmacSecretRefs !== undefined) {
-              let data36 = data29.hmacSecretRefs
-              if (Array.isArray(data36)) {
-                const len2 = data36.length
-                for (let i2 = 0; i2 < len2; i2++) {
-                  let data37 = data36[i2]
-                  if (data37 && typeof data37 == 'object' && !Array.isArray(data37)) {
-                    if (data37.name === undefined) {
-                      const err63 = {
-                        instancePath: instancePath + '/spec/embeddedAuthServer/hmacSecretRefs/' + i2,
-                        schemaPath:
-                          '#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/items/required',
-                        keyword: 'required',
-                        params: { missingProperty: 'name' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err63]
-                      } else {
-                        vErrors.push(err63)
-                      }
-                      errors++
-                    }
-                    if (data37.key === undefined) {
-                      const err64 = {
-                        instancePath: instancePath + '/spec/embeddedAuthServer/hmacSecretRefs/' + i2,
-                        schemaPath:
-                          '#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/items/required',
-                        keyword: 'required',
-                        params: { missingProperty: 'key' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err64]
-                      } else {
-                        vErrors.push(err64)
-                      }
-                      errors++
-                    }
-                    if (data37.name !== undefined) {
-                      let data38 = data37.name
-                      if (typeof data38 === 'string') {
-                        if (func2(data38) < 1) {
-                          const err65 = {
-                            instancePath:
-                              instancePath + '/spec/embeddedAuthServer/hmacSecretRefs/' + i2 + '/name',
-                            schemaPath:
-                              '#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/items/properties/name/minLength',
-                            keyword: 'minLength',
-                            params: { limit: 1 },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err65]
-                          } else {
-                            vErrors.push(err65)
-                          }
-                          errors++
-                        }
-                      } else {
-                        const err66 = {
-                          instancePath:
-                            instancePath + '/spec/embeddedAuthServer/hmacSecretRefs/' + i2 + '/name',
-                          schemaPath:
-                            '#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/items/properties/name/type',
-                          keyword: 'type',
-                          params: { type: 'string' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err66]
-                        } else {
-                          vErrors.push(err66)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data37.key !== undefined) {
-                      let data39 = data37.key
-                      if (typeof data39 === 'string') {
-                        if (func2(data39) < 1) {
-                          const err67 = {
-                            instancePath:
-                              instancePath + '/spec/embeddedAuthServer/hmacSecretRefs/' + i2 + '/key',
-                            schemaPath:
-                              '#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/items/properties/key/minLength',
-                            keyword: 'minLength',
-                            params: { limit: 1 },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err67]
-                          } else {
-                            vErrors.push(err67)
-                          }
-                          errors++
-                        }
-                      } else {
-                        const err68 = {
-                          instancePath:
-                            instancePath + '/spec/embeddedAuthServer/hmacSecretRefs/' + i2 + '/key',
-                          schemaPath:
-                            '#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/items/properties/key/type',
-                          keyword: 'type',
-                          params: { type: 'string' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err68]
-                        } else {
-                          vErrors.push(err68)
-                        }
-                        errors++
-                      }
-                    }
-                  } else {
-                    const err69 = {
-                      instancePath: instancePath + '/spec/embeddedAuthServer/hmacSecretRefs/' + i2,
-                      schemaPath:
-                        '#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/items/type',
-                      keyword: 'type',
-                      params: { type: 'object' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err69]
-                    } else {
-                      vErrors.push(err69)
-                    }
-                    errors++
-                  }
-                }
-              } else {
-                const err70 = {
-                  instancePath: instancePath + '/spec/embeddedAuthServer/hmacSecretRefs',
-                  schemaPath:
-                    '#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/type',
-                  keyword: 'type',
-                  params: { type: 'array' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err70]
-                } else {
-                  vErrors.push(err70)
-                }
-                errors++
-              }
-            }
-            if (data29.tokenLifespans !== undefined) {
-              let data40 = data29.tokenLifespans
-              if (data40 && typeof data40 == 'object' && !Array.isArray(data40)) {
-                if (data40.accessTokenLifespan !== undefined) {
-                  let data41 = data40.accessTokenLifespan
-                  if (typeof data41 === 'string') {
-                    if (!pattern5.test(data41)) {
-                      const err71 = {
-                        instancePath:
-                          instancePath + '/spec/embeddedAuthServer/tokenLifespans/accessTokenLifespan',
-                        schemaPath:
-                          '#/properties/spec/properties/embeddedAuthServer/properties/tokenLifespans/properties/accessTokenLifespan/pattern',
-                        keyword: 'pattern',
-                        params: { pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err71]
-                      } else {
-                        vErrors.push(err71)
-                      }
-                      errors++
-                    }
-                  } else {
-                    const err72 = {
-                      instancePath:
-                        instancePath + '/spec/embeddedAuthServer/tokenLifespans/accessTokenLifespan',
-                      schemaPath:
-                        '#/properties/spec/properties/embeddedAuthServer/properties/tokenLifespans/properties/accessTokenLifespan/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err72]
-                    } else {
-                      vErrors.push(err72)
-                    }
-                    errors++
-                  }
-                }
-                if (data40.refreshTokenLifespan !== undefined) {
-                  let data42 = data40.refreshTokenLifespan
-                  if (typeof data42 === 'string') {
-                    if (!pattern5.test(data42)) {
-                      const err73 = {
-                        instancePath:
-                          instancePath + '/spec/embeddedAuthServer/tokenLifespans/refreshTokenLifespan',
-                        schemaPath:
-                          '#/properties/spec/properties/embeddedAuthServer/properties/tokenLifespans/properties/refreshTokenLifespan/pattern',
-                        keyword: 'pattern',
-                        params: { pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err73]
-                      } else {
-                        vErrors.push(err73)
-                      }
-                      errors++
-                    }
-                  } else {
-                    const err74 = {
-                      instancePath:
-                        instancePath + '/spec/embeddedAuthServer/tokenLifespans/refreshTokenLifespan',
-                      schemaPath:
-                        '#/properties/spec/properties/embeddedAuthServer/properties/tokenLifespans/properties/refreshTokenLifespan/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err74]
-                    } else {
-                      vErrors.push(err74)
-                    }
-                    errors++
-                  }
-                }
-                if (data40.authCodeLifespan !== undefined) {
-                  let data43 = data40.authCodeLifespan
-                  if (typeof data43 === 'string') {
-                    if (!pattern5.test(data43)) {
-                      const err75 = {
-                        instancePath:
-                          instancePath + '/spec/embeddedAuthServer/tokenLifespans/authCodeLifespan',
-                        schemaPath:
-                          '#/properties/spec/properties/embeddedAuthServer/properties/tokenLifespans/properties/authCodeLifespan/pattern',
-                        keyword: 'pattern',
-                        params: { pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err75]
-                      } else {
-                        vErrors.push(err75)
-                      }
-                      errors++
-                    }
-                  } else {
-                    const err76 = {
-                      instancePath: instancePath + '/spec/embeddedAuthServer/tokenLifespans/authCodeLifespan',
-                      schemaPath:
-                        '#/properties/spec/properties/embeddedAuthServer/properties/tokenLifespans/properties/authCodeLifespan/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err76]
-                    } else {
-                      vErrors.push(err76)
-                    }
-                    errors++
-                  }
-                }
-              } else {
-                const err77 = {
-                  instancePath: instancePath + '/spec/embeddedAuthServer/tokenLifespans',
-                  schemaPath:
-                    '#/properties/spec/properties/embeddedAuthServer/properties/tokenLifespans/type',
-                  keyword: 'type',
-                  params: { type: 'object' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err77]
-                } else {
-                  vErrors.push(err77)
-                }
-                errors++
-              }
-            }
-            if (data29.storage !== undefined) {
-              let data44 = data29.storage
-              if (data44 && typeof data44 == 'object' && !Array.isArray(data44)) {
-                if (data44.type !== undefined) {
-                  let data45 = data44.type
-                  if (typeof data45 !== 'string') {
-                    const err78 = {
-                      instancePath: instancePath + '/spec/embeddedAuthServer/storage/type',
-                      schemaPath:
-                        '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/type/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err78]
-                    } else {
-                      vErrors.push(err78)
-                    }
-                    errors++
-                  }
-                  if (!(data45 === 'memory' || data45 === 'redis')) {
-                    const err79 = {
-                      instancePath: instancePath + '/spec/embeddedAuthServer/storage/type',
-                      schemaPath:
-                        '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/type/enum',
-                      keyword: 'enum',
-                      params: {
-                        allowedValues:
-                          schema11.properties.spec.properties.embeddedAuthServer.properties.storage.properties
-                            .type.enum,
-                      },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err79]
-                    } else {
-                      vErrors.push(err79)
-                    }
-                    errors++
-                  }
-                }
-                if (data44.redis !== undefined) {
-                  let data46 = data44.redis
-                  if (data46 && typeof data46 == 'object' && !Array.isArray(data46)) {
-                    if (data46.aclUserConfig === undefined) {
-                      const err80 = {
-                        instancePath: instancePath + '/spec/embeddedAuthServer/storage/redis',
-                        schemaPath:
-                          '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/required',
-                        keyword: 'required',
-                        params: { missingProperty: 'aclUserConfig' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err80]
-                      } else {
-                        vErrors.push(err80)
-                      }
-                      errors++
-                    }
-                    if (data46.aclUserConfig !== undefined) {
-                      let data47 = data46.aclUserConfig
-                      if (data47 && typeof data47 == 'object' && !Array.isArray(data47)) {
-                        if (data47.usernameSecretRef === undefined) {
-                          const err81 = {
-                            instancePath:
-                              instancePath + '/spec/embeddedAuthServer/storage/redis/aclUserConfig',
-                            schemaPath:
-                              '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/required',
-                            keyword: 'required',
-                            params: { missingProperty: 'usernameSecretRef' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err81]
-                          } else {
-                            vErrors.push(err81)
-                          }
-                          errors++
-                        }
-                        if (data47.passwordSecretRef === undefined) {
-                          const err82 = {
-                            instancePath:
-                              instancePath + '/spec/embeddedAuthServer/storage/redis/aclUserConfig',
-                            schemaPath:
-                              '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/required',
-                            keyword: 'required',
-                            params: { missingProperty: 'passwordSecretRef' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err82]
-                          } else {
-                            vErrors.push(err82)
-                          }
-                          errors++
-                        }
-                        if (data47.usernameSecretRef !== undefined) {
-                          let data48 = data47.usernameSecretRef
-                          if (data48 && typeof data48 == 'object' && !Array.isArray(data48)) {
-                            if (data48.name === undefined) {
-                              const err83 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/embeddedAuthServer/storage/redis/aclUserConfig/usernameSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'name' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err83]
-                              } else {
-                                vErrors.push(err83)
-                              }
-                              errors++
-                            }
-                            if (data48.key === undefined) {
-                              const err84 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/embeddedAuthServer/storage/redis/aclUserConfig/usernameSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'key' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err84]
-                              } else {
-                                vErrors.push(err84)
-                              }
-                              errors++
-                            }
-                            if (data48.name !== undefined) {
-                              let data49 = data48.name
-                              if (typeof data49 === 'string') {
-                                if (func2(data49) < 1) {
-                                  const err85 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/embeddedAuthServer/storage/redis/aclUserConfig/usernameSecretRef/name',
-                                    schemaPath:
-                                      '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/name/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err85]
-                                  } else {
-                                    vErrors.push(err85)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err86 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/storage/redis/aclUserConfig/usernameSecretRef/name',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/name/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err86]
-                                } else {
-                                  vErrors.push(err86)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data48.key !== undefined) {
-                              let data50 = data48.key
-                              if (typeof data50 === 'string') {
-                                if (func2(data50) < 1) {
-                                  const err87 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/embeddedAuthServer/storage/redis/aclUserConfig/usernameSecretRef/key',
-                                    schemaPath:
-                                      '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/key/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err87]
-                                  } else {
-                                    vErrors.push(err87)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err88 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/storage/redis/aclUserConfig/usernameSecretRef/key',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/key/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err88]
-                                } else {
-                                  vErrors.push(err88)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err89 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/storage/redis/aclUserConfig/usernameSecretRef',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err89]
-                            } else {
-                              vErrors.push(err89)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data47.passwordSecretRef !== undefined) {
-                          let data51 = data47.passwordSecretRef
-                          if (data51 && typeof data51 == 'object' && !Array.isArray(data51)) {
-                            if (data51.name === undefined) {
-                              const err90 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/embeddedAuthServer/storage/redis/aclUserConfig/passwordSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'name' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err90]
-                              } else {
-                                vErrors.push(err90)
-                              }
-                              errors++
-                            }
-                            if (data51.key === undefined) {
-                              const err91 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/embeddedAuthServer/storage/redis/aclUserConfig/passwordSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'key' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err91]
-                              } else {
-                                vErrors.push(err91)
-                              }
-                              errors++
-                            }
-                            if (data51.name !== undefined) {
-                              let data52 = data51.name
-                              if (typeof data52 === 'string') {
-                                if (func2(data52) < 1) {
-                                  const err92 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/embeddedAuthServer/storage/redis/aclUserConfig/passwordSecretRef/name',
-                                    schemaPath:
-                                      '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/name/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err92]
-                                  } else {
-                                    vErrors.push(err92)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err93 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/storage/redis/aclUserConfig/passwordSecretRef/name',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/name/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err93]
-                                } else {
-                                  vErrors.push(err93)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data51.key !== undefined) {
-                              let data53 = data51.key
-                              if (typeof data53 === 'string') {
-                                if (func2(data53) < 1) {
-                                  const err94 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/embeddedAuthServer/storage/redis/aclUserConfig/passwordSecretRef/key',
-                                    schemaPath:
-                                      '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/key/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err94]
-                                  } else {
-                                    vErrors.push(err94)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err95 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/storage/redis/aclUserConfig/passwordSecretRef/key',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/key/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err95]
-                                } else {
-                                  vErrors.push(err95)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err96 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/storage/redis/aclUserConfig/passwordSecretRef',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err96]
-                            } else {
-                              vErrors.push(err96)
-                            }
-                            errors++
-                          }
-                        }
-                      } else {
-                        const err97 = {
-                          instancePath: instancePath + '/spec/embeddedAuthServer/storage/redis/aclUserConfig',
-                          schemaPath:
-                            '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/type',
-                          keyword: 'type',
-                          params: { type: 'object' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err97]
-                        } else {
-                          vErrors.push(err97)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data46.sentinelConfig !== undefined) {
-                      let data54 = data46.sentinelConfig
-                      if (data54 && typeof data54 == 'object' && !Array.isArray(data54)) {
-                        if (data54.masterName === undefined) {
-                          const err98 = {
-                            instancePath:
-                              instancePath + '/spec/embeddedAuthServer/storage/redis/sentinelConfig',
-                            schemaPath:
-                              '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/required',
-                            keyword: 'required',
-                            params: { missingProperty: 'masterName' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err98]
-                          } else {
-                            vErrors.push(err98)
-                          }
-                          errors++
-                        }
-                        if (data54.masterName !== undefined) {
-                          let data55 = data54.masterName
-                          if (typeof data55 === 'string') {
-                            if (func2(data55) < 1) {
-                              const err99 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/embeddedAuthServer/storage/redis/sentinelConfig/masterName',
-                                schemaPath:
-                                  '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/masterName/minLength',
-                                keyword: 'minLength',
-                                params: { limit: 1 },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err99]
-                              } else {
-                                vErrors.push(err99)
-                              }
-                              errors++
-                            }
-                          } else {
-                            const err100 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/storage/redis/sentinelConfig/masterName',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/masterName/type',
-                              keyword: 'type',
-                              params: { type: 'string' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err100]
-                            } else {
-                              vErrors.push(err100)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data54.db !== undefined) {
-                          let data56 = data54.db
-                          if (!(
-                            typeof data56 == 'number' &&
-                            !(data56 % 1) &&
-                            !isNaN(data56) &&
-                            isFinite(data56)
-                          )) {
-                            const err101 = {
-                              instancePath:
-                                instancePath + '/spec/embeddedAuthServer/storage/redis/sentinelConfig/db',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/db/type',
-                              keyword: 'type',
-                              params: { type: 'integer' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err101]
-                            } else {
-                              vErrors.push(err101)
-                            }
-                            errors++
-                          }
-                          if (typeof data56 == 'number' && isFinite(data56)) {
-                            if (!formats0.validate(data56)) {
-                              const err102 = {
-                                instancePath:
-                                  instancePath + '/spec/embeddedAuthServer/storage/redis/sentinelConfig/db',
-                                schemaPath:
-                                  '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/db/format',
-                                keyword: 'format',
-                                params: { format: 'int32' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err102]
-                              } else {
-                                vErrors.push(err102)
-                              }
-                              errors++
-                            }
-                          }
-                        }
-                        if (data54.sentinelAddrs !== undefined) {
-                          let data57 = data54.sentinelAddrs
-                          if (Array.isArray(data57)) {
-                            const len3 = data57.length
-                            for (let i3 = 0; i3 < len3; i3++) {
-                              if (typeof data57[i3] !== 'string') {
-                                const err103 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelAddrs/' +
-                                    i3,
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelAddrs/items/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err103]
-                                } else {
-                                  vErrors.push(err103)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err104 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelAddrs',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelAddrs/type',
-                              keyword: 'type',
-                              params: { type: 'array' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err104]
-                            } else {
-                              vErrors.push(err104)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data54.sentinelService !== undefined) {
-                          let data59 = data54.sentinelService
-                          if (data59 && typeof data59 == 'object' && !Array.isArray(data59)) {
-                            if (data59.name === undefined) {
-                              const err105 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelService',
-                                schemaPath:
-                                  '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'name' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err105]
-                              } else {
-                                vErrors.push(err105)
-                              }
-                              errors++
-                            }
-                            if (data59.name !== undefined) {
-                              let data60 = data59.name
-                              if (typeof data60 === 'string') {
-                                if (func2(data60) < 1) {
-                                  const err106 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelService/name',
-                                    schemaPath:
-                                      '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/name/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err106]
-                                  } else {
-                                    vErrors.push(err106)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err107 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelService/name',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/name/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err107]
-                                } else {
-                                  vErrors.push(err107)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data59.namespace !== undefined) {
-                              if (typeof data59.namespace !== 'string') {
-                                const err108 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelService/namespace',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/namespace/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err108]
-                                } else {
-                                  vErrors.push(err108)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data59.port !== undefined) {
-                              let data62 = data59.port
-                              if (!(
-                                typeof data62 == 'number' &&
-                                !(data62 % 1) &&
-                                !isNaN(data62) &&
-                                isFinite(data62)
-                              )) {
-                                const err109 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelService/port',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/port/type',
-                                  keyword: 'type',
-                                  params: { type: 'integer' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err109]
-                                } else {
-                                  vErrors.push(err109)
-                                }
-                                errors++
-                              }
-                              if (typeof data62 == 'number' && isFinite(data62)) {
-                                if (!formats0.validate(data62)) {
-                                  const err110 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelService/port',
-                                    schemaPath:
-                                      '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/port/format',
-                                    keyword: 'format',
-                                    params: { format: 'int32' },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err110]
-                                  } else {
-                                    vErrors.push(err110)
-                                  }
-                                  errors++
-                                }
-                              }
-                            }
-                          } else {
-                            const err111 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelService',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err111]
-                            } else {
-                              vErrors.push(err111)
-                            }
-                            errors++
-                          }
-                        }
-                      } else {
-                        const err112 = {
-                          instancePath:
-                            instancePath + '/spec/embeddedAuthServer/storage/redis/sentinelConfig',
-                          schemaPath:
-                            '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/type',
-                          keyword: 'type',
-                          params: { type: 'object' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err112]
-                        } else {
-                          vErrors.push(err112)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data46.sentinelTls !== undefined) {
-                      let data63 = data46.sentinelTls
-                      if (data63 && typeof data63 == 'object' && !Array.isArray(data63)) {
-                        if (data63.caCertSecretRef !== undefined) {
-                          let data64 = data63.caCertSecretRef
-                          if (data64 && typeof data64 == 'object' && !Array.isArray(data64)) {
-                            if (data64.name === undefined) {
-                              const err113 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/embeddedAuthServer/storage/redis/sentinelTls/caCertSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'name' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err113]
-                              } else {
-                                vErrors.push(err113)
-                              }
-                              errors++
-                            }
-                            if (data64.key === undefined) {
-                              const err114 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/embeddedAuthServer/storage/redis/sentinelTls/caCertSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'key' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err114]
-                              } else {
-                                vErrors.push(err114)
-                              }
-                              errors++
-                            }
-                            if (data64.name !== undefined) {
-                              let data65 = data64.name
-                              if (typeof data65 === 'string') {
-                                if (func2(data65) < 1) {
-                                  const err115 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/embeddedAuthServer/storage/redis/sentinelTls/caCertSecretRef/name',
-                                    schemaPath:
-                                      '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/name/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err115]
-                                  } else {
-                                    vErrors.push(err115)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err116 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/storage/redis/sentinelTls/caCertSecretRef/name',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/name/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err116]
-                                } else {
-                                  vErrors.push(err116)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data64.key !== undefined) {
-                              let data66 = data64.key
-                              if (typeof data66 === 'string') {
-                                if (func2(data66) < 1) {
-                                  const err117 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/embeddedAuthServer/storage/redis/sentinelTls/caCertSecretRef/key',
-                                    schemaPath:
-                                      '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/key/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err117]
-                                  } else {
-                                    vErrors.push(err117)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err118 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/storage/redis/sentinelTls/caCertSecretRef/key',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/key/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err118]
-                                } else {
-                                  vErrors.push(err118)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err119 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/storage/redis/sentinelTls/caCertSecretRef',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err119]
-                            } else {
-                              vErrors.push(err119)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data63.insecureSkipVerify !== undefined) {
-                          if (typeof data63.insecureSkipVerify !== 'boolean') {
-                            const err120 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/storage/redis/sentinelTls/insecureSkipVerify',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/insecureSkipVerify/type',
-                              keyword: 'type',
-                              params: { type: 'boolean' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err120]
-                            } else {
-                              vErrors.push(err120)
-                            }
-                            errors++
-                          }
-                        }
-                      } else {
-                        const err121 = {
-                          instancePath: instancePath + '/spec/embeddedAuthServer/storage/redis/sentinelTls',
-                          schemaPath:
-                            '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/type',
-                          keyword: 'type',
-                          params: { type: 'object' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err121]
-                        } else {
-                          vErrors.push(err121)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data46.tls !== undefined) {
-                      let data68 = data46.tls
-                      if (data68 && typeof data68 == 'object' && !Array.isArray(data68)) {
-                        if (data68.caCertSecretRef !== undefined) {
-                          let data69 = data68.caCertSecretRef
-                          if (data69 && typeof data69 == 'object' && !Array.isArray(data69)) {
-                            if (data69.name === undefined) {
-                              const err122 = {
-                                instancePath:
-                                  instancePath + '/spec/embeddedAuthServer/storage/redis/tls/caCertSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'name' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err122]
-                              } else {
-                                vErrors.push(err122)
-                              }
-                              errors++
-                            }
-                            if (data69.key === undefined) {
-                              const err123 = {
-                                instancePath:
-                                  instancePath + '/spec/embeddedAuthServer/storage/redis/tls/caCertSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'key' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err123]
-                              } else {
-                                vErrors.push(err123)
-                              }
-                              errors++
-                            }
-                            if (data69.name !== undefined) {
-                              let data70 = data69.name
-                              if (typeof data70 === 'string') {
-                                if (func2(data70) < 1) {
-                                  const err124 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/embeddedAuthServer/storage/redis/tls/caCertSecretRef/name',
-                                    schemaPath:
-                                      '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/name/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err124]
-                                  } else {
-                                    vErrors.push(err124)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err125 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/storage/redis/tls/caCertSecretRef/name',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/name/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err125]
-                                } else {
-                                  vErrors.push(err125)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data69.key !== undefined) {
-                              let data71 = data69.key
-                              if (typeof data71 === 'string') {
-                                if (func2(data71) < 1) {
-                                  const err126 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/embeddedAuthServer/storage/redis/tls/caCertSecretRef/key',
-                                    schemaPath:
-                                      '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/key/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err126]
-                                  } else {
-                                    vErrors.push(err126)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err127 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/storage/redis/tls/caCertSecretRef/key',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/key/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err127]
-                                } else {
-                                  vErrors.push(err127)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err128 = {
-                              instancePath:
-                                instancePath + '/spec/embeddedAuthServer/storage/redis/tls/caCertSecretRef',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err128]
-                            } else {
-                              vErrors.push(err128)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data68.insecureSkipVerify !== undefined) {
-                          if (typeof data68.insecureSkipVerify !== 'boolean') {
-                            const err129 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/storage/redis/tls/insecureSkipVerify',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/insecureSkipVerify/type',
-                              keyword: 'type',
-                              params: { type: 'boolean' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err129]
-                            } else {
-                              vErrors.push(err129)
-                            }
-                            errors++
-                          }
-                        }
-                      } else {
-                        const err130 = {
-                          instancePath: instancePath + '/spec/embeddedAuthServer/storage/redis/tls',
-                          schemaPath:
-                            '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/type',
-                          keyword: 'type',
-                          params: { type: 'object' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err130]
-                        } else {
-                          vErrors.push(err130)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data46.dialTimeout !== undefined) {
-                      let data73 = data46.dialTimeout
-                      if (typeof data73 === 'string') {
-                        if (!pattern5.test(data73)) {
-                          const err131 = {
-                            instancePath: instancePath + '/spec/embeddedAuthServer/storage/redis/dialTimeout',
-                            schemaPath:
-                              '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/dialTimeout/pattern',
-                            keyword: 'pattern',
-                            params: { pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err131]
-                          } else {
-                            vErrors.push(err131)
-                          }
-                          errors++
-                        }
-                      } else {
-                        const err132 = {
-                          instancePath: instancePath + '/spec/embeddedAuthServer/storage/redis/dialTimeout',
-                          schemaPath:
-                            '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/dialTimeout/type',
-                          keyword: 'type',
-                          params: { type: 'string' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err132]
-                        } else {
-                          vErrors.push(err132)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data46.readTimeout !== undefined) {
-                      let data74 = data46.readTimeout
-                      if (typeof data74 === 'string') {
-                        if (!pattern5.test(data74)) {
-                          const err133 = {
-                            instancePath: instancePath + '/spec/embeddedAuthServer/storage/redis/readTimeout',
-                            schemaPath:
-                              '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/readTimeout/pattern',
-                            keyword: 'pattern',
-                            params: { pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err133]
-                          } else {
-                            vErrors.push(err133)
-                          }
-                          errors++
-                        }
-                      } else {
-                        const err134 = {
-                          instancePath: instancePath + '/spec/embeddedAuthServer/storage/redis/readTimeout',
-                          schemaPath:
-                            '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/readTimeout/type',
-                          keyword: 'type',
-                          params: { type: 'string' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err134]
-                        } else {
-                          vErrors.push(err134)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data46.writeTimeout !== undefined) {
-                      let data75 = data46.writeTimeout
-                      if (typeof data75 === 'string') {
-                        if (!pattern5.test(data75)) {
-                          const err135 = {
-                            instancePath:
-                              instancePath + '/spec/embeddedAuthServer/storage/redis/writeTimeout',
-                            schemaPath:
-                              '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/writeTimeout/pattern',
-                            keyword: 'pattern',
-                            params: { pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err135]
-                          } else {
-                            vErrors.push(err135)
-                          }
-                          errors++
-                        }
-                      } else {
-                        const err136 = {
-                          instancePath: instancePath + '/spec/embeddedAuthServer/storage/redis/writeTimeout',
-                          schemaPath:
-                            '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/writeTimeout/type',
-                          keyword: 'type',
-                          params: { type: 'string' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err136]
-                        } else {
-                          vErrors.push(err136)
-                        }
-                        errors++
-                      }
-                    }
-                  } else {
-                    const err137 = {
-                      instancePath: instancePath + '/spec/embeddedAuthServer/storage/redis',
-                      schemaPath:
-                        '#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/type',
-                      keyword: 'type',
-                      params: { type: 'object' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err137]
-                    } else {
-                      vErrors.push(err137)
-                    }
-                    errors++
-                  }
-                }
-              } else {
-                const err138 = {
-                  instancePath: instancePath + '/spec/embeddedAuthServer/storage',
-                  schemaPath: '#/properties/spec/properties/embeddedAuthServer/properties/storage/type',
-                  keyword: 'type',
-                  params: { type: 'object' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err138]
-                } else {
-                  vErrors.push(err138)
-                }
-                errors++
-              }
-            }
-            if (data29.upstreamProviders !== undefined) {
-              let data76 = data29.upstreamProviders
-              if (Array.isArray(data76)) {
-                if (data76.length < 1) {
-                  const err139 = {
-                    instancePath: instancePath + '/spec/embeddedAuthServer/upstreamProviders',
-                    schemaPath:
-                      '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/minItems',
-                    keyword: 'minItems',
-                    params: { limit: 1 },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err139]
-                  } else {
-                    vErrors.push(err139)
-                  }
-                  errors++
-                }
-                const len4 = data76.length
-                for (let i4 = 0; i4 < len4; i4++) {
-                  let data77 = data76[i4]
-                  if (data77 && typeof data77 == 'object' && !Array.isArray(data77)) {
-                    if (data77.name === undefined) {
-                      const err140 = {
-                        instancePath: instancePath + '/spec/embeddedAuthServer/upstreamProviders/' + i4,
-                        schemaPath:
-                          '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/required',
-                        keyword: 'required',
-                        params: { missingProperty: 'name' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err140]
-                      } else {
-                        vErrors.push(err140)
-                      }
-                      errors++
-                    }
-                    if (data77.type === undefined) {
-                      const err141 = {
-                        instancePath: instancePath + '/spec/embeddedAuthServer/upstreamProviders/' + i4,
-                        schemaPath:
-                          '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/required',
-                        keyword: 'required',
-                        params: { missingProperty: 'type' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err141]
-                      } else {
-                        vErrors.push(err141)
-                      }
-                      errors++
-                    }
-                    if (data77.name !== undefined) {
-                      let data78 = data77.name
-                      if (typeof data78 === 'string') {
-                        if (func2(data78) > 63) {
-                          const err142 = {
-                            instancePath:
-                              instancePath + '/spec/embeddedAuthServer/upstreamProviders/' + i4 + '/name',
-                            schemaPath:
-                              '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/name/maxLength',
-                            keyword: 'maxLength',
-                            params: { limit: 63 },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err142]
-                          } else {
-                            vErrors.push(err142)
-                          }
-                          errors++
-                        }
-                        if (func2(data78) < 1) {
-                          const err143 = {
-                            instancePath:
-                              instancePath + '/spec/embeddedAuthServer/upstreamProviders/' + i4 + '/name',
-                            schemaPath:
-                              '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/name/minLength',
-                            keyword: 'minLength',
-                            params: { limit: 1 },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err143]
-                          } else {
-                            vErrors.push(err143)
-                          }
-                          errors++
-                        }
-                        if (!pattern11.test(data78)) {
-                          const err144 = {
-                            instancePath:
-                              instancePath + '/spec/embeddedAuthServer/upstreamProviders/' + i4 + '/name',
-                            schemaPath:
-                              '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/name/pattern',
-                            keyword: 'pattern',
-                            params: { pattern: '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err144]
-                          } else {
-                            vErrors.push(err144)
-                          }
-                          errors++
-                        }
-                      } else {
-                        const err145 = {
-                          instancePath:
-                            instancePath + '/spec/embeddedAuthServer/upstreamProviders/' + i4 + '/name',
-                          schemaPath:
-                            '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/name/type',
-                          keyword: 'type',
-                          params: { type: 'string' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err145]
-                        } else {
-                          vErrors.push(err145)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data77.type !== undefined) {
-                      let data79 = data77.type
-                      if (typeof data79 !== 'string') {
-                        const err146 = {
-                          instancePath:
-                            instancePath + '/spec/embeddedAuthServer/upstreamProviders/' + i4 + '/type',
-                          schemaPath:
-                            '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/type/type',
-                          keyword: 'type',
-                          params: { type: 'string' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err146]
-                        } else {
-                          vErrors.push(err146)
-                        }
-                        errors++
-                      }
-                      if (!(data79 === 'oidc' || data79 === 'oauth2')) {
-                        const err147 = {
-                          instancePath:
-                            instancePath + '/spec/embeddedAuthServer/upstreamProviders/' + i4 + '/type',
-                          schemaPath:
-                            '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/type/enum',
-                          keyword: 'enum',
-                          params: {
-                            allowedValues:
-                              schema11.properties.spec.properties.embeddedAuthServer.properties
-                                .upstreamProviders.items.properties.type.enum,
-                          },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err147]
-                        } else {
-                          vErrors.push(err147)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data77.oidcConfig !== undefined) {
-                      let data80 = data77.oidcConfig
-                      if (data80 && typeof data80 == 'object' && !Array.isArray(data80)) {
-                        if (data80.issuerUrl === undefined) {
-                          const err148 = {
-                            instancePath:
-                              instancePath +
-                              '/spec/embeddedAuthServer/upstreamProviders/' +
-                              i4 +
-                              '/oidcConfig',
-                            schemaPath:
-                              '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/required',
-                            keyword: 'required',
-                            params: { missingProperty: 'issuerUrl' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err148]
-                          } else {
-                            vErrors.push(err148)
-                          }
-                          errors++
-                        }
-                        if (data80.clientId === undefined) {
-                          const err149 = {
-                            instancePath:
-                              instancePath +
-                              '/spec/embeddedAuthServer/upstreamProviders/' +
-                              i4 +
-                              '/oidcConfig',
-                            schemaPath:
-                              '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/required',
-                            keyword: 'required',
-                            params: { missingProperty: 'clientId' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err149]
-                          } else {
-                            vErrors.push(err149)
-                          }
-                          errors++
-                        }
-                        if (data80.issuerUrl !== undefined) {
-                          let data81 = data80.issuerUrl
-                          if (typeof data81 === 'string') {
-                            if (!pattern12.test(data81)) {
-                              const err150 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/embeddedAuthServer/upstreamProviders/' +
-                                  i4 +
-                                  '/oidcConfig/issuerUrl',
-                                schemaPath:
-                                  '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/pattern',
-                                keyword: 'pattern',
-                                params: { pattern: '^https://[^\\n]*$' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err150]
-                              } else {
-                                vErrors.push(err150)
-                              }
-                              errors++
-                            }
-                          } else {
-                            const err151 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/upstreamProviders/' +
-                                i4 +
-                                '/oidcConfig/issuerUrl',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/type',
-                              keyword: 'type',
-                              params: { type: 'string' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err151]
-                            } else {
-                              vErrors.push(err151)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data80.clientId !== undefined) {
-                          let data82 = data80.clientId
-                          if (typeof data82 === 'string') {
-                            if (func2(data82) < 1) {
-                              const err152 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/embeddedAuthServer/upstreamProviders/' +
-                                  i4 +
-                                  '/oidcConfig/clientId',
-                                schemaPath:
-                                  '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/minLength',
-                                keyword: 'minLength',
-                                params: { limit: 1 },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err152]
-                              } else {
-                                vErrors.push(err152)
-                              }
-                              errors++
-                            }
-                          } else {
-                            const err153 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/upstreamProviders/' +
-                                i4 +
-                                '/oidcConfig/clientId',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/type',
-                              keyword: 'type',
-                              params: { type: 'string' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err153]
-                            } else {
-                              vErrors.push(err153)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data80.clientSecretRef !== undefined) {
-                          let data83 = data80.clientSecretRef
-                          if (data83 && typeof data83 == 'object' && !Array.isArray(data83)) {
-                            if (data83.name === undefined) {
-                              const err154 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/embeddedAuthServer/upstreamProviders/' +
-                                  i4 +
-                                  '/oidcConfig/clientSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'name' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err154]
-                              } else {
-                                vErrors.push(err154)
-                              }
-                              errors++
-                            }
-                            if (data83.key === undefined) {
-                              const err155 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/embeddedAuthServer/upstreamProviders/' +
-                                  i4 +
-                                  '/oidcConfig/clientSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'key' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err155]
-                              } else {
-                                vErrors.push(err155)
-                              }
-                              errors++
-                            }
-                            if (data83.name !== undefined) {
-                              let data84 = data83.name
-                              if (typeof data84 === 'string') {
-                                if (func2(data84) < 1) {
-                                  const err156 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/embeddedAuthServer/upstreamProviders/' +
-                                      i4 +
-                                      '/oidcConfig/clientSecretRef/name',
-                                    schemaPath:
-                                      '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err156]
-                                  } else {
-                                    vErrors.push(err156)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err157 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/upstreamProviders/' +
-                                    i4 +
-                                    '/oidcConfig/clientSecretRef/name',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err157]
-                                } else {
-                                  vErrors.push(err157)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data83.key !== undefined) {
-                              let data85 = data83.key
-                              if (typeof data85 === 'string') {
-                                if (func2(data85) < 1) {
-                                  const err158 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/embeddedAuthServer/upstreamProviders/' +
-                                      i4 +
-                                      '/oidcConfig/clientSecretRef/key',
-                                    schemaPath:
-                                      '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err158]
-                                  } else {
-                                    vErrors.push(err158)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err159 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/upstreamProviders/' +
-                                    i4 +
-                                    '/oidcConfig/clientSecretRef/key',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err159]
-                                } else {
-                                  vErrors.push(err159)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err160 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/upstreamProviders/' +
-                                i4 +
-                                '/oidcConfig/clientSecretRef',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err160]
-                            } else {
-                              vErrors.push(err160)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data80.redirectUri !== undefined) {
-                          if (typeof data80.redirectUri !== 'string') {
-                            const err161 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/upstreamProviders/' +
-                                i4 +
-                                '/oidcConfig/redirectUri',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/redirectUri/type',
-                              keyword: 'type',
-                              params: { type: 'string' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err161]
-                            } else {
-                              vErrors.push(err161)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data80.scopes !== undefined) {
-                          let data87 = data80.scopes
-                          if (Array.isArray(data87)) {
-                            const len5 = data87.length
-                            for (let i5 = 0; i5 < len5; i5++) {
-                              if (typeof data87[i5] !== 'string') {
-                                const err162 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/upstreamProviders/' +
-                                    i4 +
-                                    '/oidcConfig/scopes/' +
-                                    i5,
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/items/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err162]
-                                } else {
-                                  vErrors.push(err162)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err163 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/upstreamProviders/' +
-                                i4 +
-                                '/oidcConfig/scopes',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/type',
-                              keyword: 'type',
-                              params: { type: 'array' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err163]
-                            } else {
-                              vErrors.push(err163)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data80.additionalAuthorizationParams !== undefined) {
-                          let data89 = data80.additionalAuthorizationParams
-                          if (data89 && typeof data89 == 'object' && !Array.isArray(data89)) {
-                            for (const key2 in data89) {
-                              if (typeof data89[key2] !== 'string') {
-                                const err164 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/upstreamProviders/' +
-                                    i4 +
-                                    '/oidcConfig/additionalAuthorizationParams/' +
-                                    key2.replace(/~/g, '~0').replace(/\//g, '~1'),
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/additionalProperties/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err164]
-                                } else {
-                                  vErrors.push(err164)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err165 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/upstreamProviders/' +
-                                i4 +
-                                '/oidcConfig/additionalAuthorizationParams',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err165]
-                            } else {
-                              vErrors.push(err165)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data80.userInfoOverride !== undefined) {
-                          let data91 = data80.userInfoOverride
-                          if (data91 && typeof data91 == 'object' && !Array.isArray(data91)) {
-                            if (data91.endpointUrl === undefined) {
-                              const err166 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/embeddedAuthServer/upstreamProviders/' +
-                                  i4 +
-                                  '/oidcConfig/userInfoOverride',
-                                schemaPath:
-                                  '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'endpointUrl' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err166]
-                              } else {
-                                vErrors.push(err166)
-                              }
-                              errors++
-                            }
-                            if (data91.endpointUrl !== undefined) {
-                              let data92 = data91.endpointUrl
-                              if (typeof data92 === 'string') {
-                                if (!pattern13.test(data92)) {
-                                  const err167 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/embeddedAuthServer/upstreamProviders/' +
-                                      i4 +
-                                      '/oidcConfig/userInfoOverride/endpointUrl',
-                                    schemaPath:
-                                      '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/pattern',
-                                    keyword: 'pattern',
-                                    params: { pattern: '^https?://[^\\n]*$' },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err167]
-                                  } else {
-                                    vErrors.push(err167)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err168 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/upstreamProviders/' +
-                                    i4 +
-                                    '/oidcConfig/userInfoOverride/endpointUrl',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err168]
-                                } else {
-                                  vErrors.push(err168)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data91.httpMethod !== undefined) {
-                              let data93 = data91.httpMethod
-                              if (typeof data93 !== 'string') {
-                                const err169 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/upstreamProviders/' +
-                                    i4 +
-                                    '/oidcConfig/userInfoOverride/httpMethod',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err169]
-                                } else {
-                                  vErrors.push(err169)
-                                }
-                                errors++
-                              }
-                              if (!(data93 === 'GET' || data93 === 'POST')) {
-                                const err170 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/upstreamProviders/' +
-                                    i4 +
-                                    '/oidcConfig/userInfoOverride/httpMethod',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/enum',
-                                  keyword: 'enum',
-                                  params: {
-                                    allowedValues:
-                                      schema11.properties.spec.properties.embeddedAuthServer.properties
-                                        .upstreamProviders.items.properties.oidcConfig.properties
-                                        .userInfoOverride.properties.httpMethod.enum,
-                                  },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err170]
-                                } else {
-                                  vErrors.push(err170)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data91.additionalHeaders !== undefined) {
-                              let data94 = data91.additionalHeaders
-                              if (data94 && typeof data94 == 'object' && !Array.isArray(data94)) {
-                                for (const key3 in data94) {
-                                  if (typeof data94[key3] !== 'string') {
-                                    const err171 = {
-                                      instancePath:
-                                        instancePath +
-                                        '/spec/embeddedAuthServer/upstreamProviders/' +
-                                        i4 +
-                                        '/oidcConfig/userInfoOverride/additionalHeaders/' +
-                                        key3.replace(/~/g, '~0').replace(/\//g, '~1'),
-                                      schemaPath:
-                                        '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/additionalProperties/type',
-                                      keyword: 'type',
-                                      params: { type: 'string' },
-                                    }
-                                    if (vErrors === null) {
-                                      vErrors = [err171]
-                                    } else {
-                                      vErrors.push(err171)
-                                    }
-                                    errors++
-                                  }
-                                }
-                              } else {
-                                const err172 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/upstreamProviders/' +
-                                    i4 +
-                                    '/oidcConfig/userInfoOverride/additionalHeaders',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/type',
-                                  keyword: 'type',
-                                  params: { type: 'object' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err172]
-                                } else {
-                                  vErrors.push(err172)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data91.fieldMapping !== undefined) {
-                              let data96 = data91.fieldMapping
-                              if (data96 && typeof data96 == 'object' && !Array.isArray(data96)) {
-                                if (data96.subjectFields !== undefined) {
-                                  let data97 = data96.subjectFields
-                                  if (Array.isArray(data97)) {
-                                    const len6 = data97.length
-                                    for (let i6 = 0; i6 < len6; i6++) {
-                                      if (typeof data97[i6] !== 'string') {
-                                        const err173 = {
-                                          instancePath:
-                                            instancePath +
-                                            '/spec/embeddedAuthServer/upstreamProviders/' +
-                                            i4 +
-                                            '/oidcConfig/userInfoOverride/fieldMapping/subjectFields/' +
-                                            i6,
-                                          schemaPath:
-                                            '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/items/type',
-                                          keyword: 'type',
-                                          params: { type: 'string' },
-                                        }
-                                        if (vErrors === null) {
-                                          vErrors = [err173]
-                                        } else {
-                                          vErrors.push(err173)
-                                        }
-                                        errors++
-                                      }
-                                    }
-                                  } else {
-                                    const err174 = {
-                                      instancePath:
-                                        instancePath +
-                                        '/spec/embeddedAuthServer/upstreamProviders/' +
-                                        i4 +
-                                        '/oidcConfig/userInfoOverride/fieldMapping/subjectFields',
-                                      schemaPath:
-                                        '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/type',
-                                      keyword: 'type',
-                                      params: { type: 'array' },
-                                    }
-                                    if (vErrors === null) {
-                                      vErrors = [err174]
-                                    } else {
-                                      vErrors.push(err174)
-                                    }
-                                    errors++
-                                  }
-                                }
-                                if (data96.nameFields !== undefined) {
-                                  let data99 = data96.nameFields
-                                  if (Array.isArray(data99)) {
-                                    const len7 = data99.length
-                                    for (let i7 = 0; i7 < len7; i7++) {
-                                      if (typeof data99[i7] !== 'string') {
-                                        const err175 = {
-                                          instancePath:
-                                            instancePath +
-                                            '/spec/embeddedAuthServer/upstreamProviders/' +
-                                            i4 +
-                                            '/oidcConfig/userInfoOverride/fieldMapping/nameFields/' +
-                                            i7,
-                                          schemaPath:
-                                            '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/items/type',
-                                          keyword: 'type',
-                                          params: { type: 'string' },
-                                        }
-                                        if (vErrors === null) {
-                                          vErrors = [err175]
-                                        } else {
-                                          vErrors.push(err175)
-                                        }
-                                        errors++
-                                      }
-                                    }
-                                  } else {
-                                    const err176 = {
-                                      instancePath:
-                                        instancePath +
-                                        '/spec/embeddedAuthServer/upstreamProviders/' +
-                                        i4 +
-                                        '/oidcConfig/userInfoOverride/fieldMapping/nameFields',
-                                      schemaPath:
-                                        '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/type',
-                                      keyword: 'type',
-                                      params: { type: 'array' },
-                                    }
-                                    if (vErrors === null) {
-                                      vErrors = [err176]
-                                    } else {
-                                      vErrors.push(err176)
-                                    }
-                                    errors++
-                                  }
-                                }
-                                if (data96.emailFields !== undefined) {
-                                  let data101 = data96.emailFields
-                                  if (Array.isArray(data101)) {
-                                    const len8 = data101.length
-                                    for (let i8 = 0; i8 < len8; i8++) {
-                                      if (typeof data101[i8] !== 'string') {
-                                        const err177 = {
-                                          instancePath:
-                                            instancePath +
-                                            '/spec/embeddedAuthServer/upstreamProviders/' +
-                                            i4 +
-                                            '/oidcConfig/userInfoOverride/fieldMapping/emailFields/' +
-                                            i8,
-                                          schemaPath:
-                                            '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/items/type',
-                                          keyword: 'type',
-                                          params: { type: 'string' },
-                                        }
-                                        if (vErrors === null) {
-                                          vErrors = [err177]
-                                        } else {
-                                          vErrors.push(err177)
-                                        }
-                                        errors++
-                                      }
-                                    }
-                                  } else {
-                                    const err178 = {
-                                      instancePath:
-                                        instancePath +
-                                        '/spec/embeddedAuthServer/upstreamProviders/' +
-                                        i4 +
-                                        '/oidcConfig/userInfoOverride/fieldMapping/emailFields',
-                                      schemaPath:
-                                        '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/type',
-                                      keyword: 'type',
-                                      params: { type: 'array' },
-                                    }
-                                    if (vErrors === null) {
-                                      vErrors = [err178]
-                                    } else {
-                                      vErrors.push(err178)
-                                    }
-                                    errors++
-                                  }
-                                }
-                              } else {
-                                const err179 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/upstreamProviders/' +
-                                    i4 +
-                                    '/oidcConfig/userInfoOverride/fieldMapping',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/type',
-                                  keyword: 'type',
-                                  params: { type: 'object' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err179]
-                                } else {
-                                  vErrors.push(err179)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err180 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/upstreamProviders/' +
-                                i4 +
-                                '/oidcConfig/userInfoOverride',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err180]
-                            } else {
-                              vErrors.push(err180)
-                            }
-                            errors++
-                          }
-                        }
-                      } else {
-                        const err181 = {
-                          instancePath:
-                            instancePath + '/spec/embeddedAuthServer/upstreamProviders/' + i4 + '/oidcConfig',
-                          schemaPath:
-                            '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/type',
-                          keyword: 'type',
-                          params: { type: 'object' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err181]
-                        } else {
-                          vErrors.push(err181)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data77.oauth2Config !== undefined) {
-                      let data103 = data77.oauth2Config
-                      if (data103 && typeof data103 == 'object' && !Array.isArray(data103)) {
-                        if (data103.authorizationEndpoint === undefined) {
-                          const err182 = {
-                            instancePath:
-                              instancePath +
-                              '/spec/embeddedAuthServer/upstreamProviders/' +
-                              i4 +
-                              '/oauth2Config',
-                            schemaPath:
-                              '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/required',
-                            keyword: 'required',
-                            params: { missingProperty: 'authorizationEndpoint' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err182]
-                          } else {
-                            vErrors.push(err182)
-                          }
-                          errors++
-                        }
-                        if (data103.tokenEndpoint === undefined) {
-                          const err183 = {
-                            instancePath:
-                              instancePath +
-                              '/spec/embeddedAuthServer/upstreamProviders/' +
-                              i4 +
-                              '/oauth2Config',
-                            schemaPath:
-                              '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/required',
-                            keyword: 'required',
-                            params: { missingProperty: 'tokenEndpoint' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err183]
-                          } else {
-                            vErrors.push(err183)
-                          }
-                          errors++
-                        }
-                        if (data103.authorizationEndpoint !== undefined) {
-                          let data104 = data103.authorizationEndpoint
-                          if (typeof data104 === 'string') {
-                            if (!pattern13.test(data104)) {
-                              const err184 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/embeddedAuthServer/upstreamProviders/' +
-                                  i4 +
-                                  '/oauth2Config/authorizationEndpoint',
-                                schemaPath:
-                                  '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/pattern',
-                                keyword: 'pattern',
-                                params: { pattern: '^https?://[^\\n]*$' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err184]
-                              } else {
-                                vErrors.push(err184)
-                              }
-                              errors++
-                            }
-                          } else {
-                            const err185 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/upstreamProviders/' +
-                                i4 +
-                                '/oauth2Config/authorizationEndpoint',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/type',
-                              keyword: 'type',
-                              params: { type: 'string' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err185]
-                            } else {
-                              vErrors.push(err185)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data103.tokenEndpoint !== undefined) {
-                          let data105 = data103.tokenEndpoint
-                          if (typeof data105 === 'string') {
-                            if (!pattern13.test(data105)) {
-                              const err186 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/embeddedAuthServer/upstreamProviders/' +
-                                  i4 +
-                                  '/oauth2Config/tokenEndpoint',
-                                schemaPath:
-                                  '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/pattern',
-                                keyword: 'pattern',
-                                params: { pattern: '^https?://[^\\n]*$' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err186]
-                              } else {
-                                vErrors.push(err186)
-                              }
-                              errors++
-                            }
-                          } else {
-                            const err187 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/upstreamProviders/' +
-                                i4 +
-                                '/oauth2Config/tokenEndpoint',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/type',
-                              keyword: 'type',
-                              params: { type: 'string' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err187]
-                            } else {
-                              vErrors.push(err187)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data103.clientId !== undefined) {
-                          let data106 = data103.clientId
-                          if (typeof data106 === 'string') {
-                            if (func2(data106) < 1) {
-                              const err188 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/embeddedAuthServer/upstreamProviders/' +
-                                  i4 +
-                                  '/oauth2Config/clientId',
-                                schemaPath:
-                                  '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/minLength',
-                                keyword: 'minLength',
-                                params: { limit: 1 },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err188]
-                              } else {
-                                vErrors.push(err188)
-                              }
-                              errors++
-                            }
-                          } else {
-                            const err189 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/upstreamProviders/' +
-                                i4 +
-                                '/oauth2Config/clientId',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/type',
-                              keyword: 'type',
-                              params: { type: 'string' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err189]
-                            } else {
-                              vErrors.push(err189)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data103.clientSecretRef !== undefined) {
-                          let data107 = data103.clientSecretRef
-                          if (data107 && typeof data107 == 'object' && !Array.isArray(data107)) {
-                            if (data107.name === undefined) {
-                              const err190 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/embeddedAuthServer/upstreamProviders/' +
-                                  i4 +
-                                  '/oauth2Config/clientSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'name' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err190]
-                              } else {
-                                vErrors.push(err190)
-                              }
-                              errors++
-                            }
-                            if (data107.key === undefined) {
-                              const err191 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/embeddedAuthServer/upstreamProviders/' +
-                                  i4 +
-                                  '/oauth2Config/clientSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'key' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err191]
-                              } else {
-                                vErrors.push(err191)
-                              }
-                              errors++
-                            }
-                            if (data107.name !== undefined) {
-                              let data108 = data107.name
-                              if (typeof data108 === 'string') {
-                                if (func2(data108) < 1) {
-                                  const err192 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/embeddedAuthServer/upstreamProviders/' +
-                                      i4 +
-                                      '/oauth2Config/clientSecretRef/name',
-                                    schemaPath:
-                                      '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err192]
-                                  } else {
-                                    vErrors.push(err192)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err193 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/upstreamProviders/' +
-                                    i4 +
-                                    '/oauth2Config/clientSecretRef/name',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err193]
-                                } else {
-                                  vErrors.push(err193)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data107.key !== undefined) {
-                              let data109 = data107.key
-                              if (typeof data109 === 'string') {
-                                if (func2(data109) < 1) {
-                                  const err194 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/embeddedAuthServer/upstreamProviders/' +
-                                      i4 +
-                                      '/oauth2Config/clientSecretRef/key',
-                                    schemaPath:
-                                      '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err194]
-                                  } else {
-                                    vErrors.push(err194)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err195 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/upstreamProviders/' +
-                                    i4 +
-                                    '/oauth2Config/clientSecretRef/key',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err195]
-                                } else {
-                                  vErrors.push(err195)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err196 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/upstreamProviders/' +
-                                i4 +
-                                '/oauth2Config/clientSecretRef',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err196]
-                            } else {
-                              vErrors.push(err196)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data103.redirectUri !== undefined) {
-                          if (typeof data103.redirectUri !== 'string') {
-                            const err197 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/upstreamProviders/' +
-                                i4 +
-                                '/oauth2Config/redirectUri',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/redirectUri/type',
-                              keyword: 'type',
-                              params: { type: 'string' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err197]
-                            } else {
-                              vErrors.push(err197)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data103.scopes !== undefined) {
-                          let data111 = data103.scopes
-                          if (Array.isArray(data111)) {
-                            const len9 = data111.length
-                            for (let i9 = 0; i9 < len9; i9++) {
-                              if (typeof data111[i9] !== 'string') {
-                                const err198 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/upstreamProviders/' +
-                                    i4 +
-                                    '/oauth2Config/scopes/' +
-                                    i9,
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/items/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err198]
-                                } else {
-                                  vErrors.push(err198)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err199 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/upstreamProviders/' +
-                                i4 +
-                                '/oauth2Config/scopes',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/type',
-                              keyword: 'type',
-                              params: { type: 'array' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err199]
-                            } else {
-                              vErrors.push(err199)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data103.additionalAuthorizationParams !== undefined) {
-                          let data113 = data103.additionalAuthorizationParams
-                          if (data113 && typeof data113 == 'object' && !Array.isArray(data113)) {
-                            for (const key4 in data113) {
-                              if (typeof data113[key4] !== 'string') {
-                                const err200 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/upstreamProviders/' +
-                                    i4 +
-                                    '/oauth2Config/additionalAuthorizationParams/' +
-                                    key4.replace(/~/g, '~0').replace(/\//g, '~1'),
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/additionalProperties/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err200]
-                                } else {
-                                  vErrors.push(err200)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err201 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/upstreamProviders/' +
-                                i4 +
-                                '/oauth2Config/additionalAuthorizationParams',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err201]
-                            } else {
-                              vErrors.push(err201)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data103.tokenResponseMapping !== undefined) {
-                          let data115 = data103.tokenResponseMapping
-                          if (data115 && typeof data115 == 'object' && !Array.isArray(data115)) {
-                            if (data115.accessTokenPath === undefined) {
-                              const err202 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/embeddedAuthServer/upstreamProviders/' +
-                                  i4 +
-                                  '/oauth2Config/tokenResponseMapping',
-                                schemaPath:
-                                  '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'accessTokenPath' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err202]
-                              } else {
-                                vErrors.push(err202)
-                              }
-                              errors++
-                            }
-                            if (data115.accessTokenPath !== undefined) {
-                              let data116 = data115.accessTokenPath
-                              if (typeof data116 === 'string') {
-                                if (func2(data116) < 1) {
-                                  const err203 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/embeddedAuthServer/upstreamProviders/' +
-                                      i4 +
-                                      '/oauth2Config/tokenResponseMapping/accessTokenPath',
-                                    schemaPath:
-                                      '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err203]
-                                  } else {
-                                    vErrors.push(err203)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err204 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/upstreamProviders/' +
-                                    i4 +
-                                    '/oauth2Config/tokenResponseMapping/accessTokenPath',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err204]
-                                } else {
-                                  vErrors.push(err204)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data115.scopePath !== undefined) {
-                              if (typeof data115.scopePath !== 'string') {
-                                const err205 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/upstreamProviders/' +
-                                    i4 +
-                                    '/oauth2Config/tokenResponseMapping/scopePath',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/scopePath/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err205]
-                                } else {
-                                  vErrors.push(err205)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data115.refreshTokenPath !== undefined) {
-                              if (typeof data115.refreshTokenPath !== 'string') {
-                                const err206 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/upstreamProviders/' +
-                                    i4 +
-                                    '/oauth2Config/tokenResponseMapping/refreshTokenPath',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/refreshTokenPath/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err206]
-                                } else {
-                                  vErrors.push(err206)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data115.expiresInPath !== undefined) {
-                              if (typeof data115.expiresInPath !== 'string') {
-                                const err207 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/upstreamProviders/' +
-                                    i4 +
-                                    '/oauth2Config/tokenResponseMapping/expiresInPath',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/expiresInPath/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err207]
-                                } else {
-                                  vErrors.push(err207)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err208 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/upstreamProviders/' +
-                                i4 +
-                                '/oauth2Config/tokenResponseMapping',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err208]
-                            } else {
-                              vErrors.push(err208)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data103.userInfo !== undefined) {
-                          let data120 = data103.userInfo
-                          if (data120 && typeof data120 == 'object' && !Array.isArray(data120)) {
-                            if (data120.endpointUrl === undefined) {
-                              const err209 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/embeddedAuthServer/upstreamProviders/' +
-                                  i4 +
-                                  '/oauth2Config/userInfo',
-                                schemaPath:
-                                  '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'endpointUrl' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err209]
-                              } else {
-                                vErrors.push(err209)
-                              }
-                              errors++
-                            }
-                            if (data120.endpointUrl !== undefined) {
-                              let data121 = data120.endpointUrl
-                              if (typeof data121 === 'string') {
-                                if (!pattern13.test(data121)) {
-                                  const err210 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/embeddedAuthServer/upstreamProviders/' +
-                                      i4 +
-                                      '/oauth2Config/userInfo/endpointUrl',
-                                    schemaPath:
-                                      '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/pattern',
-                                    keyword: 'pattern',
-                                    params: { pattern: '^https?://[^\\n]*$' },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err210]
-                                  } else {
-                                    vErrors.push(err210)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err211 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/upstreamProviders/' +
-                                    i4 +
-                                    '/oauth2Config/userInfo/endpointUrl',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err211]
-                                } else {
-                                  vErrors.push(err211)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data120.httpMethod !== undefined) {
-                              let data122 = data120.httpMethod
-                              if (typeof data122 !== 'string') {
-                                const err212 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/upstreamProviders/' +
-                                    i4 +
-                                    '/oauth2Config/userInfo/httpMethod',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err212]
-                                } else {
-                                  vErrors.push(err212)
-                                }
-                                errors++
-                              }
-                              if (!(data122 === 'GET' || data122 === 'POST')) {
-                                const err213 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/upstreamProviders/' +
-                                    i4 +
-                                    '/oauth2Config/userInfo/httpMethod',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/enum',
-                                  keyword: 'enum',
-                                  params: {
-                                    allowedValues:
-                                      schema11.properties.spec.properties.embeddedAuthServer.properties
-                                        .upstreamProviders.items.properties.oauth2Config.properties.userInfo
-                                        .properties.httpMethod.enum,
-                                  },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err213]
-                                } else {
-                                  vErrors.push(err213)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data120.additionalHeaders !== undefined) {
-                              let data123 = data120.additionalHeaders
-                              if (data123 && typeof data123 == 'object' && !Array.isArray(data123)) {
-                                for (const key5 in data123) {
-                                  if (typeof data123[key5] !== 'string') {
-                                    const err214 = {
-                                      instancePath:
-                                        instancePath +
-                                        '/spec/embeddedAuthServer/upstreamProviders/' +
-                                        i4 +
-                                        '/oauth2Config/userInfo/additionalHeaders/' +
-                                        key5.replace(/~/g, '~0').replace(/\//g, '~1'),
-                                      schemaPath:
-                                        '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/additionalProperties/type',
-                                      keyword: 'type',
-                                      params: { type: 'string' },
-                                    }
-                                    if (vErrors === null) {
-                                      vErrors = [err214]
-                                    } else {
-                                      vErrors.push(err214)
-                                    }
-                                    errors++
-                                  }
-                                }
-                              } else {
-                                const err215 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/upstreamProviders/' +
-                                    i4 +
-                                    '/oauth2Config/userInfo/additionalHeaders',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/type',
-                                  keyword: 'type',
-                                  params: { type: 'object' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err215]
-                                } else {
-                                  vErrors.push(err215)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data120.fieldMapping !== undefined) {
-                              let data125 = data120.fieldMapping
-                              if (data125 && typeof data125 == 'object' && !Array.isArray(data125)) {
-                                if (data125.subjectFields !== undefined) {
-                                  let data126 = data125.subjectFields
-                                  if (Array.isArray(data126)) {
-                                    const len10 = data126.length
-                                    for (let i10 = 0; i10 < len10; i10++) {
-                                      if (typeof data126[i10] !== 'string') {
-                                        const err216 = {
-                                          instancePath:
-                                            instancePath +
-                                            '/spec/embeddedAuthServer/upstreamProviders/' +
-                                            i4 +
-                                            '/oauth2Config/userInfo/fieldMapping/subjectFields/' +
-                                            i10,
-                                          schemaPath:
-                                            '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/items/type',
-                                          keyword: 'type',
-                                          params: { type: 'string' },
-                                        }
-                                        if (vErrors === null) {
-                                          vErrors = [err216]
-                                        } else {
-                                          vErrors.push(err216)
-                                        }
-                                        errors++
-                                      }
-                                    }
-                                  } else {
-                                    const err217 = {
-                                      instancePath:
-                                        instancePath +
-                                        '/spec/embeddedAuthServer/upstreamProviders/' +
-                                        i4 +
-                                        '/oauth2Config/userInfo/fieldMapping/subjectFields',
-                                      schemaPath:
-                                        '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/type',
-                                      keyword: 'type',
-                                      params: { type: 'array' },
-                                    }
-                                    if (vErrors === null) {
-                                      vErrors = [err217]
-                                    } else {
-                                      vErrors.push(err217)
-                                    }
-                                    errors++
-                                  }
-                                }
-                                if (data125.nameFields !== undefined) {
-                                  let data128 = data125.nameFields
-                                  if (Array.isArray(data128)) {
-                                    const len11 = data128.length
-                                    for (let i11 = 0; i11 < len11; i11++) {
-                                      if (typeof data128[i11] !== 'string') {
-                                        const err218 = {
-                                          instancePath:
-                                            instancePath +
-                                            '/spec/embeddedAuthServer/upstreamProviders/' +
-                                            i4 +
-                                            '/oauth2Config/userInfo/fieldMapping/nameFields/' +
-                                            i11,
-                                          schemaPath:
-                                            '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/items/type',
-                                          keyword: 'type',
-                                          params: { type: 'string' },
-                                        }
-                                        if (vErrors === null) {
-                                          vErrors = [err218]
-                                        } else {
-                                          vErrors.push(err218)
-                                        }
-                                        errors++
-                                      }
-                                    }
-                                  } else {
-                                    const err219 = {
-                                      instancePath:
-                                        instancePath +
-                                        '/spec/embeddedAuthServer/upstreamProviders/' +
-                                        i4 +
-                                        '/oauth2Config/userInfo/fieldMapping/nameFields',
-                                      schemaPath:
-                                        '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/type',
-                                      keyword: 'type',
-                                      params: { type: 'array' },
-                                    }
-                                    if (vErrors === null) {
-                                      vErrors = [err219]
-                                    } else {
-                                      vErrors.push(err219)
-                                    }
-                                    errors++
-                                  }
-                                }
-                                if (data125.emailFields !== undefined) {
-                                  let data130 = data125.emailFields
-                                  if (Array.isArray(data130)) {
-                                    const len12 = data130.length
-                                    for (let i12 = 0; i12 < len12; i12++) {
-                                      if (typeof data130[i12] !== 'string') {
-                                        const err220 = {
-                                          instancePath:
-                                            instancePath +
-                                            '/spec/embeddedAuthServer/upstreamProviders/' +
-                                            i4 +
-                                            '/oauth2Config/userInfo/fieldMapping/emailFields/' +
-                                            i12,
-                                          schemaPath:
-                                            '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/items/type',
-                                          keyword: 'type',
-                                          params: { type: 'string' },
-                                        }
-                                        if (vErrors === null) {
-                                          vErrors = [err220]
-                                        } else {
-                                          vErrors.push(err220)
-                                        }
-                                        errors++
-                                      }
-                                    }
-                                  } else {
-                                    const err221 = {
-                                      instancePath:
-                                        instancePath +
-                                        '/spec/embeddedAuthServer/upstreamProviders/' +
-                                        i4 +
-                                        '/oauth2Config/userInfo/fieldMapping/emailFields',
-                                      schemaPath:
-                                        '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/type',
-                                      keyword: 'type',
-                                      params: { type: 'array' },
-                                    }
-                                    if (vErrors === null) {
-                                      vErrors = [err221]
-                                    } else {
-                                      vErrors.push(err221)
-                                    }
-                                    errors++
-                                  }
-                                }
-                              } else {
-                                const err222 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/embeddedAuthServer/upstreamProviders/' +
-                                    i4 +
-                                    '/oauth2Config/userInfo/fieldMapping',
-                                  schemaPath:
-                                    '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/type',
-                                  keyword: 'type',
-                                  params: { type: 'object' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err222]
-                                } else {
-                                  vErrors.push(err222)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err223 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/embeddedAuthServer/upstreamProviders/' +
-                                i4 +
-                                '/oauth2Config/userInfo',
-                              schemaPath:
-                                '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err223]
-                            } else {
-                              vErrors.push(err223)
-                            }
-                            errors++
-                          }
-                        }
-                      } else {
-                        const err224 = {
-                          instancePath:
-                            instancePath +
-                            '/spec/embeddedAuthServer/upstreamProviders/' +
-                            i4 +
-                            '/oauth2Config',
-                          schemaPath:
-                            '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/type',
-                          keyword: 'type',
-                          params: { type: 'object' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err224]
-                        } else {
-                          vErrors.push(err224)
-                        }
-                        errors++
-                      }
-                    }
-                  } else {
-                    const err225 = {
-                      instancePath: instancePath + '/spec/embeddedAuthServer/upstreamProviders/' + i4,
-                      schemaPath:
-                        '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/type',
-                      keyword: 'type',
-                      params: { type: 'object' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err225]
-                    } else {
-                      vErrors.push(err225)
-                    }
-                    errors++
-                  }
-                }
-              } else {
-                const err226 = {
-                  instancePath: instancePath + '/spec/embeddedAuthServer/upstreamProviders',
-                  schemaPath:
-                    '#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/type',
-                  keyword: 'type',
-                  params: { type: 'array' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err226]
-                } else {
-                  vErrors.push(err226)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err227 = {
-              instancePath: instancePath + '/spec/embeddedAuthServer',
-              schemaPath: '#/properties/spec/properties/embeddedAuthServer/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err227]
-            } else {
-              vErrors.push(err227)
-            }
-            errors++
-          }
-        }
-        if (data10.headerInjection !== undefined) {
-          let data132 = data10.headerInjection
-          if (data132 && typeof data132 == 'object' && !Array.isArray(data132)) {
-            if (data132.headerName === undefined) {
-              const err228 = {
-                instancePath: instancePath + '/spec/headerInjection',
-                schemaPath: '#/properties/spec/properties/headerInjection/required',
-                keyword: 'required',
-                params: { missingProperty: 'headerName' },
-              }
-              if (vErrors === null) {
-                vErrors = [err228]
-              } else {
-                vErrors.push(err228)
-              }
-              errors++
-            }
-            if (data132.valueSecretRef === undefined) {
-              const err229 = {
-                instancePath: instancePath + '/spec/headerInjection',
-                schemaPath: '#/properties/spec/properties/headerInjection/required',
-                keyword: 'required',
-                params: { missingProperty: 'valueSecretRef' },
-              }
-              if (vErrors === null) {
-                vErrors = [err229]
-              } else {
-                vErrors.push(err229)
-              }
-              errors++
-            }
-            if (data132.headerName !== undefined) {
-              let data133 = data132.headerName
-              if (typeof data133 === 'string') {
-                if (func2(data133) < 1) {
-                  const err230 = {
-                    instancePath: instancePath + '/spec/headerInjection/headerName',
-                    schemaPath:
-                      '#/properties/spec/properties/headerInjection/properties/headerName/minLength',
-                    keyword: 'minLength',
-                    params: { limit: 1 },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err230]
-                  } else {
-                    vErrors.push(err230)
-                  }
-                  errors++
-                }
-              } else {
-                const err231 = {
-                  instancePath: instancePath + '/spec/headerInjection/headerName',
-                  schemaPath: '#/properties/spec/properties/headerInjection/properties/headerName/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err231]
-                } else {
-                  vErrors.push(err231)
-                }
-                errors++
-              }
-            }
-            if (data132.valueSecretRef !== undefined) {
-              let data134 = data132.valueSecretRef
-              if (data134 && typeof data134 == 'object' && !Array.isArray(data134)) {
-                if (data134.name === undefined) {
-                  const err232 = {
-                    instancePath: instancePath + '/spec/headerInjection/valueSecretRef',
-                    schemaPath:
-                      '#/properties/spec/properties/headerInjection/properties/valueSecretRef/required',
-                    keyword: 'required',
-                    params: { missingProperty: 'name' },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err232]
-                  } else {
-                    vErrors.push(err232)
-                  }
-                  errors++
-                }
-                if (data134.key === undefined) {
-                  const err233 = {
-                    instancePath: instancePath + '/spec/headerInjection/valueSecretRef',
-                    schemaPath:
-                      '#/properties/spec/properties/headerInjection/properties/valueSecretRef/required',
-                    keyword: 'required',
-                    params: { missingProperty: 'key' },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err233]
-                  } else {
-                    vErrors.push(err233)
-                  }
-                  errors++
-                }
-                if (data134.name !== undefined) {
-                  let data135 = data134.name
-                  if (typeof data135 === 'string') {
-                    if (func2(data135) < 1) {
-                      const err234 = {
-                        instancePath: instancePath + '/spec/headerInjection/valueSecretRef/name',
-                        schemaPath:
-                          '#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/name/minLength',
-                        keyword: 'minLength',
-                        params: { limit: 1 },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err234]
-                      } else {
-                        vErrors.push(err234)
-                      }
-                      errors++
-                    }
-                  } else {
-                    const err235 = {
-                      instancePath: instancePath + '/spec/headerInjection/valueSecretRef/name',
-                      schemaPath:
-                        '#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/name/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err235]
-                    } else {
-                      vErrors.push(err235)
-                    }
-                    errors++
-                  }
-                }
-                if (data134.key !== undefined) {
-                  let data136 = data134.key
-                  if (typeof data136 === 'string') {
-                    if (func2(data136) < 1) {
-                      const err236 = {
-                        instancePath: instancePath + '/spec/headerInjection/valueSecretRef/key',
-                        schemaPath:
-                          '#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/key/minLength',
-                        keyword: 'minLength',
-                        params: { limit: 1 },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err236]
-                      } else {
-                        vErrors.push(err236)
-                      }
-                      errors++
-                    }
-                  } else {
-                    const err237 = {
-                      instancePath: instancePath + '/spec/headerInjection/valueSecretRef/key',
-                      schemaPath:
-                        '#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/key/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err237]
-                    } else {
-                      vErrors.push(err237)
-                    }
-                    errors++
-                  }
-                }
-              } else {
-                const err238 = {
-                  instancePath: instancePath + '/spec/headerInjection/valueSecretRef',
-                  schemaPath: '#/properties/spec/properties/headerInjection/properties/valueSecretRef/type',
-                  keyword: 'type',
-                  params: { type: 'object' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err238]
-                } else {
-                  vErrors.push(err238)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err239 = {
-              instancePath: instancePath + '/spec/headerInjection',
-              schemaPath: '#/properties/spec/properties/headerInjection/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err239]
-            } else {
-              vErrors.push(err239)
-            }
-            errors++
-          }
-        }
-        if (data10.tokenExchange !== undefined) {
-          let data137 = data10.tokenExchange
-          if (data137 && typeof data137 == 'object' && !Array.isArray(data137)) {
-            if (data137.tokenUrl === undefined) {
-              const err240 = {
-                instancePath: instancePath + '/spec/tokenExchange',
-                schemaPath: '#/properties/spec/properties/tokenExchange/required',
-                keyword: 'required',
-                params: { missingProperty: 'tokenUrl' },
-              }
-              if (vErrors === null) {
-                vErrors = [err240]
-              } else {
-                vErrors.push(err240)
-              }
-              errors++
-            }
-            if (data137.audience === undefined) {
-              const err241 = {
-                instancePath: instancePath + '/spec/tokenExchange',
-                schemaPath: '#/properties/spec/properties/tokenExchange/required',
-                keyword: 'required',
-                params: { missingProperty: 'audience' },
-              }
-              if (vErrors === null) {
-                vErrors = [err241]
-              } else {
-                vErrors.push(err241)
-              }
-              errors++
-            }
-            if (data137.tokenUrl !== undefined) {
-              let data138 = data137.tokenUrl
-              if (typeof data138 === 'string') {
-                if (func2(data138) < 1) {
-                  const err242 = {
-                    instancePath: instancePath + '/spec/tokenExchange/tokenUrl',
-                    schemaPath: '#/properties/spec/properties/tokenExchange/properties/tokenUrl/minLength',
-                    keyword: 'minLength',
-                    params: { limit: 1 },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err242]
-                  } else {
-                    vErrors.push(err242)
-                  }
-                  errors++
-                }
-              } else {
-                const err243 = {
-                  instancePath: instancePath + '/spec/tokenExchange/tokenUrl',
-                  schemaPath: '#/properties/spec/properties/tokenExchange/properties/tokenUrl/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err243]
-                } else {
-                  vErrors.push(err243)
-                }
-                errors++
-              }
-            }
-            if (data137.audience !== undefined) {
-              let data139 = data137.audience
-              if (typeof data139 === 'string') {
-                if (func2(data139) < 1) {
-                  const err244 = {
-                    instancePath: instancePath + '/spec/tokenExchange/audience',
-                    schemaPath: '#/properties/spec/properties/tokenExchange/properties/audience/minLength',
-                    keyword: 'minLength',
-                    params: { limit: 1 },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err244]
-                  } else {
-                    vErrors.push(err244)
-                  }
-                  errors++
-                }
-              } else {
-                const err245 = {
-                  instancePath: instancePath + '/spec/tokenExchange/audience',
-                  schemaPath: '#/properties/spec/properties/tokenExchange/properties/audience/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err245]
-                } else {
-                  vErrors.push(err245)
-                }
-                errors++
-              }
-            }
-            if (data137.clientId !== undefined) {
-              if (typeof data137.clientId !== 'string') {
-                const err246 = {
-                  instancePath: instancePath + '/spec/tokenExchange/clientId',
-                  schemaPath: '#/properties/spec/properties/tokenExchange/properties/clientId/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err246]
-                } else {
-                  vErrors.push(err246)
-                }
-                errors++
-              }
-            }
-            if (data137.clientSecretRef !== undefined) {
-              let data141 = data137.clientSecretRef
-              if (data141 && typeof data141 == 'object' && !Array.isArray(data141)) {
-                if (data141.name === undefined) {
-                  const err247 = {
-                    instancePath: instancePath + '/spec/tokenExchange/clientSecretRef',
-                    schemaPath:
-                      '#/properties/spec/properties/tokenExchange/properties/clientSecretRef/required',
-                    keyword: 'required',
-                    params: { missingProperty: 'name' },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err247]
-                  } else {
-                    vErrors.push(err247)
-                  }
-                  errors++
-                }
-                if (data141.key === undefined) {
-                  const err248 = {
-                    instancePath: instancePath + '/spec/tokenExchange/clientSecretRef',
-                    schemaPath:
-                      '#/properties/spec/properties/tokenExchange/properties/clientSecretRef/required',
-                    keyword: 'required',
-                    params: { missingProperty: 'key' },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err248]
-                  } else {
-                    vErrors.push(err248)
-                  }
-                  errors++
-                }
-                if (data141.name !== undefined) {
-                  let data142 = data141.name
-                  if (typeof data142 === 'string') {
-                    if (func2(data142) < 1) {
-                      const err249 = {
-                        instancePath: instancePath + '/spec/tokenExchange/clientSecretRef/name',
-                        schemaPath:
-                          '#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/name/minLength',
-                        keyword: 'minLength',
-                        params: { limit: 1 },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err249]
-                      } else {
-                        vErrors.push(err249)
-                      }
-                      errors++
-                    }
-                  } else {
-                    const err250 = {
-                      instancePath: instancePath + '/spec/tokenExchange/clientSecretRef/name',
-                      schemaPath:
-                        '#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/name/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err250]
-                    } else {
-                      vErrors.push(err250)
-                    }
-                    errors++
-                  }
-                }
-                if (data141.key !== undefined) {
-                  let data143 = data141.key
-                  if (typeof data143 === 'string') {
-                    if (func2(data143) < 1) {
-                      const err251 = {
-                        instancePath: instancePath + '/spec/tokenExchange/clientSecretRef/key',
-                        schemaPath:
-                          '#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/key/minLength',
-                        keyword: 'minLength',
-                        params: { limit: 1 },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err251]
-                      } else {
-                        vErrors.push(err251)
-                      }
-                      errors++
-                    }
-                  } else {
-                    const err252 = {
-                      instancePath: instancePath + '/spec/tokenExchange/clientSecretRef/key',
-                      schemaPath:
-                        '#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/key/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err252]
-                    } else {
-                      vErrors.push(err252)
-                    }
-                    errors++
-                  }
-                }
-              } else {
-                const err253 = {
-                  instancePath: instancePath + '/spec/tokenExchange/clientSecretRef',
-                  schemaPath: '#/properties/spec/properties/tokenExchange/properties/clientSecretRef/type',
-                  keyword: 'type',
-                  params: { type: 'object' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err253]
-                } else {
-                  vErrors.push(err253)
-                }
-                errors++
-              }
-            }
-            if (data137.scopes !== undefined) {
-              let data144 = data137.scopes
-              if (Array.isArray(data144)) {
-                const len13 = data144.length
-                for (let i13 = 0; i13 < len13; i13++) {
-                  if (typeof data144[i13] !== 'string') {
-                    const err254 = {
-                      instancePath: instancePath + '/spec/tokenExchange/scopes/' + i13,
-                      schemaPath: '#/properties/spec/properties/tokenExchange/properties/scopes/items/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err254]
-                    } else {
-                      vErrors.push(err254)
-                    }
-                    errors++
-                  }
-                }
-              } else {
-                const err255 = {
-                  instancePath: instancePath + '/spec/tokenExchange/scopes',
-                  schemaPath: '#/properties/spec/properties/tokenExchange/properties/scopes/type',
-                  keyword: 'type',
-                  params: { type: 'array' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err255]
-                } else {
-                  vErrors.push(err255)
-                }
-                errors++
-              }
-            }
-            if (data137.subjectTokenType !== undefined) {
-              let data146 = data137.subjectTokenType
-              if (typeof data146 === 'string') {
-                if (!pattern17.test(data146)) {
-                  const err256 = {
-                    instancePath: instancePath + '/spec/tokenExchange/subjectTokenType',
-                    schemaPath:
-                      '#/properties/spec/properties/tokenExchange/properties/subjectTokenType/pattern',
-                    keyword: 'pattern',
-                    params: {
-                      pattern:
-                        '^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))?$',
-                    },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err256]
-                  } else {
-                    vErrors.push(err256)
-                  }
-                  errors++
-                }
-              } else {
-                const err257 = {
-                  instancePath: instancePath + '/spec/tokenExchange/subjectTokenType',
-                  schemaPath: '#/properties/spec/properties/tokenExchange/properties/subjectTokenType/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err257]
-                } else {
-                  vErrors.push(err257)
-                }
-                errors++
-              }
-            }
-            if (data137.externalTokenHeaderName !== undefined) {
-              if (typeof data137.externalTokenHeaderName !== 'string') {
-                const err258 = {
-                  instancePath: instancePath + '/spec/tokenExchange/externalTokenHeaderName',
-                  schemaPath:
-                    '#/properties/spec/properties/tokenExchange/properties/externalTokenHeaderName/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err258]
-                } else {
-                  vErrors.push(err258)
-                }
-                errors++
-              }
-            }
-            if (data137.subjectProviderName !== undefined) {
-              if (typeof data137.subjectProviderName !== 'string') {
-                const err259 = {
-                  instancePath: instancePath + '/spec/tokenExchange/subjectProviderName',
-                  schemaPath:
-                    '#/properties/spec/properties/tokenExchange/properties/subjectProviderName/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err259]
-                } else {
-                  vErrors.push(err259)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err260 = {
-              instancePath: instancePath + '/spec/tokenExchange',
-              schemaPath: '#/properties/spec/properties/tokenExchange/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err260]
-            } else {
-              vErrors.push(err260)
-            }
-            errors++
-          }
-        }
-        if (data10.upstreamInject !== undefined) {
-          let data149 = data10.upstreamInject
-          if (data149 && typeof data149 == 'object' && !Array.isArray(data149)) {
-            if (data149.providerName === undefined) {
-              const err261 = {
-                instancePath: instancePath + '/spec/upstreamInject',
-                schemaPath: '#/properties/spec/properties/upstreamInject/required',
-                keyword: 'required',
-                params: { missingProperty: 'providerName' },
-              }
-              if (vErrors === null) {
-                vErrors = [err261]
-              } else {
-                vErrors.push(err261)
-              }
-              errors++
-            }
-            if (data149.providerName !== undefined) {
-              let data150 = data149.providerName
-              if (typeof data150 === 'string') {
-                if (func2(data150) < 1) {
-                  const err262 = {
-                    instancePath: instancePath + '/spec/upstreamInject/providerName',
-                    schemaPath:
-                      '#/properties/spec/properties/upstreamInject/properties/providerName/minLength',
-                    keyword: 'minLength',
-                    params: { limit: 1 },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err262]
-                  } else {
-                    vErrors.push(err262)
-                  }
-                  errors++
-                }
-              } else {
-                const err263 = {
-                  instancePath: instancePath + '/spec/upstreamInject/providerName',
-                  schemaPath: '#/properties/spec/properties/upstreamInject/properties/providerName/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err263]
-                } else {
-                  vErrors.push(err263)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err264 = {
-              instancePath: instancePath + '/spec/upstreamInject',
-              schemaPath: '#/properties/spec/properties/upstreamInject/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err264]
-            } else {
-              vErrors.push(err264)
-            }
-            errors++
-          }
-        }
-      } else {
-        const err265 = {
-          instancePath: instancePath + '/spec',
-          schemaPath: '#/properties/spec/type',
-          keyword: 'type',
-          params: { type: 'object' },
-        }
-        if (vErrors === null) {
-          vErrors = [err265]
-        } else {
-          vErrors.push(err265)
-        }
-        errors++
-      }
-    }
-    if (data.status !== undefined) {
-      let data151 = data.status
-      if (data151 && typeof data151 == 'object' && !Array.isArray(data151)) {
-        if (data151.conditions !== undefined) {
-          let data152 = data151.conditions
-          if (Array.isArray(data152)) {
-            const len14 = data152.length
-            for (let i14 = 0; i14 < len14; i14++) {
-              let data153 = data152[i14]
-              if (data153 && typeof data153 == 'object' && !Array.isArray(data153)) {
-                if (data153.type === undefined) {
-                  const err266 = {
-                    instancePath: instancePath + '/status/conditions/' + i14,
-                    schemaPath: '#/properties/status/properties/conditions/items/required',
-                    keyword: 'required',
-                    params: { missingProperty: 'type' },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err266]
-                  } else {
-                    vErrors.push(err266)
-                  }
-                  errors++
-                }
-                if (data153.status === undefined) {
-                  const err267 = {
-                    instancePath: instancePath + '/status/conditions/' + i14,
-                    schemaPath: '#/properties/status/properties/conditions/items/required',
-                    keyword: 'required',
-                    params: { missingProperty: 'status' },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err267]
-                  } else {
-                    vErrors.push(err267)
-                  }
-                  errors++
-                }
-                if (data153.reason === undefined) {
-                  const err268 = {
-                    instancePath: instancePath + '/status/conditions/' + i14,
-                    schemaPath: '#/properties/status/properties/conditions/items/required',
-                    keyword: 'required',
-                    params: { missingProperty: 'reason' },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err268]
-                  } else {
-                    vErrors.push(err268)
-                  }
-                  errors++
-                }
-                if (data153.message === undefined) {
-                  const err269 = {
-                    instancePath: instancePath + '/status/conditions/' + i14,
-                    schemaPath: '#/properties/status/properties/conditions/items/required',
-                    keyword: 'required',
-                    params: { missingProperty: 'message' },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err269]
-                  } else {
-                    vErrors.push(err269)
-                  }
-                  errors++
-                }
-                if (data153.lastTransitionTime === undefined) {
-                  const err270 = {
-                    instancePath: instancePath + '/status/conditions/' + i14,
-                    schemaPath: '#/properties/status/properties/conditions/items/required',
-                    keyword: 'required',
-                    params: { missingProperty: 'lastTransitionTime' },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err270]
-                  } else {
-                    vErrors.push(err270)
-                  }
-                  errors++
-                }
-                if (data153.type !== undefined) {
-                  let data154 = data153.type
-                  if (typeof data154 === 'string') {
-                    if (func2(data154) > 316) {
-                      const err271 = {
-                        instancePath: instancePath + '/status/conditions/' + i14 + '/type',
-                        schemaPath:
-                          '#/properties/status/properties/conditions/items/properties/type/maxLength',
-                        keyword: 'maxLength',
-                        params: { limit: 316 },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err271]
-                      } else {
-                        vErrors.push(err271)
-                      }
-                      errors++
-                    }
-                    if (!pattern18.test(data154)) {
-                      const err272 = {
-                        instancePath: instancePath + '/status/conditions/' + i14 + '/type',
-                        schemaPath: '#/properties/status/properties/conditions/items/properties/type/pattern',
-                        keyword: 'pattern',
-                        params: {
-                          pattern:
-                            '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$',
-                        },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err272]
-                      } else {
-                        vErrors.push(err272)
-                      }
-                      errors++
-                    }
-                  } else {
-                    const err273 = {
-                      instancePath: instancePath + '/status/conditions/' + i14 + '/type',
-                      schemaPath: '#/properties/status/properties/conditions/items/properties/type/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err273]
-                    } else {
-                      vErrors.push(err273)
-                    }
-                    errors++
-                  }
-                }
-                if (data153.status !== undefined) {
-                  let data155 = data153.status
-                  if (typeof data155 !== 'string') {
-                    const err274 = {
-                      instancePath: instancePath + '/status/conditions/' + i14 + '/status',
-                      schemaPath: '#/properties/status/properties/conditions/items/properties/status/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err274]
-                    } else {
-                      vErrors.push(err274)
-                    }
-                    errors++
-                  }
-                  if (!(data155 === 'True' || data155 === 'False' || data155 === 'Unknown')) {
-                    const err275 = {
-                      instancePath: instancePath + '/status/conditions/' + i14 + '/status',
-                      schemaPath: '#/properties/status/properties/conditions/items/properties/status/enum',
-                      keyword: 'enum',
-                      params: {
-                        allowedValues:
-                          schema11.properties.status.properties.conditions.items.properties.status.enum,
-                      },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err275]
-                    } else {
-                      vErrors.push(err275)
-                    }
-                    errors++
-                  }
-                }
-                if (data153.reason !== undefined) {
-                  let data156 = data153.reason
-                  if (typeof data156 === 'string') {
-                    if (func2(data156) > 1024) {
-                      const err276 = {
-                        instancePath: instancePath + '/status/conditions/' + i14 + '/reason',
-                        schemaPath:
-                          '#/properties/status/properties/conditions/items/properties/reason/maxLength',
-                        keyword: 'maxLength',
-                        params: { limit: 1024 },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err276]
-                      } else {
-                        vErrors.push(err276)
-                      }
-                      errors++
-                    }
-                    if (func2(data156) < 1) {
-                      const err277 = {
-                        instancePath: instancePath + '/status/conditions/' + i14 + '/reason',
-                        schemaPath:
-                          '#/properties/status/properties/conditions/items/properties/reason/minLength',
-                        keyword: 'minLength',
-                        params: { limit: 1 },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err277]
-                      } else {
-                        vErrors.push(err277)
-                      }
-                      errors++
-                    }
-                    if (!pattern19.test(data156)) {
-                      const err278 = {
-                        instancePath: instancePath + '/status/conditions/' + i14 + '/reason',
-                        schemaPath:
-                          '#/properties/status/properties/conditions/items/properties/reason/pattern',
-                        keyword: 'pattern',
-                        params: { pattern: '^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err278]
-                      } else {
-                        vErrors.push(err278)
-                      }
-                      errors++
-                    }
-                  } else {
-                    const err279 = {
-                      instancePath: instancePath + '/status/conditions/' + i14 + '/reason',
-                      schemaPath: '#/properties/status/properties/conditions/items/properties/reason/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err279]
-                    } else {
-                      vErrors.push(err279)
-                    }
-                    errors++
-                  }
-                }
-                if (data153.message !== undefined) {
-                  let data157 = data153.message
-                  if (typeof data157 === 'string') {
-                    if (func2(data157) > 32768) {
-                      const err280 = {
-                        instancePath: instancePath + '/status/conditions/' + i14 + '/message',
-                        schemaPath:
-                          '#/properties/status/properties/conditions/items/properties/message/maxLength',
-                        keyword: 'maxLength',
-                        params: { limit: 32768 },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err280]
-                      } else {
-                        vErrors.push(err280)
-                      }
-                      errors++
-                    }
-                  } else {
-                    const err281 = {
-                      instancePath: instancePath + '/status/conditions/' + i14 + '/message',
-                      schemaPath: '#/properties/status/properties/conditions/items/properties/message/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err281]
-                    } else {
-                      vErrors.push(err281)
-                    }
-                    errors++
-                  }
-                }
-                if (data153.lastTransitionTime !== undefined) {
-                  let data158 = data153.lastTransitionTime
-                  if (typeof data158 === 'string') {
-                    if (!formats8.validate(data158)) {
-                      const err282 = {
-                        instancePath: instancePath + '/status/conditions/' + i14 + '/lastTransitionTime',
-                        schemaPath:
-                          '#/properties/status/properties/conditions/items/properties/lastTransitionTime/format',
-                        keyword: 'format',
-                        params: { format: 'date-time' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err282]
-                      } else {
-                        vErrors.push(err282)
-                      }
-                      errors++
-                    }
-                  } else {
-                    const err283 = {
-                      instancePath: instancePath + '/status/conditions/' + i14 + '/lastTransitionTime',
-                      schemaPath:
-                        '#/properties/status/properties/conditions/items/properties/lastTransitionTime/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err283]
-                    } else {
-                      vErrors.push(err283)
-                    }
-                    errors++
-                  }
-                }
-                if (data153.observedGeneration !== undefined) {
-                  let data159 = data153.observedGeneration
-                  if (!(
-                    typeof data159 == 'number' &&
-                    !(data159 % 1) &&
-                    !isNaN(data159) &&
-                    isFinite(data159)
-                  )) {
-                    const err284 = {
-                      instancePath: instancePath + '/status/conditions/' + i14 + '/observedGeneration',
-                      schemaPath:
-                        '#/properties/status/properties/conditions/items/properties/observedGeneration/type',
-                      keyword: 'type',
-                      params: { type: 'integer' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err284]
-                    } else {
-                      vErrors.push(err284)
-                    }
-                    errors++
-                  }
-                  if (typeof data159 == 'number' && isFinite(data159)) {
-                    if (data159 < 0 || isNaN(data159)) {
-                      const err285 = {
-                        instancePath: instancePath + '/status/conditions/' + i14 + '/observedGeneration',
-                        schemaPath:
-                          '#/properties/status/properties/conditions/items/properties/observedGeneration/minimum',
-                        keyword: 'minimum',
-                        params: { comparison: '>=', limit: 0 },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err285]
-                      } else {
-                        vErrors.push(err285)
-                      }
-                      errors++
-                    }
-                    if (!formats10.validate(data159)) {
-                      const err286 = {
-                        instancePath: instancePath + '/status/conditions/' + i14 + '/observedGeneration',
-                        schemaPath:
-                          '#/properties/status/properties/conditions/items/properties/observedGeneration/format',
-                        keyword: 'format',
-                        params: { format: 'int64' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err286]
-                      } else {
-                        vErrors.push(err286)
-                      }
-                      errors++
-                    }
-                  }
-                }
-              } else {
-                const err287 = {
-                  instancePath: instancePath + '/status/conditions/' + i14,
-                  schemaPath: '#/properties/status/properties/conditions/items/type',
-                  keyword: 'type',
-                  params: { type: 'object' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err287]
-                } else {
-                  vErrors.push(err287)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err288 = {
-              instancePath: instancePath + '/status/conditions',
-              schemaPath: '#/properties/status/properties/conditions/type',
-              keyword: 'type',
-              params: { type: 'array' },
-            }
-            if (vErrors === null) {
-              vErrors = [err288]
-            } else {
-              vErrors.push(err288)
-            }
-            errors++
-          }
-        }
-        if (data151.configHash !== undefined) {
-          if (typeof data151.configHash !== 'string') {
-            const err289 = {
-              instancePath: instancePath + '/status/configHash',
-              schemaPath: '#/properties/status/properties/configHash/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err289]
-            } else {
-              vErrors.push(err289)
-            }
-            errors++
-          }
-        }
-        if (data151.observedGeneration !== undefined) {
-          let data161 = data151.observedGeneration
-          if (!(typeof data161 == 'number' && !(data161 % 1) && !isNaN(data161) && isFinite(data161))) {
-            const err290 = {
-              instancePath: instancePath + '/status/observedGeneration',
-              schemaPath: '#/properties/status/properties/observedGeneration/type',
-              keyword: 'type',
-              params: { type: 'integer' },
-            }
-            if (vErrors === null) {
-              vErrors = [err290]
-            } else {
-              vErrors.push(err290)
-            }
-            errors++
-          }
-          if (typeof data161 == 'number' && isFinite(data161)) {
-            if (!formats10.validate(data161)) {
-              const err291 = {
-                instancePath: instancePath + '/status/observedGeneration',
-                schemaPath: '#/properties/status/properties/observedGeneration/format',
-                keyword: 'format',
-                params: { format: 'int64' },
-              }
-              if (vErrors === null) {
-                vErrors = [err291]
-              } else {
-                vErrors.push(err291)
-              }
-              errors++
-            }
-          }
-        }
-        if (data151.referencingWorkloads !== undefined) {
-          let data162 = data151.referencingWorkloads
-          if (Array.isArray(data162)) {
-            const len15 = data162.length
-            for (let i15 = 0; i15 < len15; i15++) {
-              let data163 = data162[i15]
-              if (data163 && typeof data163 == 'object' && !Array.isArray(data163)) {
-                if (data163.kind === undefined) {
-                  const err292 = {
-                    instancePath: instancePath + '/status/referencingWorkloads/' + i15,
-                    schemaPath: '#/properties/status/properties/referencingWorkloads/items/required',
-                    keyword: 'required',
-                    params: { missingProperty: 'kind' },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err292]
-                  } else {
-                    vErrors.push(err292)
-                  }
-                  errors++
-                }
-                if (data163.name === undefined) {
-                  const err293 = {
-                    instancePath: instancePath + '/status/referencingWorkloads/' + i15,
-                    schemaPath: '#/properties/status/properties/referencingWorkloads/items/required',
-                    keyword: 'required',
-                    params: { missingProperty: 'name' },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err293]
-                  } else {
-                    vErrors.push(err293)
-                  }
-                  errors++
-                }
-                if (data163.kind !== undefined) {
-                  let data164 = data163.kind
-                  if (typeof data164 !== 'string') {
-                    const err294 = {
-                      instancePath: instancePath + '/status/referencingWorkloads/' + i15 + '/kind',
-                      schemaPath:
-                        '#/properties/status/properties/referencingWorkloads/items/properties/kind/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err294]
-                    } else {
-                      vErrors.push(err294)
-                    }
-                    errors++
-                  }
-                  if (!(
-                    data164 === 'MCPServer' ||
-                    data164 === 'VirtualMCPServer' ||
-                    data164 === 'MCPRemoteProxy'
-                  )) {
-                    const err295 = {
-                      instancePath: instancePath + '/status/referencingWorkloads/' + i15 + '/kind',
-                      schemaPath:
-                        '#/properties/status/properties/referencingWorkloads/items/properties/kind/enum',
-                      keyword: 'enum',
-                      params: {
-                        allowedValues:
-                          schema11.properties.status.properties.referencingWorkloads.items.properties.kind
-                            .enum,
-                      },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err295]
-                    } else {
-                      vErrors.push(err295)
-                    }
-                    errors++
-                  }
-                }
-                if (data163.name !== undefined) {
-                  let data165 = data163.name
-                  if (typeof data165 === 'string') {
-                    if (func2(data165) < 1) {
-                      const err296 = {
-                        instancePath: instancePath + '/status/referencingWorkloads/' + i15 + '/name',
-                        schemaPath:
-                          '#/properties/status/properties/referencingWorkloads/items/properties/name/minLength',
-                        keyword: 'minLength',
-                        params: { limit: 1 },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err296]
-                      } else {
-                        vErrors.push(err296)
-                      }
-                      errors++
-                    }
-                  } else {
-                    const err297 = {
-                      instancePath: instancePath + '/status/referencingWorkloads/' + i15 + '/name',
-                      schemaPath:
-                        '#/properties/status/properties/referencingWorkloads/items/properties/name/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err297]
-                    } else {
-                      vErrors.push(err297)
-                    }
-                    errors++
-                  }
-                }
-              } else {
-                const err298 = {
-                  instancePath: instancePath + '/status/referencingWorkloads/' + i15,
-                  schemaPath: '#/properties/status/properties/referencingWorkloads/items/type',
-                  keyword: 'type',
-                  params: { type: 'object' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err298]
-                } else {
-                  vErrors.push(err298)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err299 = {
-              instancePath: instancePath + '/status/referencingWorkloads',
-              schemaPath: '#/properties/status/properties/referencingWorkloads/type',
-              keyword: 'type',
-              params: { type: 'array' },
-            }
-            if (vErrors === null) {
-              vErrors = [err299]
-            } else {
-              vErrors.push(err299)
-            }
-            errors++
-          }
-        }
-      } else {
-        const err300 = {
-          instancePath: instancePath + '/status',
-          schemaPath: '#/properties/status/type',
-          keyword: 'type',
-          params: { type: 'object' },
-        }
-        if (vErrors === null) {
-          vErrors = [err300]
-        } else {
-          vErrors.push(err300)
-        }
-        errors++
-      }
-    }
-  } else {
-    const err301 = { instancePath, schemaPath: '#/type', keyword: 'type', params: { type: 'object' } }
-    if (vErrors === null) {
-      vErrors = [err301]
-    } else {
-      vErrors.push(err301)
-    }
-    errors++
-  }
-  validate10.errors = vErrors
-  return errors === 0
+function validate10(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+/*# sourceURL="MCPExternalAuthConfig" */;
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.spec === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "spec"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.apiVersion !== undefined){
+if(typeof data.apiVersion !== "string"){
+const err1 = {instancePath:instancePath+"/apiVersion",schemaPath:"#/properties/apiVersion/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.kind !== undefined){
+if(typeof data.kind !== "string"){
+const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.metadata !== undefined){
+let data2 = data.metadata;
+if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
+if(data2.name !== undefined){
+if(typeof data2.name !== "string"){
+const err3 = {instancePath:instancePath+"/metadata/name",schemaPath:"#/properties/metadata/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data2.generateName !== undefined){
+if(typeof data2.generateName !== "string"){
+const err4 = {instancePath:instancePath+"/metadata/generateName",schemaPath:"#/properties/metadata/properties/generateName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data2.namespace !== undefined){
+if(typeof data2.namespace !== "string"){
+const err5 = {instancePath:instancePath+"/metadata/namespace",schemaPath:"#/properties/metadata/properties/namespace/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(data2.labels !== undefined){
+let data6 = data2.labels;
+if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
+for(const key0 in data6){
+if(typeof data6[key0] !== "string"){
+const err6 = {instancePath:instancePath+"/metadata/labels/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/properties/labels/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+else {
+const err7 = {instancePath:instancePath+"/metadata/labels",schemaPath:"#/properties/metadata/properties/labels/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(data2.annotations !== undefined){
+let data8 = data2.annotations;
+if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
+for(const key1 in data8){
+if(typeof data8[key1] !== "string"){
+const err8 = {instancePath:instancePath+"/metadata/annotations/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/properties/annotations/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+}
+else {
+const err9 = {instancePath:instancePath+"/metadata/annotations",schemaPath:"#/properties/metadata/properties/annotations/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+}
+else {
+const err10 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+if(data.spec !== undefined){
+let data10 = data.spec;
+if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
+if(data10.type === undefined){
+const err11 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/required",keyword:"required",params:{missingProperty: "type"}};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+if(data10.type !== undefined){
+let data11 = data10.type;
+if(typeof data11 !== "string"){
+const err12 = {instancePath:instancePath+"/spec/type",schemaPath:"#/properties/spec/properties/type/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+if(!(((((((data11 === "tokenExchange") || (data11 === "headerInjection")) || (data11 === "bearerToken")) || (data11 === "unauthenticated")) || (data11 === "embeddedAuthServer")) || (data11 === "awsSts")) || (data11 === "upstreamInject"))){
+const err13 = {instancePath:instancePath+"/spec/type",schemaPath:"#/properties/spec/properties/type/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.type.enum}};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data10.awsSts !== undefined){
+let data12 = data10.awsSts;
+if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
+if(data12.region === undefined){
+const err14 = {instancePath:instancePath+"/spec/awsSts",schemaPath:"#/properties/spec/properties/awsSts/required",keyword:"required",params:{missingProperty: "region"}};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if(data12.region !== undefined){
+let data13 = data12.region;
+if(typeof data13 === "string"){
+if(func2(data13) < 1){
+const err15 = {instancePath:instancePath+"/spec/awsSts/region",schemaPath:"#/properties/spec/properties/awsSts/properties/region/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(!pattern0.test(data13)){
+const err16 = {instancePath:instancePath+"/spec/awsSts/region",schemaPath:"#/properties/spec/properties/awsSts/properties/region/pattern",keyword:"pattern",params:{pattern: "^[a-z]{2}(-[a-z]+)+-\\d+$"}};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+else {
+const err17 = {instancePath:instancePath+"/spec/awsSts/region",schemaPath:"#/properties/spec/properties/awsSts/properties/region/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+if(data12.service !== undefined){
+if(typeof data12.service !== "string"){
+const err18 = {instancePath:instancePath+"/spec/awsSts/service",schemaPath:"#/properties/spec/properties/awsSts/properties/service/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+if(data12.fallbackRoleArn !== undefined){
+let data15 = data12.fallbackRoleArn;
+if(typeof data15 === "string"){
+if(!pattern1.test(data15)){
+const err19 = {instancePath:instancePath+"/spec/awsSts/fallbackRoleArn",schemaPath:"#/properties/spec/properties/awsSts/properties/fallbackRoleArn/pattern",keyword:"pattern",params:{pattern: "^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$"}};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/spec/awsSts/fallbackRoleArn",schemaPath:"#/properties/spec/properties/awsSts/properties/fallbackRoleArn/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+if(data12.roleClaim !== undefined){
+if(typeof data12.roleClaim !== "string"){
+const err21 = {instancePath:instancePath+"/spec/awsSts/roleClaim",schemaPath:"#/properties/spec/properties/awsSts/properties/roleClaim/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+if(data12.roleMappings !== undefined){
+let data17 = data12.roleMappings;
+if(Array.isArray(data17)){
+const len0 = data17.length;
+for(let i0=0; i0<len0; i0++){
+let data18 = data17[i0];
+if(data18 && typeof data18 == "object" && !Array.isArray(data18)){
+if(data18.roleArn === undefined){
+const err22 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0,schemaPath:"#/properties/spec/properties/awsSts/properties/roleMappings/items/required",keyword:"required",params:{missingProperty: "roleArn"}};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+if(data18.roleArn !== undefined){
+let data19 = data18.roleArn;
+if(typeof data19 === "string"){
+if(!pattern1.test(data19)){
+const err23 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0+"/roleArn",schemaPath:"#/properties/spec/properties/awsSts/properties/roleMappings/items/properties/roleArn/pattern",keyword:"pattern",params:{pattern: "^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$"}};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+}
+}
+else {
+const err24 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0+"/roleArn",schemaPath:"#/properties/spec/properties/awsSts/properties/roleMappings/items/properties/roleArn/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
+}
+errors++;
+}
+}
+if(data18.claim !== undefined){
+let data20 = data18.claim;
+if(typeof data20 === "string"){
+if(func2(data20) < 1){
+const err25 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0+"/claim",schemaPath:"#/properties/spec/properties/awsSts/properties/roleMappings/items/properties/claim/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err25];
+}
+else {
+vErrors.push(err25);
+}
+errors++;
+}
+}
+else {
+const err26 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0+"/claim",schemaPath:"#/properties/spec/properties/awsSts/properties/roleMappings/items/properties/claim/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err26];
+}
+else {
+vErrors.push(err26);
+}
+errors++;
+}
+}
+if(data18.matcher !== undefined){
+let data21 = data18.matcher;
+if(typeof data21 === "string"){
+if(func2(data21) < 1){
+const err27 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0+"/matcher",schemaPath:"#/properties/spec/properties/awsSts/properties/roleMappings/items/properties/matcher/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err27];
+}
+else {
+vErrors.push(err27);
+}
+errors++;
+}
+}
+else {
+const err28 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0+"/matcher",schemaPath:"#/properties/spec/properties/awsSts/properties/roleMappings/items/properties/matcher/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err28];
+}
+else {
+vErrors.push(err28);
+}
+errors++;
+}
+}
+if(data18.priority !== undefined){
+let data22 = data18.priority;
+if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
+const err29 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0+"/priority",schemaPath:"#/properties/spec/properties/awsSts/properties/roleMappings/items/properties/priority/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err29];
+}
+else {
+vErrors.push(err29);
+}
+errors++;
+}
+if((typeof data22 == "number") && (isFinite(data22))){
+if(data22 < 0 || isNaN(data22)){
+const err30 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0+"/priority",schemaPath:"#/properties/spec/properties/awsSts/properties/roleMappings/items/properties/priority/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err30];
+}
+else {
+vErrors.push(err30);
+}
+errors++;
+}
+if(!(formats0.validate(data22))){
+const err31 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0+"/priority",schemaPath:"#/properties/spec/properties/awsSts/properties/roleMappings/items/properties/priority/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err31];
+}
+else {
+vErrors.push(err31);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err32 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0,schemaPath:"#/properties/spec/properties/awsSts/properties/roleMappings/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err32];
+}
+else {
+vErrors.push(err32);
+}
+errors++;
+}
+}
+}
+else {
+const err33 = {instancePath:instancePath+"/spec/awsSts/roleMappings",schemaPath:"#/properties/spec/properties/awsSts/properties/roleMappings/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err33];
+}
+else {
+vErrors.push(err33);
+}
+errors++;
+}
+}
+if(data12.sessionDuration !== undefined){
+let data23 = data12.sessionDuration;
+if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
+const err34 = {instancePath:instancePath+"/spec/awsSts/sessionDuration",schemaPath:"#/properties/spec/properties/awsSts/properties/sessionDuration/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err34];
+}
+else {
+vErrors.push(err34);
+}
+errors++;
+}
+if((typeof data23 == "number") && (isFinite(data23))){
+if(data23 > 43200 || isNaN(data23)){
+const err35 = {instancePath:instancePath+"/spec/awsSts/sessionDuration",schemaPath:"#/properties/spec/properties/awsSts/properties/sessionDuration/maximum",keyword:"maximum",params:{comparison: "<=", limit: 43200}};
+if(vErrors === null){
+vErrors = [err35];
+}
+else {
+vErrors.push(err35);
+}
+errors++;
+}
+if(data23 < 900 || isNaN(data23)){
+const err36 = {instancePath:instancePath+"/spec/awsSts/sessionDuration",schemaPath:"#/properties/spec/properties/awsSts/properties/sessionDuration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 900}};
+if(vErrors === null){
+vErrors = [err36];
+}
+else {
+vErrors.push(err36);
+}
+errors++;
+}
+if(!(formats0.validate(data23))){
+const err37 = {instancePath:instancePath+"/spec/awsSts/sessionDuration",schemaPath:"#/properties/spec/properties/awsSts/properties/sessionDuration/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err37];
+}
+else {
+vErrors.push(err37);
+}
+errors++;
+}
+}
+}
+if(data12.sessionNameClaim !== undefined){
+if(typeof data12.sessionNameClaim !== "string"){
+const err38 = {instancePath:instancePath+"/spec/awsSts/sessionNameClaim",schemaPath:"#/properties/spec/properties/awsSts/properties/sessionNameClaim/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err38];
+}
+else {
+vErrors.push(err38);
+}
+errors++;
+}
+}
+}
+else {
+const err39 = {instancePath:instancePath+"/spec/awsSts",schemaPath:"#/properties/spec/properties/awsSts/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err39];
+}
+else {
+vErrors.push(err39);
+}
+errors++;
+}
+}
+if(data10.bearerToken !== undefined){
+let data25 = data10.bearerToken;
+if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
+if(data25.tokenSecretRef === undefined){
+const err40 = {instancePath:instancePath+"/spec/bearerToken",schemaPath:"#/properties/spec/properties/bearerToken/required",keyword:"required",params:{missingProperty: "tokenSecretRef"}};
+if(vErrors === null){
+vErrors = [err40];
+}
+else {
+vErrors.push(err40);
+}
+errors++;
+}
+if(data25.tokenSecretRef !== undefined){
+let data26 = data25.tokenSecretRef;
+if(data26 && typeof data26 == "object" && !Array.isArray(data26)){
+if(data26.name === undefined){
+const err41 = {instancePath:instancePath+"/spec/bearerToken/tokenSecretRef",schemaPath:"#/properties/spec/properties/bearerToken/properties/tokenSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err41];
+}
+else {
+vErrors.push(err41);
+}
+errors++;
+}
+if(data26.key === undefined){
+const err42 = {instancePath:instancePath+"/spec/bearerToken/tokenSecretRef",schemaPath:"#/properties/spec/properties/bearerToken/properties/tokenSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err42];
+}
+else {
+vErrors.push(err42);
+}
+errors++;
+}
+if(data26.name !== undefined){
+let data27 = data26.name;
+if(typeof data27 === "string"){
+if(func2(data27) < 1){
+const err43 = {instancePath:instancePath+"/spec/bearerToken/tokenSecretRef/name",schemaPath:"#/properties/spec/properties/bearerToken/properties/tokenSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err43];
+}
+else {
+vErrors.push(err43);
+}
+errors++;
+}
+}
+else {
+const err44 = {instancePath:instancePath+"/spec/bearerToken/tokenSecretRef/name",schemaPath:"#/properties/spec/properties/bearerToken/properties/tokenSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err44];
+}
+else {
+vErrors.push(err44);
+}
+errors++;
+}
+}
+if(data26.key !== undefined){
+let data28 = data26.key;
+if(typeof data28 === "string"){
+if(func2(data28) < 1){
+const err45 = {instancePath:instancePath+"/spec/bearerToken/tokenSecretRef/key",schemaPath:"#/properties/spec/properties/bearerToken/properties/tokenSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err45];
+}
+else {
+vErrors.push(err45);
+}
+errors++;
+}
+}
+else {
+const err46 = {instancePath:instancePath+"/spec/bearerToken/tokenSecretRef/key",schemaPath:"#/properties/spec/properties/bearerToken/properties/tokenSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err46];
+}
+else {
+vErrors.push(err46);
+}
+errors++;
+}
+}
+}
+else {
+const err47 = {instancePath:instancePath+"/spec/bearerToken/tokenSecretRef",schemaPath:"#/properties/spec/properties/bearerToken/properties/tokenSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err47];
+}
+else {
+vErrors.push(err47);
+}
+errors++;
+}
+}
+}
+else {
+const err48 = {instancePath:instancePath+"/spec/bearerToken",schemaPath:"#/properties/spec/properties/bearerToken/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err48];
+}
+else {
+vErrors.push(err48);
+}
+errors++;
+}
+}
+if(data10.embeddedAuthServer !== undefined){
+let data29 = data10.embeddedAuthServer;
+if(data29 && typeof data29 == "object" && !Array.isArray(data29)){
+if(data29.issuer === undefined){
+const err49 = {instancePath:instancePath+"/spec/embeddedAuthServer",schemaPath:"#/properties/spec/properties/embeddedAuthServer/required",keyword:"required",params:{missingProperty: "issuer"}};
+if(vErrors === null){
+vErrors = [err49];
+}
+else {
+vErrors.push(err49);
+}
+errors++;
+}
+if(data29.upstreamProviders === undefined){
+const err50 = {instancePath:instancePath+"/spec/embeddedAuthServer",schemaPath:"#/properties/spec/properties/embeddedAuthServer/required",keyword:"required",params:{missingProperty: "upstreamProviders"}};
+if(vErrors === null){
+vErrors = [err50];
+}
+else {
+vErrors.push(err50);
+}
+errors++;
+}
+if(data29.issuer !== undefined){
+let data30 = data29.issuer;
+if(typeof data30 === "string"){
+if(!pattern3.test(data30)){
+const err51 = {instancePath:instancePath+"/spec/embeddedAuthServer/issuer",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/issuer/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"}};
+if(vErrors === null){
+vErrors = [err51];
+}
+else {
+vErrors.push(err51);
+}
+errors++;
+}
+}
+else {
+const err52 = {instancePath:instancePath+"/spec/embeddedAuthServer/issuer",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/issuer/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err52];
+}
+else {
+vErrors.push(err52);
+}
+errors++;
+}
+}
+if(data29.authorizationEndpointBaseUrl !== undefined){
+let data31 = data29.authorizationEndpointBaseUrl;
+if(typeof data31 === "string"){
+if(!pattern3.test(data31)){
+const err53 = {instancePath:instancePath+"/spec/embeddedAuthServer/authorizationEndpointBaseUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/authorizationEndpointBaseUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"}};
+if(vErrors === null){
+vErrors = [err53];
+}
+else {
+vErrors.push(err53);
+}
+errors++;
+}
+}
+else {
+const err54 = {instancePath:instancePath+"/spec/embeddedAuthServer/authorizationEndpointBaseUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/authorizationEndpointBaseUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err54];
+}
+else {
+vErrors.push(err54);
+}
+errors++;
+}
+}
+if(data29.signingKeySecretRefs !== undefined){
+let data32 = data29.signingKeySecretRefs;
+if(Array.isArray(data32)){
+const len1 = data32.length;
+for(let i1=0; i1<len1; i1++){
+let data33 = data32[i1];
+if(data33 && typeof data33 == "object" && !Array.isArray(data33)){
+if(data33.name === undefined){
+const err55 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySecretRefs/" + i1,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/items/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err55];
+}
+else {
+vErrors.push(err55);
+}
+errors++;
+}
+if(data33.key === undefined){
+const err56 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySecretRefs/" + i1,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/items/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err56];
+}
+else {
+vErrors.push(err56);
+}
+errors++;
+}
+if(data33.name !== undefined){
+let data34 = data33.name;
+if(typeof data34 === "string"){
+if(func2(data34) < 1){
+const err57 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySecretRefs/" + i1+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err57];
+}
+else {
+vErrors.push(err57);
+}
+errors++;
+}
+}
+else {
+const err58 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySecretRefs/" + i1+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/items/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err58];
+}
+else {
+vErrors.push(err58);
+}
+errors++;
+}
+}
+if(data33.key !== undefined){
+let data35 = data33.key;
+if(typeof data35 === "string"){
+if(func2(data35) < 1){
+const err59 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySecretRefs/" + i1+"/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/items/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err59];
+}
+else {
+vErrors.push(err59);
+}
+errors++;
+}
+}
+else {
+const err60 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySecretRefs/" + i1+"/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/items/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err60];
+}
+else {
+vErrors.push(err60);
+}
+errors++;
+}
+}
+}
+else {
+const err61 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySecretRefs/" + i1,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err61];
+}
+else {
+vErrors.push(err61);
+}
+errors++;
+}
+}
+}
+else {
+const err62 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySecretRefs",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err62];
+}
+else {
+vErrors.push(err62);
+}
+errors++;
+}
+}
+if(data29.hmacSecretRefs !== undefined){
+let data36 = data29.hmacSecretRefs;
+if(Array.isArray(data36)){
+const len2 = data36.length;
+for(let i2=0; i2<len2; i2++){
+let data37 = data36[i2];
+if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
+if(data37.name === undefined){
+const err63 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRefs/" + i2,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/items/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err63];
+}
+else {
+vErrors.push(err63);
+}
+errors++;
+}
+if(data37.key === undefined){
+const err64 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRefs/" + i2,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/items/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err64];
+}
+else {
+vErrors.push(err64);
+}
+errors++;
+}
+if(data37.name !== undefined){
+let data38 = data37.name;
+if(typeof data38 === "string"){
+if(func2(data38) < 1){
+const err65 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRefs/" + i2+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err65];
+}
+else {
+vErrors.push(err65);
+}
+errors++;
+}
+}
+else {
+const err66 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRefs/" + i2+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/items/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err66];
+}
+else {
+vErrors.push(err66);
+}
+errors++;
+}
+}
+if(data37.key !== undefined){
+let data39 = data37.key;
+if(typeof data39 === "string"){
+if(func2(data39) < 1){
+const err67 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRefs/" + i2+"/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/items/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err67];
+}
+else {
+vErrors.push(err67);
+}
+errors++;
+}
+}
+else {
+const err68 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRefs/" + i2+"/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/items/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err68];
+}
+else {
+vErrors.push(err68);
+}
+errors++;
+}
+}
+}
+else {
+const err69 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRefs/" + i2,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err69];
+}
+else {
+vErrors.push(err69);
+}
+errors++;
+}
+}
+}
+else {
+const err70 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRefs",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err70];
+}
+else {
+vErrors.push(err70);
+}
+errors++;
+}
+}
+if(data29.tokenLifespans !== undefined){
+let data40 = data29.tokenLifespans;
+if(data40 && typeof data40 == "object" && !Array.isArray(data40)){
+if(data40.accessTokenLifespan !== undefined){
+let data41 = data40.accessTokenLifespan;
+if(typeof data41 === "string"){
+if(!pattern5.test(data41)){
+const err71 = {instancePath:instancePath+"/spec/embeddedAuthServer/tokenLifespans/accessTokenLifespan",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tokenLifespans/properties/accessTokenLifespan/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
+if(vErrors === null){
+vErrors = [err71];
+}
+else {
+vErrors.push(err71);
+}
+errors++;
+}
+}
+else {
+const err72 = {instancePath:instancePath+"/spec/embeddedAuthServer/tokenLifespans/accessTokenLifespan",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tokenLifespans/properties/accessTokenLifespan/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err72];
+}
+else {
+vErrors.push(err72);
+}
+errors++;
+}
+}
+if(data40.refreshTokenLifespan !== undefined){
+let data42 = data40.refreshTokenLifespan;
+if(typeof data42 === "string"){
+if(!pattern5.test(data42)){
+const err73 = {instancePath:instancePath+"/spec/embeddedAuthServer/tokenLifespans/refreshTokenLifespan",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tokenLifespans/properties/refreshTokenLifespan/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
+if(vErrors === null){
+vErrors = [err73];
+}
+else {
+vErrors.push(err73);
+}
+errors++;
+}
+}
+else {
+const err74 = {instancePath:instancePath+"/spec/embeddedAuthServer/tokenLifespans/refreshTokenLifespan",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tokenLifespans/properties/refreshTokenLifespan/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err74];
+}
+else {
+vErrors.push(err74);
+}
+errors++;
+}
+}
+if(data40.authCodeLifespan !== undefined){
+let data43 = data40.authCodeLifespan;
+if(typeof data43 === "string"){
+if(!pattern5.test(data43)){
+const err75 = {instancePath:instancePath+"/spec/embeddedAuthServer/tokenLifespans/authCodeLifespan",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tokenLifespans/properties/authCodeLifespan/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
+if(vErrors === null){
+vErrors = [err75];
+}
+else {
+vErrors.push(err75);
+}
+errors++;
+}
+}
+else {
+const err76 = {instancePath:instancePath+"/spec/embeddedAuthServer/tokenLifespans/authCodeLifespan",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tokenLifespans/properties/authCodeLifespan/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err76];
+}
+else {
+vErrors.push(err76);
+}
+errors++;
+}
+}
+}
+else {
+const err77 = {instancePath:instancePath+"/spec/embeddedAuthServer/tokenLifespans",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tokenLifespans/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err77];
+}
+else {
+vErrors.push(err77);
+}
+errors++;
+}
+}
+if(data29.storage !== undefined){
+let data44 = data29.storage;
+if(data44 && typeof data44 == "object" && !Array.isArray(data44)){
+if(data44.type !== undefined){
+let data45 = data44.type;
+if(typeof data45 !== "string"){
+const err78 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/type",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/type/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err78];
+}
+else {
+vErrors.push(err78);
+}
+errors++;
+}
+if(!((data45 === "memory") || (data45 === "redis"))){
+const err79 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/type",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/type/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.embeddedAuthServer.properties.storage.properties.type.enum}};
+if(vErrors === null){
+vErrors = [err79];
+}
+else {
+vErrors.push(err79);
+}
+errors++;
+}
+}
+if(data44.redis !== undefined){
+let data46 = data44.redis;
+if(data46 && typeof data46 == "object" && !Array.isArray(data46)){
+if(data46.aclUserConfig === undefined){
+const err80 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/required",keyword:"required",params:{missingProperty: "aclUserConfig"}};
+if(vErrors === null){
+vErrors = [err80];
+}
+else {
+vErrors.push(err80);
+}
+errors++;
+}
+if(data46.aclUserConfig !== undefined){
+let data47 = data46.aclUserConfig;
+if(data47 && typeof data47 == "object" && !Array.isArray(data47)){
+if(data47.usernameSecretRef === undefined){
+const err81 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/required",keyword:"required",params:{missingProperty: "usernameSecretRef"}};
+if(vErrors === null){
+vErrors = [err81];
+}
+else {
+vErrors.push(err81);
+}
+errors++;
+}
+if(data47.passwordSecretRef === undefined){
+const err82 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/required",keyword:"required",params:{missingProperty: "passwordSecretRef"}};
+if(vErrors === null){
+vErrors = [err82];
+}
+else {
+vErrors.push(err82);
+}
+errors++;
+}
+if(data47.usernameSecretRef !== undefined){
+let data48 = data47.usernameSecretRef;
+if(data48 && typeof data48 == "object" && !Array.isArray(data48)){
+if(data48.name === undefined){
+const err83 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/usernameSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err83];
+}
+else {
+vErrors.push(err83);
+}
+errors++;
+}
+if(data48.key === undefined){
+const err84 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/usernameSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err84];
+}
+else {
+vErrors.push(err84);
+}
+errors++;
+}
+if(data48.name !== undefined){
+let data49 = data48.name;
+if(typeof data49 === "string"){
+if(func2(data49) < 1){
+const err85 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/usernameSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err85];
+}
+else {
+vErrors.push(err85);
+}
+errors++;
+}
+}
+else {
+const err86 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/usernameSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err86];
+}
+else {
+vErrors.push(err86);
+}
+errors++;
+}
+}
+if(data48.key !== undefined){
+let data50 = data48.key;
+if(typeof data50 === "string"){
+if(func2(data50) < 1){
+const err87 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/usernameSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err87];
+}
+else {
+vErrors.push(err87);
+}
+errors++;
+}
+}
+else {
+const err88 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/usernameSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err88];
+}
+else {
+vErrors.push(err88);
+}
+errors++;
+}
+}
+}
+else {
+const err89 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/usernameSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err89];
+}
+else {
+vErrors.push(err89);
+}
+errors++;
+}
+}
+if(data47.passwordSecretRef !== undefined){
+let data51 = data47.passwordSecretRef;
+if(data51 && typeof data51 == "object" && !Array.isArray(data51)){
+if(data51.name === undefined){
+const err90 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/passwordSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err90];
+}
+else {
+vErrors.push(err90);
+}
+errors++;
+}
+if(data51.key === undefined){
+const err91 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/passwordSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err91];
+}
+else {
+vErrors.push(err91);
+}
+errors++;
+}
+if(data51.name !== undefined){
+let data52 = data51.name;
+if(typeof data52 === "string"){
+if(func2(data52) < 1){
+const err92 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/passwordSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err92];
+}
+else {
+vErrors.push(err92);
+}
+errors++;
+}
+}
+else {
+const err93 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/passwordSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err93];
+}
+else {
+vErrors.push(err93);
+}
+errors++;
+}
+}
+if(data51.key !== undefined){
+let data53 = data51.key;
+if(typeof data53 === "string"){
+if(func2(data53) < 1){
+const err94 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/passwordSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err94];
+}
+else {
+vErrors.push(err94);
+}
+errors++;
+}
+}
+else {
+const err95 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/passwordSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err95];
+}
+else {
+vErrors.push(err95);
+}
+errors++;
+}
+}
+}
+else {
+const err96 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/passwordSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err96];
+}
+else {
+vErrors.push(err96);
+}
+errors++;
+}
+}
+}
+else {
+const err97 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err97];
+}
+else {
+vErrors.push(err97);
+}
+errors++;
+}
+}
+if(data46.sentinelConfig !== undefined){
+let data54 = data46.sentinelConfig;
+if(data54 && typeof data54 == "object" && !Array.isArray(data54)){
+if(data54.masterName === undefined){
+const err98 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/required",keyword:"required",params:{missingProperty: "masterName"}};
+if(vErrors === null){
+vErrors = [err98];
+}
+else {
+vErrors.push(err98);
+}
+errors++;
+}
+if(data54.masterName !== undefined){
+let data55 = data54.masterName;
+if(typeof data55 === "string"){
+if(func2(data55) < 1){
+const err99 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/masterName",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/masterName/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err99];
+}
+else {
+vErrors.push(err99);
+}
+errors++;
+}
+}
+else {
+const err100 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/masterName",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/masterName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err100];
+}
+else {
+vErrors.push(err100);
+}
+errors++;
+}
+}
+if(data54.db !== undefined){
+let data56 = data54.db;
+if(!(((typeof data56 == "number") && (!(data56 % 1) && !isNaN(data56))) && (isFinite(data56)))){
+const err101 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/db",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/db/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err101];
+}
+else {
+vErrors.push(err101);
+}
+errors++;
+}
+if((typeof data56 == "number") && (isFinite(data56))){
+if(!(formats0.validate(data56))){
+const err102 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/db",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/db/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err102];
+}
+else {
+vErrors.push(err102);
+}
+errors++;
+}
+}
+}
+if(data54.sentinelAddrs !== undefined){
+let data57 = data54.sentinelAddrs;
+if(Array.isArray(data57)){
+const len3 = data57.length;
+for(let i3=0; i3<len3; i3++){
+if(typeof data57[i3] !== "string"){
+const err103 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelAddrs/" + i3,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelAddrs/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err103];
+}
+else {
+vErrors.push(err103);
+}
+errors++;
+}
+}
+}
+else {
+const err104 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelAddrs",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelAddrs/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err104];
+}
+else {
+vErrors.push(err104);
+}
+errors++;
+}
+}
+if(data54.sentinelService !== undefined){
+let data59 = data54.sentinelService;
+if(data59 && typeof data59 == "object" && !Array.isArray(data59)){
+if(data59.name === undefined){
+const err105 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelService",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err105];
+}
+else {
+vErrors.push(err105);
+}
+errors++;
+}
+if(data59.name !== undefined){
+let data60 = data59.name;
+if(typeof data60 === "string"){
+if(func2(data60) < 1){
+const err106 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelService/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err106];
+}
+else {
+vErrors.push(err106);
+}
+errors++;
+}
+}
+else {
+const err107 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelService/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err107];
+}
+else {
+vErrors.push(err107);
+}
+errors++;
+}
+}
+if(data59.namespace !== undefined){
+if(typeof data59.namespace !== "string"){
+const err108 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelService/namespace",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/namespace/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err108];
+}
+else {
+vErrors.push(err108);
+}
+errors++;
+}
+}
+if(data59.port !== undefined){
+let data62 = data59.port;
+if(!(((typeof data62 == "number") && (!(data62 % 1) && !isNaN(data62))) && (isFinite(data62)))){
+const err109 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelService/port",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/port/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err109];
+}
+else {
+vErrors.push(err109);
+}
+errors++;
+}
+if((typeof data62 == "number") && (isFinite(data62))){
+if(!(formats0.validate(data62))){
+const err110 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelService/port",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/port/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err110];
+}
+else {
+vErrors.push(err110);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err111 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelService",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err111];
+}
+else {
+vErrors.push(err111);
+}
+errors++;
+}
+}
+}
+else {
+const err112 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err112];
+}
+else {
+vErrors.push(err112);
+}
+errors++;
+}
+}
+if(data46.sentinelTls !== undefined){
+let data63 = data46.sentinelTls;
+if(data63 && typeof data63 == "object" && !Array.isArray(data63)){
+if(data63.caCertSecretRef !== undefined){
+let data64 = data63.caCertSecretRef;
+if(data64 && typeof data64 == "object" && !Array.isArray(data64)){
+if(data64.name === undefined){
+const err113 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelTls/caCertSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err113];
+}
+else {
+vErrors.push(err113);
+}
+errors++;
+}
+if(data64.key === undefined){
+const err114 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelTls/caCertSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err114];
+}
+else {
+vErrors.push(err114);
+}
+errors++;
+}
+if(data64.name !== undefined){
+let data65 = data64.name;
+if(typeof data65 === "string"){
+if(func2(data65) < 1){
+const err115 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelTls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err115];
+}
+else {
+vErrors.push(err115);
+}
+errors++;
+}
+}
+else {
+const err116 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelTls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err116];
+}
+else {
+vErrors.push(err116);
+}
+errors++;
+}
+}
+if(data64.key !== undefined){
+let data66 = data64.key;
+if(typeof data66 === "string"){
+if(func2(data66) < 1){
+const err117 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelTls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err117];
+}
+else {
+vErrors.push(err117);
+}
+errors++;
+}
+}
+else {
+const err118 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelTls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err118];
+}
+else {
+vErrors.push(err118);
+}
+errors++;
+}
+}
+}
+else {
+const err119 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelTls/caCertSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err119];
+}
+else {
+vErrors.push(err119);
+}
+errors++;
+}
+}
+if(data63.insecureSkipVerify !== undefined){
+if(typeof data63.insecureSkipVerify !== "boolean"){
+const err120 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelTls/insecureSkipVerify",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err120];
+}
+else {
+vErrors.push(err120);
+}
+errors++;
+}
+}
+}
+else {
+const err121 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelTls",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err121];
+}
+else {
+vErrors.push(err121);
+}
+errors++;
+}
+}
+if(data46.tls !== undefined){
+let data68 = data46.tls;
+if(data68 && typeof data68 == "object" && !Array.isArray(data68)){
+if(data68.caCertSecretRef !== undefined){
+let data69 = data68.caCertSecretRef;
+if(data69 && typeof data69 == "object" && !Array.isArray(data69)){
+if(data69.name === undefined){
+const err122 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err122];
+}
+else {
+vErrors.push(err122);
+}
+errors++;
+}
+if(data69.key === undefined){
+const err123 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err123];
+}
+else {
+vErrors.push(err123);
+}
+errors++;
+}
+if(data69.name !== undefined){
+let data70 = data69.name;
+if(typeof data70 === "string"){
+if(func2(data70) < 1){
+const err124 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err124];
+}
+else {
+vErrors.push(err124);
+}
+errors++;
+}
+}
+else {
+const err125 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err125];
+}
+else {
+vErrors.push(err125);
+}
+errors++;
+}
+}
+if(data69.key !== undefined){
+let data71 = data69.key;
+if(typeof data71 === "string"){
+if(func2(data71) < 1){
+const err126 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err126];
+}
+else {
+vErrors.push(err126);
+}
+errors++;
+}
+}
+else {
+const err127 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err127];
+}
+else {
+vErrors.push(err127);
+}
+errors++;
+}
+}
+}
+else {
+const err128 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err128];
+}
+else {
+vErrors.push(err128);
+}
+errors++;
+}
+}
+if(data68.insecureSkipVerify !== undefined){
+if(typeof data68.insecureSkipVerify !== "boolean"){
+const err129 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/tls/insecureSkipVerify",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err129];
+}
+else {
+vErrors.push(err129);
+}
+errors++;
+}
+}
+}
+else {
+const err130 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/tls",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err130];
+}
+else {
+vErrors.push(err130);
+}
+errors++;
+}
+}
+if(data46.dialTimeout !== undefined){
+let data73 = data46.dialTimeout;
+if(typeof data73 === "string"){
+if(!pattern5.test(data73)){
+const err131 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/dialTimeout",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/dialTimeout/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
+if(vErrors === null){
+vErrors = [err131];
+}
+else {
+vErrors.push(err131);
+}
+errors++;
+}
+}
+else {
+const err132 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/dialTimeout",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/dialTimeout/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err132];
+}
+else {
+vErrors.push(err132);
+}
+errors++;
+}
+}
+if(data46.readTimeout !== undefined){
+let data74 = data46.readTimeout;
+if(typeof data74 === "string"){
+if(!pattern5.test(data74)){
+const err133 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/readTimeout",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/readTimeout/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
+if(vErrors === null){
+vErrors = [err133];
+}
+else {
+vErrors.push(err133);
+}
+errors++;
+}
+}
+else {
+const err134 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/readTimeout",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/readTimeout/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err134];
+}
+else {
+vErrors.push(err134);
+}
+errors++;
+}
+}
+if(data46.writeTimeout !== undefined){
+let data75 = data46.writeTimeout;
+if(typeof data75 === "string"){
+if(!pattern5.test(data75)){
+const err135 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/writeTimeout",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/writeTimeout/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
+if(vErrors === null){
+vErrors = [err135];
+}
+else {
+vErrors.push(err135);
+}
+errors++;
+}
+}
+else {
+const err136 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/writeTimeout",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/writeTimeout/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err136];
+}
+else {
+vErrors.push(err136);
+}
+errors++;
+}
+}
+}
+else {
+const err137 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err137];
+}
+else {
+vErrors.push(err137);
+}
+errors++;
+}
+}
+}
+else {
+const err138 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err138];
+}
+else {
+vErrors.push(err138);
+}
+errors++;
+}
+}
+if(data29.upstreamProviders !== undefined){
+let data76 = data29.upstreamProviders;
+if(Array.isArray(data76)){
+if(data76.length < 1){
+const err139 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err139];
+}
+else {
+vErrors.push(err139);
+}
+errors++;
+}
+const len4 = data76.length;
+for(let i4=0; i4<len4; i4++){
+let data77 = data76[i4];
+if(data77 && typeof data77 == "object" && !Array.isArray(data77)){
+if(data77.name === undefined){
+const err140 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err140];
+}
+else {
+vErrors.push(err140);
+}
+errors++;
+}
+if(data77.type === undefined){
+const err141 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/required",keyword:"required",params:{missingProperty: "type"}};
+if(vErrors === null){
+vErrors = [err141];
+}
+else {
+vErrors.push(err141);
+}
+errors++;
+}
+if(data77.name !== undefined){
+let data78 = data77.name;
+if(typeof data78 === "string"){
+if(func2(data78) > 63){
+const err142 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/name/maxLength",keyword:"maxLength",params:{limit: 63}};
+if(vErrors === null){
+vErrors = [err142];
+}
+else {
+vErrors.push(err142);
+}
+errors++;
+}
+if(func2(data78) < 1){
+const err143 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err143];
+}
+else {
+vErrors.push(err143);
+}
+errors++;
+}
+if(!pattern11.test(data78)){
+const err144 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/name/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"}};
+if(vErrors === null){
+vErrors = [err144];
+}
+else {
+vErrors.push(err144);
+}
+errors++;
+}
+}
+else {
+const err145 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err145];
+}
+else {
+vErrors.push(err145);
+}
+errors++;
+}
+}
+if(data77.type !== undefined){
+let data79 = data77.type;
+if(typeof data79 !== "string"){
+const err146 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/type",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/type/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err146];
+}
+else {
+vErrors.push(err146);
+}
+errors++;
+}
+if(!((data79 === "oidc") || (data79 === "oauth2"))){
+const err147 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/type",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/type/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.embeddedAuthServer.properties.upstreamProviders.items.properties.type.enum}};
+if(vErrors === null){
+vErrors = [err147];
+}
+else {
+vErrors.push(err147);
+}
+errors++;
+}
+}
+if(data77.oidcConfig !== undefined){
+let data80 = data77.oidcConfig;
+if(data80 && typeof data80 == "object" && !Array.isArray(data80)){
+if(data80.issuerUrl === undefined){
+const err148 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/required",keyword:"required",params:{missingProperty: "issuerUrl"}};
+if(vErrors === null){
+vErrors = [err148];
+}
+else {
+vErrors.push(err148);
+}
+errors++;
+}
+if(data80.clientId === undefined){
+const err149 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/required",keyword:"required",params:{missingProperty: "clientId"}};
+if(vErrors === null){
+vErrors = [err149];
+}
+else {
+vErrors.push(err149);
+}
+errors++;
+}
+if(data80.issuerUrl !== undefined){
+let data81 = data80.issuerUrl;
+if(typeof data81 === "string"){
+if(!pattern12.test(data81)){
+const err150 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/issuerUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/pattern",keyword:"pattern",params:{pattern: "^https://[^\\n]*$"}};
+if(vErrors === null){
+vErrors = [err150];
+}
+else {
+vErrors.push(err150);
+}
+errors++;
+}
+}
+else {
+const err151 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/issuerUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err151];
+}
+else {
+vErrors.push(err151);
+}
+errors++;
+}
+}
+if(data80.clientId !== undefined){
+let data82 = data80.clientId;
+if(typeof data82 === "string"){
+if(func2(data82) < 1){
+const err152 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err152];
+}
+else {
+vErrors.push(err152);
+}
+errors++;
+}
+}
+else {
+const err153 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err153];
+}
+else {
+vErrors.push(err153);
+}
+errors++;
+}
+}
+if(data80.clientSecretRef !== undefined){
+let data83 = data80.clientSecretRef;
+if(data83 && typeof data83 == "object" && !Array.isArray(data83)){
+if(data83.name === undefined){
+const err154 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err154];
+}
+else {
+vErrors.push(err154);
+}
+errors++;
+}
+if(data83.key === undefined){
+const err155 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err155];
+}
+else {
+vErrors.push(err155);
+}
+errors++;
+}
+if(data83.name !== undefined){
+let data84 = data83.name;
+if(typeof data84 === "string"){
+if(func2(data84) < 1){
+const err156 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err156];
+}
+else {
+vErrors.push(err156);
+}
+errors++;
+}
+}
+else {
+const err157 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err157];
+}
+else {
+vErrors.push(err157);
+}
+errors++;
+}
+}
+if(data83.key !== undefined){
+let data85 = data83.key;
+if(typeof data85 === "string"){
+if(func2(data85) < 1){
+const err158 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err158];
+}
+else {
+vErrors.push(err158);
+}
+errors++;
+}
+}
+else {
+const err159 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err159];
+}
+else {
+vErrors.push(err159);
+}
+errors++;
+}
+}
+}
+else {
+const err160 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err160];
+}
+else {
+vErrors.push(err160);
+}
+errors++;
+}
+}
+if(data80.redirectUri !== undefined){
+if(typeof data80.redirectUri !== "string"){
+const err161 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/redirectUri",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/redirectUri/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err161];
+}
+else {
+vErrors.push(err161);
+}
+errors++;
+}
+}
+if(data80.scopes !== undefined){
+let data87 = data80.scopes;
+if(Array.isArray(data87)){
+const len5 = data87.length;
+for(let i5=0; i5<len5; i5++){
+if(typeof data87[i5] !== "string"){
+const err162 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/scopes/" + i5,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err162];
+}
+else {
+vErrors.push(err162);
+}
+errors++;
+}
+}
+}
+else {
+const err163 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/scopes",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err163];
+}
+else {
+vErrors.push(err163);
+}
+errors++;
+}
+}
+if(data80.additionalAuthorizationParams !== undefined){
+let data89 = data80.additionalAuthorizationParams;
+if(data89 && typeof data89 == "object" && !Array.isArray(data89)){
+for(const key2 in data89){
+if(typeof data89[key2] !== "string"){
+const err164 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/additionalAuthorizationParams/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err164];
+}
+else {
+vErrors.push(err164);
+}
+errors++;
+}
+}
+}
+else {
+const err165 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/additionalAuthorizationParams",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err165];
+}
+else {
+vErrors.push(err165);
+}
+errors++;
+}
+}
+if(data80.userInfoOverride !== undefined){
+let data91 = data80.userInfoOverride;
+if(data91 && typeof data91 == "object" && !Array.isArray(data91)){
+if(data91.endpointUrl === undefined){
+const err166 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/required",keyword:"required",params:{missingProperty: "endpointUrl"}};
+if(vErrors === null){
+vErrors = [err166];
+}
+else {
+vErrors.push(err166);
+}
+errors++;
+}
+if(data91.endpointUrl !== undefined){
+let data92 = data91.endpointUrl;
+if(typeof data92 === "string"){
+if(!pattern13.test(data92)){
+const err167 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/endpointUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+if(vErrors === null){
+vErrors = [err167];
+}
+else {
+vErrors.push(err167);
+}
+errors++;
+}
+}
+else {
+const err168 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/endpointUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err168];
+}
+else {
+vErrors.push(err168);
+}
+errors++;
+}
+}
+if(data91.httpMethod !== undefined){
+let data93 = data91.httpMethod;
+if(typeof data93 !== "string"){
+const err169 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/httpMethod",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err169];
+}
+else {
+vErrors.push(err169);
+}
+errors++;
+}
+if(!((data93 === "GET") || (data93 === "POST"))){
+const err170 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/httpMethod",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.embeddedAuthServer.properties.upstreamProviders.items.properties.oidcConfig.properties.userInfoOverride.properties.httpMethod.enum}};
+if(vErrors === null){
+vErrors = [err170];
+}
+else {
+vErrors.push(err170);
+}
+errors++;
+}
+}
+if(data91.additionalHeaders !== undefined){
+let data94 = data91.additionalHeaders;
+if(data94 && typeof data94 == "object" && !Array.isArray(data94)){
+for(const key3 in data94){
+if(typeof data94[key3] !== "string"){
+const err171 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/additionalHeaders/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err171];
+}
+else {
+vErrors.push(err171);
+}
+errors++;
+}
+}
+}
+else {
+const err172 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/additionalHeaders",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err172];
+}
+else {
+vErrors.push(err172);
+}
+errors++;
+}
+}
+if(data91.fieldMapping !== undefined){
+let data96 = data91.fieldMapping;
+if(data96 && typeof data96 == "object" && !Array.isArray(data96)){
+if(data96.subjectFields !== undefined){
+let data97 = data96.subjectFields;
+if(Array.isArray(data97)){
+const len6 = data97.length;
+for(let i6=0; i6<len6; i6++){
+if(typeof data97[i6] !== "string"){
+const err173 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/subjectFields/" + i6,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err173];
+}
+else {
+vErrors.push(err173);
+}
+errors++;
+}
+}
+}
+else {
+const err174 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/subjectFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err174];
+}
+else {
+vErrors.push(err174);
+}
+errors++;
+}
+}
+if(data96.nameFields !== undefined){
+let data99 = data96.nameFields;
+if(Array.isArray(data99)){
+const len7 = data99.length;
+for(let i7=0; i7<len7; i7++){
+if(typeof data99[i7] !== "string"){
+const err175 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/nameFields/" + i7,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err175];
+}
+else {
+vErrors.push(err175);
+}
+errors++;
+}
+}
+}
+else {
+const err176 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/nameFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err176];
+}
+else {
+vErrors.push(err176);
+}
+errors++;
+}
+}
+if(data96.emailFields !== undefined){
+let data101 = data96.emailFields;
+if(Array.isArray(data101)){
+const len8 = data101.length;
+for(let i8=0; i8<len8; i8++){
+if(typeof data101[i8] !== "string"){
+const err177 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/emailFields/" + i8,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err177];
+}
+else {
+vErrors.push(err177);
+}
+errors++;
+}
+}
+}
+else {
+const err178 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/emailFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err178];
+}
+else {
+vErrors.push(err178);
+}
+errors++;
+}
+}
+}
+else {
+const err179 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err179];
+}
+else {
+vErrors.push(err179);
+}
+errors++;
+}
+}
+}
+else {
+const err180 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err180];
+}
+else {
+vErrors.push(err180);
+}
+errors++;
+}
+}
+}
+else {
+const err181 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err181];
+}
+else {
+vErrors.push(err181);
+}
+errors++;
+}
+}
+if(data77.oauth2Config !== undefined){
+let data103 = data77.oauth2Config;
+if(data103 && typeof data103 == "object" && !Array.isArray(data103)){
+if(data103.authorizationEndpoint === undefined){
+const err182 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/required",keyword:"required",params:{missingProperty: "authorizationEndpoint"}};
+if(vErrors === null){
+vErrors = [err182];
+}
+else {
+vErrors.push(err182);
+}
+errors++;
+}
+if(data103.tokenEndpoint === undefined){
+const err183 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/required",keyword:"required",params:{missingProperty: "tokenEndpoint"}};
+if(vErrors === null){
+vErrors = [err183];
+}
+else {
+vErrors.push(err183);
+}
+errors++;
+}
+if(data103.authorizationEndpoint !== undefined){
+let data104 = data103.authorizationEndpoint;
+if(typeof data104 === "string"){
+if(!pattern13.test(data104)){
+const err184 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/authorizationEndpoint",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+if(vErrors === null){
+vErrors = [err184];
+}
+else {
+vErrors.push(err184);
+}
+errors++;
+}
+}
+else {
+const err185 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/authorizationEndpoint",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err185];
+}
+else {
+vErrors.push(err185);
+}
+errors++;
+}
+}
+if(data103.tokenEndpoint !== undefined){
+let data105 = data103.tokenEndpoint;
+if(typeof data105 === "string"){
+if(!pattern13.test(data105)){
+const err186 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenEndpoint",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+if(vErrors === null){
+vErrors = [err186];
+}
+else {
+vErrors.push(err186);
+}
+errors++;
+}
+}
+else {
+const err187 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenEndpoint",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err187];
+}
+else {
+vErrors.push(err187);
+}
+errors++;
+}
+}
+if(data103.clientId !== undefined){
+let data106 = data103.clientId;
+if(typeof data106 === "string"){
+if(func2(data106) < 1){
+const err188 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err188];
+}
+else {
+vErrors.push(err188);
+}
+errors++;
+}
+}
+else {
+const err189 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err189];
+}
+else {
+vErrors.push(err189);
+}
+errors++;
+}
+}
+if(data103.clientSecretRef !== undefined){
+let data107 = data103.clientSecretRef;
+if(data107 && typeof data107 == "object" && !Array.isArray(data107)){
+if(data107.name === undefined){
+const err190 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err190];
+}
+else {
+vErrors.push(err190);
+}
+errors++;
+}
+if(data107.key === undefined){
+const err191 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err191];
+}
+else {
+vErrors.push(err191);
+}
+errors++;
+}
+if(data107.name !== undefined){
+let data108 = data107.name;
+if(typeof data108 === "string"){
+if(func2(data108) < 1){
+const err192 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err192];
+}
+else {
+vErrors.push(err192);
+}
+errors++;
+}
+}
+else {
+const err193 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err193];
+}
+else {
+vErrors.push(err193);
+}
+errors++;
+}
+}
+if(data107.key !== undefined){
+let data109 = data107.key;
+if(typeof data109 === "string"){
+if(func2(data109) < 1){
+const err194 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err194];
+}
+else {
+vErrors.push(err194);
+}
+errors++;
+}
+}
+else {
+const err195 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err195];
+}
+else {
+vErrors.push(err195);
+}
+errors++;
+}
+}
+}
+else {
+const err196 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err196];
+}
+else {
+vErrors.push(err196);
+}
+errors++;
+}
+}
+if(data103.redirectUri !== undefined){
+if(typeof data103.redirectUri !== "string"){
+const err197 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/redirectUri",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/redirectUri/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err197];
+}
+else {
+vErrors.push(err197);
+}
+errors++;
+}
+}
+if(data103.scopes !== undefined){
+let data111 = data103.scopes;
+if(Array.isArray(data111)){
+const len9 = data111.length;
+for(let i9=0; i9<len9; i9++){
+if(typeof data111[i9] !== "string"){
+const err198 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/scopes/" + i9,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err198];
+}
+else {
+vErrors.push(err198);
+}
+errors++;
+}
+}
+}
+else {
+const err199 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/scopes",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err199];
+}
+else {
+vErrors.push(err199);
+}
+errors++;
+}
+}
+if(data103.additionalAuthorizationParams !== undefined){
+let data113 = data103.additionalAuthorizationParams;
+if(data113 && typeof data113 == "object" && !Array.isArray(data113)){
+for(const key4 in data113){
+if(typeof data113[key4] !== "string"){
+const err200 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/additionalAuthorizationParams/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err200];
+}
+else {
+vErrors.push(err200);
+}
+errors++;
+}
+}
+}
+else {
+const err201 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/additionalAuthorizationParams",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err201];
+}
+else {
+vErrors.push(err201);
+}
+errors++;
+}
+}
+if(data103.tokenResponseMapping !== undefined){
+let data115 = data103.tokenResponseMapping;
+if(data115 && typeof data115 == "object" && !Array.isArray(data115)){
+if(data115.accessTokenPath === undefined){
+const err202 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/required",keyword:"required",params:{missingProperty: "accessTokenPath"}};
+if(vErrors === null){
+vErrors = [err202];
+}
+else {
+vErrors.push(err202);
+}
+errors++;
+}
+if(data115.accessTokenPath !== undefined){
+let data116 = data115.accessTokenPath;
+if(typeof data116 === "string"){
+if(func2(data116) < 1){
+const err203 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err203];
+}
+else {
+vErrors.push(err203);
+}
+errors++;
+}
+}
+else {
+const err204 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err204];
+}
+else {
+vErrors.push(err204);
+}
+errors++;
+}
+}
+if(data115.scopePath !== undefined){
+if(typeof data115.scopePath !== "string"){
+const err205 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping/scopePath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/scopePath/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err205];
+}
+else {
+vErrors.push(err205);
+}
+errors++;
+}
+}
+if(data115.refreshTokenPath !== undefined){
+if(typeof data115.refreshTokenPath !== "string"){
+const err206 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping/refreshTokenPath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/refreshTokenPath/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err206];
+}
+else {
+vErrors.push(err206);
+}
+errors++;
+}
+}
+if(data115.expiresInPath !== undefined){
+if(typeof data115.expiresInPath !== "string"){
+const err207 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping/expiresInPath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/expiresInPath/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err207];
+}
+else {
+vErrors.push(err207);
+}
+errors++;
+}
+}
+}
+else {
+const err208 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err208];
+}
+else {
+vErrors.push(err208);
+}
+errors++;
+}
+}
+if(data103.userInfo !== undefined){
+let data120 = data103.userInfo;
+if(data120 && typeof data120 == "object" && !Array.isArray(data120)){
+if(data120.endpointUrl === undefined){
+const err209 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/required",keyword:"required",params:{missingProperty: "endpointUrl"}};
+if(vErrors === null){
+vErrors = [err209];
+}
+else {
+vErrors.push(err209);
+}
+errors++;
+}
+if(data120.endpointUrl !== undefined){
+let data121 = data120.endpointUrl;
+if(typeof data121 === "string"){
+if(!pattern13.test(data121)){
+const err210 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/endpointUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+if(vErrors === null){
+vErrors = [err210];
+}
+else {
+vErrors.push(err210);
+}
+errors++;
+}
+}
+else {
+const err211 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/endpointUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err211];
+}
+else {
+vErrors.push(err211);
+}
+errors++;
+}
+}
+if(data120.httpMethod !== undefined){
+let data122 = data120.httpMethod;
+if(typeof data122 !== "string"){
+const err212 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/httpMethod",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err212];
+}
+else {
+vErrors.push(err212);
+}
+errors++;
+}
+if(!((data122 === "GET") || (data122 === "POST"))){
+const err213 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/httpMethod",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.embeddedAuthServer.properties.upstreamProviders.items.properties.oauth2Config.properties.userInfo.properties.httpMethod.enum}};
+if(vErrors === null){
+vErrors = [err213];
+}
+else {
+vErrors.push(err213);
+}
+errors++;
+}
+}
+if(data120.additionalHeaders !== undefined){
+let data123 = data120.additionalHeaders;
+if(data123 && typeof data123 == "object" && !Array.isArray(data123)){
+for(const key5 in data123){
+if(typeof data123[key5] !== "string"){
+const err214 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/additionalHeaders/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err214];
+}
+else {
+vErrors.push(err214);
+}
+errors++;
+}
+}
+}
+else {
+const err215 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/additionalHeaders",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err215];
+}
+else {
+vErrors.push(err215);
+}
+errors++;
+}
+}
+if(data120.fieldMapping !== undefined){
+let data125 = data120.fieldMapping;
+if(data125 && typeof data125 == "object" && !Array.isArray(data125)){
+if(data125.subjectFields !== undefined){
+let data126 = data125.subjectFields;
+if(Array.isArray(data126)){
+const len10 = data126.length;
+for(let i10=0; i10<len10; i10++){
+if(typeof data126[i10] !== "string"){
+const err216 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/subjectFields/" + i10,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err216];
+}
+else {
+vErrors.push(err216);
+}
+errors++;
+}
+}
+}
+else {
+const err217 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/subjectFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err217];
+}
+else {
+vErrors.push(err217);
+}
+errors++;
+}
+}
+if(data125.nameFields !== undefined){
+let data128 = data125.nameFields;
+if(Array.isArray(data128)){
+const len11 = data128.length;
+for(let i11=0; i11<len11; i11++){
+if(typeof data128[i11] !== "string"){
+const err218 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/nameFields/" + i11,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err218];
+}
+else {
+vErrors.push(err218);
+}
+errors++;
+}
+}
+}
+else {
+const err219 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/nameFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err219];
+}
+else {
+vErrors.push(err219);
+}
+errors++;
+}
+}
+if(data125.emailFields !== undefined){
+let data130 = data125.emailFields;
+if(Array.isArray(data130)){
+const len12 = data130.length;
+for(let i12=0; i12<len12; i12++){
+if(typeof data130[i12] !== "string"){
+const err220 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/emailFields/" + i12,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err220];
+}
+else {
+vErrors.push(err220);
+}
+errors++;
+}
+}
+}
+else {
+const err221 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/emailFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err221];
+}
+else {
+vErrors.push(err221);
+}
+errors++;
+}
+}
+}
+else {
+const err222 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err222];
+}
+else {
+vErrors.push(err222);
+}
+errors++;
+}
+}
+}
+else {
+const err223 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err223];
+}
+else {
+vErrors.push(err223);
+}
+errors++;
+}
+}
+}
+else {
+const err224 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err224];
+}
+else {
+vErrors.push(err224);
+}
+errors++;
+}
+}
+}
+else {
+const err225 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err225];
+}
+else {
+vErrors.push(err225);
+}
+errors++;
+}
+}
+}
+else {
+const err226 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err226];
+}
+else {
+vErrors.push(err226);
+}
+errors++;
+}
+}
+}
+else {
+const err227 = {instancePath:instancePath+"/spec/embeddedAuthServer",schemaPath:"#/properties/spec/properties/embeddedAuthServer/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err227];
+}
+else {
+vErrors.push(err227);
+}
+errors++;
+}
+}
+if(data10.headerInjection !== undefined){
+let data132 = data10.headerInjection;
+if(data132 && typeof data132 == "object" && !Array.isArray(data132)){
+if(data132.headerName === undefined){
+const err228 = {instancePath:instancePath+"/spec/headerInjection",schemaPath:"#/properties/spec/properties/headerInjection/required",keyword:"required",params:{missingProperty: "headerName"}};
+if(vErrors === null){
+vErrors = [err228];
+}
+else {
+vErrors.push(err228);
+}
+errors++;
+}
+if(data132.valueSecretRef === undefined){
+const err229 = {instancePath:instancePath+"/spec/headerInjection",schemaPath:"#/properties/spec/properties/headerInjection/required",keyword:"required",params:{missingProperty: "valueSecretRef"}};
+if(vErrors === null){
+vErrors = [err229];
+}
+else {
+vErrors.push(err229);
+}
+errors++;
+}
+if(data132.headerName !== undefined){
+let data133 = data132.headerName;
+if(typeof data133 === "string"){
+if(func2(data133) < 1){
+const err230 = {instancePath:instancePath+"/spec/headerInjection/headerName",schemaPath:"#/properties/spec/properties/headerInjection/properties/headerName/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err230];
+}
+else {
+vErrors.push(err230);
+}
+errors++;
+}
+}
+else {
+const err231 = {instancePath:instancePath+"/spec/headerInjection/headerName",schemaPath:"#/properties/spec/properties/headerInjection/properties/headerName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err231];
+}
+else {
+vErrors.push(err231);
+}
+errors++;
+}
+}
+if(data132.valueSecretRef !== undefined){
+let data134 = data132.valueSecretRef;
+if(data134 && typeof data134 == "object" && !Array.isArray(data134)){
+if(data134.name === undefined){
+const err232 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err232];
+}
+else {
+vErrors.push(err232);
+}
+errors++;
+}
+if(data134.key === undefined){
+const err233 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err233];
+}
+else {
+vErrors.push(err233);
+}
+errors++;
+}
+if(data134.name !== undefined){
+let data135 = data134.name;
+if(typeof data135 === "string"){
+if(func2(data135) < 1){
+const err234 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/name",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err234];
+}
+else {
+vErrors.push(err234);
+}
+errors++;
+}
+}
+else {
+const err235 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/name",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err235];
+}
+else {
+vErrors.push(err235);
+}
+errors++;
+}
+}
+if(data134.key !== undefined){
+let data136 = data134.key;
+if(typeof data136 === "string"){
+if(func2(data136) < 1){
+const err236 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/key",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err236];
+}
+else {
+vErrors.push(err236);
+}
+errors++;
+}
+}
+else {
+const err237 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/key",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err237];
+}
+else {
+vErrors.push(err237);
+}
+errors++;
+}
+}
+}
+else {
+const err238 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err238];
+}
+else {
+vErrors.push(err238);
+}
+errors++;
+}
+}
+}
+else {
+const err239 = {instancePath:instancePath+"/spec/headerInjection",schemaPath:"#/properties/spec/properties/headerInjection/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err239];
+}
+else {
+vErrors.push(err239);
+}
+errors++;
+}
+}
+if(data10.tokenExchange !== undefined){
+let data137 = data10.tokenExchange;
+if(data137 && typeof data137 == "object" && !Array.isArray(data137)){
+if(data137.tokenUrl === undefined){
+const err240 = {instancePath:instancePath+"/spec/tokenExchange",schemaPath:"#/properties/spec/properties/tokenExchange/required",keyword:"required",params:{missingProperty: "tokenUrl"}};
+if(vErrors === null){
+vErrors = [err240];
+}
+else {
+vErrors.push(err240);
+}
+errors++;
+}
+if(data137.audience === undefined){
+const err241 = {instancePath:instancePath+"/spec/tokenExchange",schemaPath:"#/properties/spec/properties/tokenExchange/required",keyword:"required",params:{missingProperty: "audience"}};
+if(vErrors === null){
+vErrors = [err241];
+}
+else {
+vErrors.push(err241);
+}
+errors++;
+}
+if(data137.tokenUrl !== undefined){
+let data138 = data137.tokenUrl;
+if(typeof data138 === "string"){
+if(func2(data138) < 1){
+const err242 = {instancePath:instancePath+"/spec/tokenExchange/tokenUrl",schemaPath:"#/properties/spec/properties/tokenExchange/properties/tokenUrl/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err242];
+}
+else {
+vErrors.push(err242);
+}
+errors++;
+}
+}
+else {
+const err243 = {instancePath:instancePath+"/spec/tokenExchange/tokenUrl",schemaPath:"#/properties/spec/properties/tokenExchange/properties/tokenUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err243];
+}
+else {
+vErrors.push(err243);
+}
+errors++;
+}
+}
+if(data137.audience !== undefined){
+let data139 = data137.audience;
+if(typeof data139 === "string"){
+if(func2(data139) < 1){
+const err244 = {instancePath:instancePath+"/spec/tokenExchange/audience",schemaPath:"#/properties/spec/properties/tokenExchange/properties/audience/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err244];
+}
+else {
+vErrors.push(err244);
+}
+errors++;
+}
+}
+else {
+const err245 = {instancePath:instancePath+"/spec/tokenExchange/audience",schemaPath:"#/properties/spec/properties/tokenExchange/properties/audience/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err245];
+}
+else {
+vErrors.push(err245);
+}
+errors++;
+}
+}
+if(data137.clientId !== undefined){
+if(typeof data137.clientId !== "string"){
+const err246 = {instancePath:instancePath+"/spec/tokenExchange/clientId",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientId/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err246];
+}
+else {
+vErrors.push(err246);
+}
+errors++;
+}
+}
+if(data137.clientSecretRef !== undefined){
+let data141 = data137.clientSecretRef;
+if(data141 && typeof data141 == "object" && !Array.isArray(data141)){
+if(data141.name === undefined){
+const err247 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err247];
+}
+else {
+vErrors.push(err247);
+}
+errors++;
+}
+if(data141.key === undefined){
+const err248 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err248];
+}
+else {
+vErrors.push(err248);
+}
+errors++;
+}
+if(data141.name !== undefined){
+let data142 = data141.name;
+if(typeof data142 === "string"){
+if(func2(data142) < 1){
+const err249 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/name",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err249];
+}
+else {
+vErrors.push(err249);
+}
+errors++;
+}
+}
+else {
+const err250 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/name",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err250];
+}
+else {
+vErrors.push(err250);
+}
+errors++;
+}
+}
+if(data141.key !== undefined){
+let data143 = data141.key;
+if(typeof data143 === "string"){
+if(func2(data143) < 1){
+const err251 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/key",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err251];
+}
+else {
+vErrors.push(err251);
+}
+errors++;
+}
+}
+else {
+const err252 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/key",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err252];
+}
+else {
+vErrors.push(err252);
+}
+errors++;
+}
+}
+}
+else {
+const err253 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err253];
+}
+else {
+vErrors.push(err253);
+}
+errors++;
+}
+}
+if(data137.scopes !== undefined){
+let data144 = data137.scopes;
+if(Array.isArray(data144)){
+const len13 = data144.length;
+for(let i13=0; i13<len13; i13++){
+if(typeof data144[i13] !== "string"){
+const err254 = {instancePath:instancePath+"/spec/tokenExchange/scopes/" + i13,schemaPath:"#/properties/spec/properties/tokenExchange/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err254];
+}
+else {
+vErrors.push(err254);
+}
+errors++;
+}
+}
+}
+else {
+const err255 = {instancePath:instancePath+"/spec/tokenExchange/scopes",schemaPath:"#/properties/spec/properties/tokenExchange/properties/scopes/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err255];
+}
+else {
+vErrors.push(err255);
+}
+errors++;
+}
+}
+if(data137.subjectTokenType !== undefined){
+let data146 = data137.subjectTokenType;
+if(typeof data146 === "string"){
+if(!pattern17.test(data146)){
+const err256 = {instancePath:instancePath+"/spec/tokenExchange/subjectTokenType",schemaPath:"#/properties/spec/properties/tokenExchange/properties/subjectTokenType/pattern",keyword:"pattern",params:{pattern: "^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))?$"}};
+if(vErrors === null){
+vErrors = [err256];
+}
+else {
+vErrors.push(err256);
+}
+errors++;
+}
+}
+else {
+const err257 = {instancePath:instancePath+"/spec/tokenExchange/subjectTokenType",schemaPath:"#/properties/spec/properties/tokenExchange/properties/subjectTokenType/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err257];
+}
+else {
+vErrors.push(err257);
+}
+errors++;
+}
+}
+if(data137.externalTokenHeaderName !== undefined){
+if(typeof data137.externalTokenHeaderName !== "string"){
+const err258 = {instancePath:instancePath+"/spec/tokenExchange/externalTokenHeaderName",schemaPath:"#/properties/spec/properties/tokenExchange/properties/externalTokenHeaderName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err258];
+}
+else {
+vErrors.push(err258);
+}
+errors++;
+}
+}
+if(data137.subjectProviderName !== undefined){
+if(typeof data137.subjectProviderName !== "string"){
+const err259 = {instancePath:instancePath+"/spec/tokenExchange/subjectProviderName",schemaPath:"#/properties/spec/properties/tokenExchange/properties/subjectProviderName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err259];
+}
+else {
+vErrors.push(err259);
+}
+errors++;
+}
+}
+}
+else {
+const err260 = {instancePath:instancePath+"/spec/tokenExchange",schemaPath:"#/properties/spec/properties/tokenExchange/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err260];
+}
+else {
+vErrors.push(err260);
+}
+errors++;
+}
+}
+if(data10.upstreamInject !== undefined){
+let data149 = data10.upstreamInject;
+if(data149 && typeof data149 == "object" && !Array.isArray(data149)){
+if(data149.providerName === undefined){
+const err261 = {instancePath:instancePath+"/spec/upstreamInject",schemaPath:"#/properties/spec/properties/upstreamInject/required",keyword:"required",params:{missingProperty: "providerName"}};
+if(vErrors === null){
+vErrors = [err261];
+}
+else {
+vErrors.push(err261);
+}
+errors++;
+}
+if(data149.providerName !== undefined){
+let data150 = data149.providerName;
+if(typeof data150 === "string"){
+if(func2(data150) < 1){
+const err262 = {instancePath:instancePath+"/spec/upstreamInject/providerName",schemaPath:"#/properties/spec/properties/upstreamInject/properties/providerName/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err262];
+}
+else {
+vErrors.push(err262);
+}
+errors++;
+}
+}
+else {
+const err263 = {instancePath:instancePath+"/spec/upstreamInject/providerName",schemaPath:"#/properties/spec/properties/upstreamInject/properties/providerName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err263];
+}
+else {
+vErrors.push(err263);
+}
+errors++;
+}
+}
+}
+else {
+const err264 = {instancePath:instancePath+"/spec/upstreamInject",schemaPath:"#/properties/spec/properties/upstreamInject/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err264];
+}
+else {
+vErrors.push(err264);
+}
+errors++;
+}
+}
+}
+else {
+const err265 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err265];
+}
+else {
+vErrors.push(err265);
+}
+errors++;
+}
+}
+if(data.status !== undefined){
+let data151 = data.status;
+if(data151 && typeof data151 == "object" && !Array.isArray(data151)){
+if(data151.conditions !== undefined){
+let data152 = data151.conditions;
+if(Array.isArray(data152)){
+const len14 = data152.length;
+for(let i14=0; i14<len14; i14++){
+let data153 = data152[i14];
+if(data153 && typeof data153 == "object" && !Array.isArray(data153)){
+if(data153.type === undefined){
+const err266 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "type"}};
+if(vErrors === null){
+vErrors = [err266];
+}
+else {
+vErrors.push(err266);
+}
+errors++;
+}
+if(data153.status === undefined){
+const err267 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "status"}};
+if(vErrors === null){
+vErrors = [err267];
+}
+else {
+vErrors.push(err267);
+}
+errors++;
+}
+if(data153.reason === undefined){
+const err268 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "reason"}};
+if(vErrors === null){
+vErrors = [err268];
+}
+else {
+vErrors.push(err268);
+}
+errors++;
+}
+if(data153.message === undefined){
+const err269 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "message"}};
+if(vErrors === null){
+vErrors = [err269];
+}
+else {
+vErrors.push(err269);
+}
+errors++;
+}
+if(data153.lastTransitionTime === undefined){
+const err270 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "lastTransitionTime"}};
+if(vErrors === null){
+vErrors = [err270];
+}
+else {
+vErrors.push(err270);
+}
+errors++;
+}
+if(data153.type !== undefined){
+let data154 = data153.type;
+if(typeof data154 === "string"){
+if(func2(data154) > 316){
+const err271 = {instancePath:instancePath+"/status/conditions/" + i14+"/type",schemaPath:"#/properties/status/properties/conditions/items/properties/type/maxLength",keyword:"maxLength",params:{limit: 316}};
+if(vErrors === null){
+vErrors = [err271];
+}
+else {
+vErrors.push(err271);
+}
+errors++;
+}
+if(!pattern18.test(data154)){
+const err272 = {instancePath:instancePath+"/status/conditions/" + i14+"/type",schemaPath:"#/properties/status/properties/conditions/items/properties/type/pattern",keyword:"pattern",params:{pattern: "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"}};
+if(vErrors === null){
+vErrors = [err272];
+}
+else {
+vErrors.push(err272);
+}
+errors++;
+}
+}
+else {
+const err273 = {instancePath:instancePath+"/status/conditions/" + i14+"/type",schemaPath:"#/properties/status/properties/conditions/items/properties/type/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err273];
+}
+else {
+vErrors.push(err273);
+}
+errors++;
+}
+}
+if(data153.status !== undefined){
+let data155 = data153.status;
+if(typeof data155 !== "string"){
+const err274 = {instancePath:instancePath+"/status/conditions/" + i14+"/status",schemaPath:"#/properties/status/properties/conditions/items/properties/status/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err274];
+}
+else {
+vErrors.push(err274);
+}
+errors++;
+}
+if(!(((data155 === "True") || (data155 === "False")) || (data155 === "Unknown"))){
+const err275 = {instancePath:instancePath+"/status/conditions/" + i14+"/status",schemaPath:"#/properties/status/properties/conditions/items/properties/status/enum",keyword:"enum",params:{allowedValues: schema11.properties.status.properties.conditions.items.properties.status.enum}};
+if(vErrors === null){
+vErrors = [err275];
+}
+else {
+vErrors.push(err275);
+}
+errors++;
+}
+}
+if(data153.reason !== undefined){
+let data156 = data153.reason;
+if(typeof data156 === "string"){
+if(func2(data156) > 1024){
+const err276 = {instancePath:instancePath+"/status/conditions/" + i14+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/maxLength",keyword:"maxLength",params:{limit: 1024}};
+if(vErrors === null){
+vErrors = [err276];
+}
+else {
+vErrors.push(err276);
+}
+errors++;
+}
+if(func2(data156) < 1){
+const err277 = {instancePath:instancePath+"/status/conditions/" + i14+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err277];
+}
+else {
+vErrors.push(err277);
+}
+errors++;
+}
+if(!pattern19.test(data156)){
+const err278 = {instancePath:instancePath+"/status/conditions/" + i14+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"}};
+if(vErrors === null){
+vErrors = [err278];
+}
+else {
+vErrors.push(err278);
+}
+errors++;
+}
+}
+else {
+const err279 = {instancePath:instancePath+"/status/conditions/" + i14+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err279];
+}
+else {
+vErrors.push(err279);
+}
+errors++;
+}
+}
+if(data153.message !== undefined){
+let data157 = data153.message;
+if(typeof data157 === "string"){
+if(func2(data157) > 32768){
+const err280 = {instancePath:instancePath+"/status/conditions/" + i14+"/message",schemaPath:"#/properties/status/properties/conditions/items/properties/message/maxLength",keyword:"maxLength",params:{limit: 32768}};
+if(vErrors === null){
+vErrors = [err280];
+}
+else {
+vErrors.push(err280);
+}
+errors++;
+}
+}
+else {
+const err281 = {instancePath:instancePath+"/status/conditions/" + i14+"/message",schemaPath:"#/properties/status/properties/conditions/items/properties/message/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err281];
+}
+else {
+vErrors.push(err281);
+}
+errors++;
+}
+}
+if(data153.lastTransitionTime !== undefined){
+let data158 = data153.lastTransitionTime;
+if(typeof data158 === "string"){
+if(!(formats8.validate(data158))){
+const err282 = {instancePath:instancePath+"/status/conditions/" + i14+"/lastTransitionTime",schemaPath:"#/properties/status/properties/conditions/items/properties/lastTransitionTime/format",keyword:"format",params:{format: "date-time"}};
+if(vErrors === null){
+vErrors = [err282];
+}
+else {
+vErrors.push(err282);
+}
+errors++;
+}
+}
+else {
+const err283 = {instancePath:instancePath+"/status/conditions/" + i14+"/lastTransitionTime",schemaPath:"#/properties/status/properties/conditions/items/properties/lastTransitionTime/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err283];
+}
+else {
+vErrors.push(err283);
+}
+errors++;
+}
+}
+if(data153.observedGeneration !== undefined){
+let data159 = data153.observedGeneration;
+if(!(((typeof data159 == "number") && (!(data159 % 1) && !isNaN(data159))) && (isFinite(data159)))){
+const err284 = {instancePath:instancePath+"/status/conditions/" + i14+"/observedGeneration",schemaPath:"#/properties/status/properties/conditions/items/properties/observedGeneration/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err284];
+}
+else {
+vErrors.push(err284);
+}
+errors++;
+}
+if((typeof data159 == "number") && (isFinite(data159))){
+if(data159 < 0 || isNaN(data159)){
+const err285 = {instancePath:instancePath+"/status/conditions/" + i14+"/observedGeneration",schemaPath:"#/properties/status/properties/conditions/items/properties/observedGeneration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err285];
+}
+else {
+vErrors.push(err285);
+}
+errors++;
+}
+if(!(formats10.validate(data159))){
+const err286 = {instancePath:instancePath+"/status/conditions/" + i14+"/observedGeneration",schemaPath:"#/properties/status/properties/conditions/items/properties/observedGeneration/format",keyword:"format",params:{format: "int64"}};
+if(vErrors === null){
+vErrors = [err286];
+}
+else {
+vErrors.push(err286);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err287 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath:"#/properties/status/properties/conditions/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err287];
+}
+else {
+vErrors.push(err287);
+}
+errors++;
+}
+}
+}
+else {
+const err288 = {instancePath:instancePath+"/status/conditions",schemaPath:"#/properties/status/properties/conditions/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err288];
+}
+else {
+vErrors.push(err288);
+}
+errors++;
+}
+}
+if(data151.configHash !== undefined){
+if(typeof data151.configHash !== "string"){
+const err289 = {instancePath:instancePath+"/status/configHash",schemaPath:"#/properties/status/properties/configHash/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err289];
+}
+else {
+vErrors.push(err289);
+}
+errors++;
+}
+}
+if(data151.observedGeneration !== undefined){
+let data161 = data151.observedGeneration;
+if(!(((typeof data161 == "number") && (!(data161 % 1) && !isNaN(data161))) && (isFinite(data161)))){
+const err290 = {instancePath:instancePath+"/status/observedGeneration",schemaPath:"#/properties/status/properties/observedGeneration/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err290];
+}
+else {
+vErrors.push(err290);
+}
+errors++;
+}
+if((typeof data161 == "number") && (isFinite(data161))){
+if(!(formats10.validate(data161))){
+const err291 = {instancePath:instancePath+"/status/observedGeneration",schemaPath:"#/properties/status/properties/observedGeneration/format",keyword:"format",params:{format: "int64"}};
+if(vErrors === null){
+vErrors = [err291];
+}
+else {
+vErrors.push(err291);
+}
+errors++;
+}
+}
+}
+if(data151.referencingWorkloads !== undefined){
+let data162 = data151.referencingWorkloads;
+if(Array.isArray(data162)){
+const len15 = data162.length;
+for(let i15=0; i15<len15; i15++){
+let data163 = data162[i15];
+if(data163 && typeof data163 == "object" && !Array.isArray(data163)){
+if(data163.kind === undefined){
+const err292 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15,schemaPath:"#/properties/status/properties/referencingWorkloads/items/required",keyword:"required",params:{missingProperty: "kind"}};
+if(vErrors === null){
+vErrors = [err292];
+}
+else {
+vErrors.push(err292);
+}
+errors++;
+}
+if(data163.name === undefined){
+const err293 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15,schemaPath:"#/properties/status/properties/referencingWorkloads/items/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err293];
+}
+else {
+vErrors.push(err293);
+}
+errors++;
+}
+if(data163.kind !== undefined){
+let data164 = data163.kind;
+if(typeof data164 !== "string"){
+const err294 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15+"/kind",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/kind/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err294];
+}
+else {
+vErrors.push(err294);
+}
+errors++;
+}
+if(!(((data164 === "MCPServer") || (data164 === "VirtualMCPServer")) || (data164 === "MCPRemoteProxy"))){
+const err295 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15+"/kind",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/kind/enum",keyword:"enum",params:{allowedValues: schema11.properties.status.properties.referencingWorkloads.items.properties.kind.enum}};
+if(vErrors === null){
+vErrors = [err295];
+}
+else {
+vErrors.push(err295);
+}
+errors++;
+}
+}
+if(data163.name !== undefined){
+let data165 = data163.name;
+if(typeof data165 === "string"){
+if(func2(data165) < 1){
+const err296 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15+"/name",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err296];
+}
+else {
+vErrors.push(err296);
+}
+errors++;
+}
+}
+else {
+const err297 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15+"/name",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err297];
+}
+else {
+vErrors.push(err297);
+}
+errors++;
+}
+}
+}
+else {
+const err298 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15,schemaPath:"#/properties/status/properties/referencingWorkloads/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err298];
+}
+else {
+vErrors.push(err298);
+}
+errors++;
+}
+}
+}
+else {
+const err299 = {instancePath:instancePath+"/status/referencingWorkloads",schemaPath:"#/properties/status/properties/referencingWorkloads/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err299];
+}
+else {
+vErrors.push(err299);
+}
+errors++;
+}
+}
+}
+else {
+const err300 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err300];
+}
+else {
+vErrors.push(err300);
+}
+errors++;
+}
+}
+}
+else {
+const err301 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err301];
+}
+else {
+vErrors.push(err301);
+}
+errors++;
+}
+validate10.errors = vErrors;
+return errors === 0;
 }
 
-export const VirtualMCPServer = validate11
-const schema12 = {
-  type: 'object',
-  required: ['spec'],
-  properties: {
-    apiVersion: { type: 'string' },
-    kind: { type: 'string' },
-    metadata: {
-      type: 'object',
-      properties: {
-        name: { type: 'string' },
-        generateName: { type: 'string' },
-        namespace: { type: 'string' },
-        labels: { type: 'object', additionalProperties: { type: 'string' } },
-        annotations: { type: 'object', additionalProperties: { type: 'string' } },
-      },
-    },
-    spec: {
-      type: 'object',
-      properties: {
-        groupRef: {
-          type: 'object',
-          required: ['name'],
-          properties: { name: { type: 'string', minLength: 1 } },
-        },
-        incomingAuth: {
-          type: 'object',
-          required: ['type'],
-          properties: {
-            type: { type: 'string', enum: ['anonymous', 'oidc'] },
-            oidcConfigRef: {
-              type: 'object',
-              required: ['name'],
-              properties: { name: { type: 'string', minLength: 1 }, audience: { type: 'string' } },
-            },
-            audience: { type: 'string' },
-            oidcConfig: {},
-          },
-        },
-        outgoingAuth: {
-          type: 'object',
-          properties: {
-            source: { type: 'string', enum: ['discovered', 'inline'] },
-            backends: {
-              type: 'object',
-              additionalProperties: {
-                type: 'object',
-                required: ['type'],
-                properties: {
-                  type: { type: 'string', enum: ['externalAuthConfigRef', 'discovered'] },
-                  externalAuthConfigRef: {
-                    type: 'object',
-                    required: ['name'],
-                    properties: { name: { type: 'string', minLength: 1 } },
-                  },
-                },
-              },
-            },
-            default: {
-              type: 'object',
-              properties: {
-                externalAuthConfigRef: {
-                  type: 'object',
-                  required: ['name'],
-                  properties: { name: { type: 'string', minLength: 1 } },
-                },
-              },
-            },
-          },
-        },
-        authServerConfig: {
-          type: 'object',
-          required: ['issuer', 'upstreamProviders'],
-          properties: {
-            issuer: { type: 'string', pattern: '^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$' },
-            authorizationEndpointBaseUrl: {
-              type: 'string',
-              pattern: '^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$',
-            },
-            signingKeySecretRefs: {
-              type: 'array',
-              items: {
-                type: 'object',
-                required: ['name', 'key'],
-                properties: { name: { type: 'string', minLength: 1 }, key: { type: 'string', minLength: 1 } },
-              },
-            },
-            hmacSecretRefs: {
-              type: 'array',
-              items: {
-                type: 'object',
-                required: ['name', 'key'],
-                properties: { name: { type: 'string', minLength: 1 }, key: { type: 'string', minLength: 1 } },
-              },
-            },
-            tokenLifespans: {
-              type: 'object',
-              properties: {
-                accessTokenLifespan: {
-                  type: 'string',
-                  pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$',
-                },
-                refreshTokenLifespan: {
-                  type: 'string',
-                  pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$',
-                },
-                authCodeLifespan: { type: 'string', pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$' },
-              },
-            },
-            storage: {
-              type: 'object',
-              properties: {
-                type: { type: 'string', enum: ['memory', 'redis'] },
-                redis: {
-                  type: 'object',
-                  required: ['aclUserConfig'],
-                  properties: {
-                    aclUserConfig: {
-                      type: 'object',
-                      required: ['usernameSecretRef', 'passwordSecretRef'],
-                      properties: {
-                        usernameSecretRef: {
-                          type: 'object',
-                          required: ['name', 'key'],
-                          properties: {
-                            name: { type: 'string', minLength: 1 },
-                            key: { type: 'string', minLength: 1 },
-                          },
-                        },
-                        passwordSecretRef: {
-                          type: 'object',
-                          required: ['name', 'key'],
-                          properties: {
-                            name: { type: 'string', minLength: 1 },
-                            key: { type: 'string', minLength: 1 },
-                          },
-                        },
-                      },
-                    },
-                    sentinelConfig: {
-                      type: 'object',
-                      required: ['masterName'],
-                      properties: {
-                        masterName: { type: 'string', minLength: 1 },
-                        db: { type: 'integer', format: 'int32' },
-                        sentinelAddrs: { type: 'array', items: { type: 'string' } },
-                        sentinelService: {
-                          type: 'object',
-                          required: ['name'],
-                          properties: {
-                            name: { type: 'string', minLength: 1 },
-                            namespace: { type: 'string' },
-                            port: { type: 'integer', format: 'int32' },
-                          },
-                        },
-                      },
-                    },
-                    sentinelTls: {
-                      type: 'object',
-                      properties: {
-                        caCertSecretRef: {
-                          type: 'object',
-                          required: ['name', 'key'],
-                          properties: {
-                            name: { type: 'string', minLength: 1 },
-                            key: { type: 'string', minLength: 1 },
-                          },
-                        },
-                        insecureSkipVerify: { type: 'boolean' },
-                      },
-                    },
-                    tls: {
-                      type: 'object',
-                      properties: {
-                        caCertSecretRef: {
-                          type: 'object',
-                          required: ['name', 'key'],
-                          properties: {
-                            name: { type: 'string', minLength: 1 },
-                            key: { type: 'string', minLength: 1 },
-                          },
-                        },
-                        insecureSkipVerify: { type: 'boolean' },
-                      },
-                    },
-                    dialTimeout: { type: 'string', pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$' },
-                    readTimeout: { type: 'string', pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$' },
-                    writeTimeout: { type: 'string', pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$' },
-                    addr: {},
-                  },
-                },
-              },
-            },
-            upstreamProviders: {
-              type: 'array',
-              items: {
-                type: 'object',
-                required: ['name', 'type'],
-                properties: {
-                  name: {
-                    type: 'string',
-                    pattern: '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$',
-                    minLength: 1,
-                    maxLength: 63,
-                  },
-                  type: { type: 'string', enum: ['oidc', 'oauth2'] },
-                  oidcConfig: {
-                    type: 'object',
-                    required: ['issuerUrl', 'clientId'],
-                    properties: {
-                      issuerUrl: { type: 'string', pattern: '^https://[^\\n]*$' },
-                      clientId: { type: 'string', minLength: 1 },
-                      clientSecretRef: {
-                        type: 'object',
-                        required: ['name', 'key'],
-                        properties: {
-                          name: { type: 'string', minLength: 1 },
-                          key: { type: 'string', minLength: 1 },
-                        },
-                      },
-                      redirectUri: { type: 'string' },
-                      scopes: { type: 'array', items: { type: 'string' } },
-                      additionalAuthorizationParams: {
-                        type: 'object',
-                        additionalProperties: { type: 'string' },
-                      },
-                      userInfoOverride: {
-                        type: 'object',
-                        required: ['endpointUrl'],
-                        properties: {
-                          endpointUrl: { type: 'string', pattern: '^https?://[^\\n]*$' },
-                          httpMethod: { type: 'string', enum: ['GET', 'POST'] },
-                          additionalHeaders: { type: 'object', additionalProperties: { type: 'string' } },
-                          fieldMapping: {
-                            type: 'object',
-                            properties: {
-                              subjectFields: { type: 'array', items: { type: 'string' } },
-                              nameFields: { type: 'array', items: { type: 'string' } },
-                              emailFields: { type: 'array', items: { type: 'string' } },
-                            },
-                          },
-                        },
-                      },
-                    },
-                  },
-                  oauth2Config: {
-                    type: 'object',
-                    required: ['authorizationEndpoint', 'tokenEndpoint'],
-                    properties: {
-                      authorizationEndpoint: { type: 'string', pattern: '^https?://[^\\n]*$' },
-                      tokenEndpoint: { type: 'string', pattern: '^https?://[^\\n]*$' },
-                      clientId: { type: 'string', minLength: 1 },
-                      clientSecretRef: {
-                        type: 'object',
-                        required: ['name', 'key'],
-                        properties: {
-                          name: { type: 'string', minLength: 1 },
-                          key: { type: 'string', minLength: 1 },
-                        },
-                      },
-                      redirectUri: { type: 'string' },
-                      scopes: { type: 'array', items: { type: 'string' } },
-                      additionalAuthorizationParams: {
-                        type: 'object',
-                        additionalProperties: { type: 'string' },
-                      },
-                      tokenResponseMapping: {
-                        type: 'object',
-                        required: ['accessTokenPath'],
-                        properties: {
-                          accessTokenPath: { type: 'string', minLength: 1 },
-                          scopePath: { type: 'string' },
-                          refreshTokenPath: { type: 'string' },
-                          expiresInPath: { type: 'string' },
-                        },
-                      },
-                      userInfo: {
-                        type: 'object',
-                        required: ['endpointUrl'],
-                        properties: {
-                          endpointUrl: { type: 'string', pattern: '^https?://[^\\n]*$' },
-                          httpMethod: { type: 'string', enum: ['GET', 'POST'] },
-                          additionalHeaders: { type: 'object', additionalProperties: { type: 'string' } },
-                          fieldMapping: {
-                            type: 'object',
-                            properties: {
-                              subjectFields: { type: 'array', items: { type: 'string' } },
-                              nameFields: { type: 'array', items: { type: 'string' } },
-                              emailFields: { type: 'array', items: { type: 'string' } },
-                            },
-                          },
-                        },
-                      },
-                      identityFromToken: {},
-                      dcrConfig: {},
-                      insecureAllowHTTP: {},
-                    },
-                  },
-                },
-              },
-              minItems: 1,
-            },
-            insecureAllowHTTP: {},
-          },
-        },
-      },
-    },
-    status: {
-      type: 'object',
-      properties: {
-        discoveredBackends: {
-          type: 'array',
-          items: { type: 'object', properties: { authConfigRef: { type: ['string', 'object'] } } },
-        },
-      },
-    },
-  },
-  $id: 'VirtualMCPServer',
+export const VirtualMCPServer = validate11;
+const schema12 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"incomingAuth":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["anonymous","oidc"]},"oidcConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1},"audience":{"type":"string"}}},"audience":{"type":"string"},"oidcConfig":{}}},"outgoingAuth":{"type":"object","properties":{"source":{"type":"string","enum":["discovered","inline"]},"backends":{"type":"object","additionalProperties":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["externalAuthConfigRef","discovered"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}}},"default":{"type":"object","properties":{"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}}}},"authServerConfig":{"type":"object","required":["issuer","upstreamProviders"],"properties":{"issuer":{"type":"string","pattern":"^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"},"authorizationEndpointBaseUrl":{"type":"string","pattern":"^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"},"signingKeySecretRefs":{"type":"array","items":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}},"hmacSecretRefs":{"type":"array","items":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}},"tokenLifespans":{"type":"object","properties":{"accessTokenLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"refreshTokenLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"authCodeLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}}},"storage":{"type":"object","properties":{"type":{"type":"string","enum":["memory","redis"]},"redis":{"type":"object","required":["aclUserConfig"],"properties":{"aclUserConfig":{"type":"object","required":["usernameSecretRef","passwordSecretRef"],"properties":{"usernameSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"passwordSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"sentinelConfig":{"type":"object","required":["masterName"],"properties":{"masterName":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32"},"sentinelAddrs":{"type":"array","items":{"type":"string"}},"sentinelService":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1},"namespace":{"type":"string"},"port":{"type":"integer","format":"int32"}}}}},"sentinelTls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}},"dialTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"readTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"writeTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"addr":{}}}}},"upstreamProviders":{"type":"array","items":{"type":"object","required":["name","type"],"properties":{"name":{"type":"string","pattern":"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$","minLength":1,"maxLength":63},"type":{"type":"string","enum":["oidc","oauth2"]},"oidcConfig":{"type":"object","required":["issuerUrl","clientId"],"properties":{"issuerUrl":{"type":"string","pattern":"^https://[^\\n]*$"},"clientId":{"type":"string","minLength":1},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"redirectUri":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"additionalAuthorizationParams":{"type":"object","additionalProperties":{"type":"string"}},"userInfoOverride":{"type":"object","required":["endpointUrl"],"properties":{"endpointUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"httpMethod":{"type":"string","enum":["GET","POST"]},"additionalHeaders":{"type":"object","additionalProperties":{"type":"string"}},"fieldMapping":{"type":"object","properties":{"subjectFields":{"type":"array","items":{"type":"string"}},"nameFields":{"type":"array","items":{"type":"string"}},"emailFields":{"type":"array","items":{"type":"string"}}}}}}}},"oauth2Config":{"type":"object","required":["authorizationEndpoint","tokenEndpoint"],"properties":{"authorizationEndpoint":{"type":"string","pattern":"^https?://[^\\n]*$"},"tokenEndpoint":{"type":"string","pattern":"^https?://[^\\n]*$"},"clientId":{"type":"string","minLength":1},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"redirectUri":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"additionalAuthorizationParams":{"type":"object","additionalProperties":{"type":"string"}},"tokenResponseMapping":{"type":"object","required":["accessTokenPath"],"properties":{"accessTokenPath":{"type":"string","minLength":1},"scopePath":{"type":"string"},"refreshTokenPath":{"type":"string"},"expiresInPath":{"type":"string"}}},"userInfo":{"type":"object","required":["endpointUrl"],"properties":{"endpointUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"httpMethod":{"type":"string","enum":["GET","POST"]},"additionalHeaders":{"type":"object","additionalProperties":{"type":"string"}},"fieldMapping":{"type":"object","properties":{"subjectFields":{"type":"array","items":{"type":"string"}},"nameFields":{"type":"array","items":{"type":"string"}},"emailFields":{"type":"array","items":{"type":"string"}}}}}},"identityFromToken":{},"dcrConfig":{},"insecureAllowHTTP":{}}}}},"minItems":1},"insecureAllowHTTP":{}}}}},"status":{"type":"object","properties":{"discoveredBackends":{"type":"array","items":{"type":"object","properties":{"authConfigRef":{"type":["string","object"]}}}}}}},"$id":"VirtualMCPServer"};
+
+function validate11(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+/*# sourceURL="VirtualMCPServer" */;
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.spec === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "spec"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.apiVersion !== undefined){
+if(typeof data.apiVersion !== "string"){
+const err1 = {instancePath:instancePath+"/apiVersion",schemaPath:"#/properties/apiVersion/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.kind !== undefined){
+if(typeof data.kind !== "string"){
+const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.metadata !== undefined){
+let data2 = data.metadata;
+if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
+if(data2.name !== undefined){
+if(typeof data2.name !== "string"){
+const err3 = {instancePath:instancePath+"/metadata/name",schemaPath:"#/properties/metadata/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data2.generateName !== undefined){
+if(typeof data2.generateName !== "string"){
+const err4 = {instancePath:instancePath+"/metadata/generateName",schemaPath:"#/properties/metadata/properties/generateName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data2.namespace !== undefined){
+if(typeof data2.namespace !== "string"){
+const err5 = {instancePath:instancePath+"/metadata/namespace",schemaPath:"#/properties/metadata/properties/namespace/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(data2.labels !== undefined){
+let data6 = data2.labels;
+if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
+for(const key0 in data6){
+if(typeof data6[key0] !== "string"){
+const err6 = {instancePath:instancePath+"/metadata/labels/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/properties/labels/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+else {
+const err7 = {instancePath:instancePath+"/metadata/labels",schemaPath:"#/properties/metadata/properties/labels/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(data2.annotations !== undefined){
+let data8 = data2.annotations;
+if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
+for(const key1 in data8){
+if(typeof data8[key1] !== "string"){
+const err8 = {instancePath:instancePath+"/metadata/annotations/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/properties/annotations/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+}
+else {
+const err9 = {instancePath:instancePath+"/metadata/annotations",schemaPath:"#/properties/metadata/properties/annotations/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+}
+else {
+const err10 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+if(data.spec !== undefined){
+let data10 = data.spec;
+if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
+if(data10.groupRef !== undefined){
+let data11 = data10.groupRef;
+if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
+if(data11.name === undefined){
+const err11 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+if(data11.name !== undefined){
+let data12 = data11.name;
+if(typeof data12 === "string"){
+if(func2(data12) < 1){
+const err12 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/properties/spec/properties/groupRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+else {
+const err13 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/properties/spec/properties/groupRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+}
+else {
+const err14 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+if(data10.incomingAuth !== undefined){
+let data13 = data10.incomingAuth;
+if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
+if(data13.type === undefined){
+const err15 = {instancePath:instancePath+"/spec/incomingAuth",schemaPath:"#/properties/spec/properties/incomingAuth/required",keyword:"required",params:{missingProperty: "type"}};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data13.type !== undefined){
+let data14 = data13.type;
+if(typeof data14 !== "string"){
+const err16 = {instancePath:instancePath+"/spec/incomingAuth/type",schemaPath:"#/properties/spec/properties/incomingAuth/properties/type/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(!((data14 === "anonymous") || (data14 === "oidc"))){
+const err17 = {instancePath:instancePath+"/spec/incomingAuth/type",schemaPath:"#/properties/spec/properties/incomingAuth/properties/type/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.incomingAuth.properties.type.enum}};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+if(data13.oidcConfigRef !== undefined){
+let data15 = data13.oidcConfigRef;
+if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
+if(data15.name === undefined){
+const err18 = {instancePath:instancePath+"/spec/incomingAuth/oidcConfigRef",schemaPath:"#/properties/spec/properties/incomingAuth/properties/oidcConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+if(data15.name !== undefined){
+let data16 = data15.name;
+if(typeof data16 === "string"){
+if(func2(data16) < 1){
+const err19 = {instancePath:instancePath+"/spec/incomingAuth/oidcConfigRef/name",schemaPath:"#/properties/spec/properties/incomingAuth/properties/oidcConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/spec/incomingAuth/oidcConfigRef/name",schemaPath:"#/properties/spec/properties/incomingAuth/properties/oidcConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+if(data15.audience !== undefined){
+if(typeof data15.audience !== "string"){
+const err21 = {instancePath:instancePath+"/spec/incomingAuth/oidcConfigRef/audience",schemaPath:"#/properties/spec/properties/incomingAuth/properties/oidcConfigRef/properties/audience/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+}
+else {
+const err22 = {instancePath:instancePath+"/spec/incomingAuth/oidcConfigRef",schemaPath:"#/properties/spec/properties/incomingAuth/properties/oidcConfigRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+}
+if(data13.audience !== undefined){
+if(typeof data13.audience !== "string"){
+const err23 = {instancePath:instancePath+"/spec/incomingAuth/audience",schemaPath:"#/properties/spec/properties/incomingAuth/properties/audience/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+}
+}
+}
+else {
+const err24 = {instancePath:instancePath+"/spec/incomingAuth",schemaPath:"#/properties/spec/properties/incomingAuth/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
+}
+errors++;
+}
+}
+if(data10.outgoingAuth !== undefined){
+let data19 = data10.outgoingAuth;
+if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
+if(data19.source !== undefined){
+let data20 = data19.source;
+if(typeof data20 !== "string"){
+const err25 = {instancePath:instancePath+"/spec/outgoingAuth/source",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/source/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err25];
+}
+else {
+vErrors.push(err25);
+}
+errors++;
+}
+if(!((data20 === "discovered") || (data20 === "inline"))){
+const err26 = {instancePath:instancePath+"/spec/outgoingAuth/source",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/source/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.outgoingAuth.properties.source.enum}};
+if(vErrors === null){
+vErrors = [err26];
+}
+else {
+vErrors.push(err26);
+}
+errors++;
+}
+}
+if(data19.backends !== undefined){
+let data21 = data19.backends;
+if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
+for(const key2 in data21){
+let data22 = data21[key2];
+if(data22 && typeof data22 == "object" && !Array.isArray(data22)){
+if(data22.type === undefined){
+const err27 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/required",keyword:"required",params:{missingProperty: "type"}};
+if(vErrors === null){
+vErrors = [err27];
+}
+else {
+vErrors.push(err27);
+}
+errors++;
+}
+if(data22.type !== undefined){
+let data23 = data22.type;
+if(typeof data23 !== "string"){
+const err28 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + key2.replace(/~/g, "~0").replace(/\//g, "~1")+"/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/type/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err28];
+}
+else {
+vErrors.push(err28);
+}
+errors++;
+}
+if(!((data23 === "externalAuthConfigRef") || (data23 === "discovered"))){
+const err29 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + key2.replace(/~/g, "~0").replace(/\//g, "~1")+"/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/type/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.outgoingAuth.properties.backends.additionalProperties.properties.type.enum}};
+if(vErrors === null){
+vErrors = [err29];
+}
+else {
+vErrors.push(err29);
+}
+errors++;
+}
+}
+if(data22.externalAuthConfigRef !== undefined){
+let data24 = data22.externalAuthConfigRef;
+if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
+if(data24.name === undefined){
+const err30 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + key2.replace(/~/g, "~0").replace(/\//g, "~1")+"/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err30];
+}
+else {
+vErrors.push(err30);
+}
+errors++;
+}
+if(data24.name !== undefined){
+let data25 = data24.name;
+if(typeof data25 === "string"){
+if(func2(data25) < 1){
+const err31 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + key2.replace(/~/g, "~0").replace(/\//g, "~1")+"/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err31];
+}
+else {
+vErrors.push(err31);
+}
+errors++;
+}
+}
+else {
+const err32 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + key2.replace(/~/g, "~0").replace(/\//g, "~1")+"/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err32];
+}
+else {
+vErrors.push(err32);
+}
+errors++;
+}
+}
+}
+else {
+const err33 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + key2.replace(/~/g, "~0").replace(/\//g, "~1")+"/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err33];
+}
+else {
+vErrors.push(err33);
+}
+errors++;
+}
+}
+}
+else {
+const err34 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err34];
+}
+else {
+vErrors.push(err34);
+}
+errors++;
+}
+}
+}
+else {
+const err35 = {instancePath:instancePath+"/spec/outgoingAuth/backends",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err35];
+}
+else {
+vErrors.push(err35);
+}
+errors++;
+}
+}
+if(data19.default !== undefined){
+let data26 = data19.default;
+if(data26 && typeof data26 == "object" && !Array.isArray(data26)){
+if(data26.externalAuthConfigRef !== undefined){
+let data27 = data26.externalAuthConfigRef;
+if(data27 && typeof data27 == "object" && !Array.isArray(data27)){
+if(data27.name === undefined){
+const err36 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err36];
+}
+else {
+vErrors.push(err36);
+}
+errors++;
+}
+if(data27.name !== undefined){
+let data28 = data27.name;
+if(typeof data28 === "string"){
+if(func2(data28) < 1){
+const err37 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err37];
+}
+else {
+vErrors.push(err37);
+}
+errors++;
+}
+}
+else {
+const err38 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err38];
+}
+else {
+vErrors.push(err38);
+}
+errors++;
+}
+}
+}
+else {
+const err39 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err39];
+}
+else {
+vErrors.push(err39);
+}
+errors++;
+}
+}
+}
+else {
+const err40 = {instancePath:instancePath+"/spec/outgoingAuth/default",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err40];
+}
+else {
+vErrors.push(err40);
+}
+errors++;
+}
+}
+}
+else {
+const err41 = {instancePath:instancePath+"/spec/outgoingAuth",schemaPath:"#/properties/spec/properties/outgoingAuth/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err41];
+}
+else {
+vErrors.push(err41);
+}
+errors++;
+}
+}
+if(data10.authServerConfig !== undefined){
+let data29 = data10.authServerConfig;
+if(data29 && typeof data29 == "object" && !Array.isArray(data29)){
+if(data29.issuer === undefined){
+const err42 = {instancePath:instancePath+"/spec/authServerConfig",schemaPath:"#/properties/spec/properties/authServerConfig/required",keyword:"required",params:{missingProperty: "issuer"}};
+if(vErrors === null){
+vErrors = [err42];
+}
+else {
+vErrors.push(err42);
+}
+errors++;
+}
+if(data29.upstreamProviders === undefined){
+const err43 = {instancePath:instancePath+"/spec/authServerConfig",schemaPath:"#/properties/spec/properties/authServerConfig/required",keyword:"required",params:{missingProperty: "upstreamProviders"}};
+if(vErrors === null){
+vErrors = [err43];
+}
+else {
+vErrors.push(err43);
+}
+errors++;
+}
+if(data29.issuer !== undefined){
+let data30 = data29.issuer;
+if(typeof data30 === "string"){
+if(!pattern3.test(data30)){
+const err44 = {instancePath:instancePath+"/spec/authServerConfig/issuer",schemaPath:"#/properties/spec/properties/authServerConfig/properties/issuer/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"}};
+if(vErrors === null){
+vErrors = [err44];
+}
+else {
+vErrors.push(err44);
+}
+errors++;
+}
+}
+else {
+const err45 = {instancePath:instancePath+"/spec/authServerConfig/issuer",schemaPath:"#/properties/spec/properties/authServerConfig/properties/issuer/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err45];
+}
+else {
+vErrors.push(err45);
+}
+errors++;
+}
+}
+if(data29.authorizationEndpointBaseUrl !== undefined){
+let data31 = data29.authorizationEndpointBaseUrl;
+if(typeof data31 === "string"){
+if(!pattern3.test(data31)){
+const err46 = {instancePath:instancePath+"/spec/authServerConfig/authorizationEndpointBaseUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/authorizationEndpointBaseUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"}};
+if(vErrors === null){
+vErrors = [err46];
+}
+else {
+vErrors.push(err46);
+}
+errors++;
+}
+}
+else {
+const err47 = {instancePath:instancePath+"/spec/authServerConfig/authorizationEndpointBaseUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/authorizationEndpointBaseUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err47];
+}
+else {
+vErrors.push(err47);
+}
+errors++;
+}
+}
+if(data29.signingKeySecretRefs !== undefined){
+let data32 = data29.signingKeySecretRefs;
+if(Array.isArray(data32)){
+const len0 = data32.length;
+for(let i0=0; i0<len0; i0++){
+let data33 = data32[i0];
+if(data33 && typeof data33 == "object" && !Array.isArray(data33)){
+if(data33.name === undefined){
+const err48 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecretRefs/" + i0,schemaPath:"#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/items/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err48];
+}
+else {
+vErrors.push(err48);
+}
+errors++;
+}
+if(data33.key === undefined){
+const err49 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecretRefs/" + i0,schemaPath:"#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/items/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err49];
+}
+else {
+vErrors.push(err49);
+}
+errors++;
+}
+if(data33.name !== undefined){
+let data34 = data33.name;
+if(typeof data34 === "string"){
+if(func2(data34) < 1){
+const err50 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecretRefs/" + i0+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err50];
+}
+else {
+vErrors.push(err50);
+}
+errors++;
+}
+}
+else {
+const err51 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecretRefs/" + i0+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/items/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err51];
+}
+else {
+vErrors.push(err51);
+}
+errors++;
+}
+}
+if(data33.key !== undefined){
+let data35 = data33.key;
+if(typeof data35 === "string"){
+if(func2(data35) < 1){
+const err52 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecretRefs/" + i0+"/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/items/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err52];
+}
+else {
+vErrors.push(err52);
+}
+errors++;
+}
+}
+else {
+const err53 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecretRefs/" + i0+"/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/items/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err53];
+}
+else {
+vErrors.push(err53);
+}
+errors++;
+}
+}
+}
+else {
+const err54 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecretRefs/" + i0,schemaPath:"#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err54];
+}
+else {
+vErrors.push(err54);
+}
+errors++;
+}
+}
+}
+else {
+const err55 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecretRefs",schemaPath:"#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err55];
+}
+else {
+vErrors.push(err55);
+}
+errors++;
+}
+}
+if(data29.hmacSecretRefs !== undefined){
+let data36 = data29.hmacSecretRefs;
+if(Array.isArray(data36)){
+const len1 = data36.length;
+for(let i1=0; i1<len1; i1++){
+let data37 = data36[i1];
+if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
+if(data37.name === undefined){
+const err56 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs/" + i1,schemaPath:"#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/items/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err56];
+}
+else {
+vErrors.push(err56);
+}
+errors++;
+}
+if(data37.key === undefined){
+const err57 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs/" + i1,schemaPath:"#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/items/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err57];
+}
+else {
+vErrors.push(err57);
+}
+errors++;
+}
+if(data37.name !== undefined){
+let data38 = data37.name;
+if(typeof data38 === "string"){
+if(func2(data38) < 1){
+const err58 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs/" + i1+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err58];
+}
+else {
+vErrors.push(err58);
+}
+errors++;
+}
+}
+else {
+const err59 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs/" + i1+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/items/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err59];
+}
+else {
+vErrors.push(err59);
+}
+errors++;
+}
+}
+if(data37.key !== undefined){
+let data39 = data37.key;
+if(typeof data39 === "string"){
+if(func2(data39) < 1){
+const err60 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs/" + i1+"/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/items/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err60];
+}
+else {
+vErrors.push(err60);
+}
+errors++;
+}
+}
+else {
+const err61 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs/" + i1+"/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/items/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err61];
+}
+else {
+vErrors.push(err61);
+}
+errors++;
+}
+}
+}
+else {
+const err62 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs/" + i1,schemaPath:"#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err62];
+}
+else {
+vErrors.push(err62);
+}
+errors++;
+}
+}
+}
+else {
+const err63 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs",schemaPath:"#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err63];
+}
+else {
+vErrors.push(err63);
+}
+errors++;
+}
+}
+if(data29.tokenLifespans !== undefined){
+let data40 = data29.tokenLifespans;
+if(data40 && typeof data40 == "object" && !Array.isArray(data40)){
+if(data40.accessTokenLifespan !== undefined){
+let data41 = data40.accessTokenLifespan;
+if(typeof data41 === "string"){
+if(!pattern5.test(data41)){
+const err64 = {instancePath:instancePath+"/spec/authServerConfig/tokenLifespans/accessTokenLifespan",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tokenLifespans/properties/accessTokenLifespan/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
+if(vErrors === null){
+vErrors = [err64];
+}
+else {
+vErrors.push(err64);
+}
+errors++;
+}
+}
+else {
+const err65 = {instancePath:instancePath+"/spec/authServerConfig/tokenLifespans/accessTokenLifespan",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tokenLifespans/properties/accessTokenLifespan/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err65];
+}
+else {
+vErrors.push(err65);
+}
+errors++;
+}
+}
+if(data40.refreshTokenLifespan !== undefined){
+let data42 = data40.refreshTokenLifespan;
+if(typeof data42 === "string"){
+if(!pattern5.test(data42)){
+const err66 = {instancePath:instancePath+"/spec/authServerConfig/tokenLifespans/refreshTokenLifespan",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tokenLifespans/properties/refreshTokenLifespan/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
+if(vErrors === null){
+vErrors = [err66];
+}
+else {
+vErrors.push(err66);
+}
+errors++;
+}
+}
+else {
+const err67 = {instancePath:instancePath+"/spec/authServerConfig/tokenLifespans/refreshTokenLifespan",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tokenLifespans/properties/refreshTokenLifespan/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err67];
+}
+else {
+vErrors.push(err67);
+}
+errors++;
+}
+}
+if(data40.authCodeLifespan !== undefined){
+let data43 = data40.authCodeLifespan;
+if(typeof data43 === "string"){
+if(!pattern5.test(data43)){
+const err68 = {instancePath:instancePath+"/spec/authServerConfig/tokenLifespans/authCodeLifespan",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tokenLifespans/properties/authCodeLifespan/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
+if(vErrors === null){
+vErrors = [err68];
+}
+else {
+vErrors.push(err68);
+}
+errors++;
+}
+}
+else {
+const err69 = {instancePath:instancePath+"/spec/authServerConfig/tokenLifespans/authCodeLifespan",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tokenLifespans/properties/authCodeLifespan/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err69];
+}
+else {
+vErrors.push(err69);
+}
+errors++;
+}
+}
+}
+else {
+const err70 = {instancePath:instancePath+"/spec/authServerConfig/tokenLifespans",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tokenLifespans/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err70];
+}
+else {
+vErrors.push(err70);
+}
+errors++;
+}
+}
+if(data29.storage !== undefined){
+let data44 = data29.storage;
+if(data44 && typeof data44 == "object" && !Array.isArray(data44)){
+if(data44.type !== undefined){
+let data45 = data44.type;
+if(typeof data45 !== "string"){
+const err71 = {instancePath:instancePath+"/spec/authServerConfig/storage/type",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/type/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err71];
+}
+else {
+vErrors.push(err71);
+}
+errors++;
+}
+if(!((data45 === "memory") || (data45 === "redis"))){
+const err72 = {instancePath:instancePath+"/spec/authServerConfig/storage/type",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/type/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.authServerConfig.properties.storage.properties.type.enum}};
+if(vErrors === null){
+vErrors = [err72];
+}
+else {
+vErrors.push(err72);
+}
+errors++;
+}
+}
+if(data44.redis !== undefined){
+let data46 = data44.redis;
+if(data46 && typeof data46 == "object" && !Array.isArray(data46)){
+if(data46.aclUserConfig === undefined){
+const err73 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/required",keyword:"required",params:{missingProperty: "aclUserConfig"}};
+if(vErrors === null){
+vErrors = [err73];
+}
+else {
+vErrors.push(err73);
+}
+errors++;
+}
+if(data46.aclUserConfig !== undefined){
+let data47 = data46.aclUserConfig;
+if(data47 && typeof data47 == "object" && !Array.isArray(data47)){
+if(data47.usernameSecretRef === undefined){
+const err74 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/required",keyword:"required",params:{missingProperty: "usernameSecretRef"}};
+if(vErrors === null){
+vErrors = [err74];
+}
+else {
+vErrors.push(err74);
+}
+errors++;
+}
+if(data47.passwordSecretRef === undefined){
+const err75 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/required",keyword:"required",params:{missingProperty: "passwordSecretRef"}};
+if(vErrors === null){
+vErrors = [err75];
+}
+else {
+vErrors.push(err75);
+}
+errors++;
+}
+if(data47.usernameSecretRef !== undefined){
+let data48 = data47.usernameSecretRef;
+if(data48 && typeof data48 == "object" && !Array.isArray(data48)){
+if(data48.name === undefined){
+const err76 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/usernameSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err76];
+}
+else {
+vErrors.push(err76);
+}
+errors++;
+}
+if(data48.key === undefined){
+const err77 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/usernameSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err77];
+}
+else {
+vErrors.push(err77);
+}
+errors++;
+}
+if(data48.name !== undefined){
+let data49 = data48.name;
+if(typeof data49 === "string"){
+if(func2(data49) < 1){
+const err78 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/usernameSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err78];
+}
+else {
+vErrors.push(err78);
+}
+errors++;
+}
+}
+else {
+const err79 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/usernameSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err79];
+}
+else {
+vErrors.push(err79);
+}
+errors++;
+}
+}
+if(data48.key !== undefined){
+let data50 = data48.key;
+if(typeof data50 === "string"){
+if(func2(data50) < 1){
+const err80 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/usernameSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err80];
+}
+else {
+vErrors.push(err80);
+}
+errors++;
+}
+}
+else {
+const err81 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/usernameSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err81];
+}
+else {
+vErrors.push(err81);
+}
+errors++;
+}
+}
+}
+else {
+const err82 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/usernameSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err82];
+}
+else {
+vErrors.push(err82);
+}
+errors++;
+}
+}
+if(data47.passwordSecretRef !== undefined){
+let data51 = data47.passwordSecretRef;
+if(data51 && typeof data51 == "object" && !Array.isArray(data51)){
+if(data51.name === undefined){
+const err83 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/passwordSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err83];
+}
+else {
+vErrors.push(err83);
+}
+errors++;
+}
+if(data51.key === undefined){
+const err84 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/passwordSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err84];
+}
+else {
+vErrors.push(err84);
+}
+errors++;
+}
+if(data51.name !== undefined){
+let data52 = data51.name;
+if(typeof data52 === "string"){
+if(func2(data52) < 1){
+const err85 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/passwordSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err85];
+}
+else {
+vErrors.push(err85);
+}
+errors++;
+}
+}
+else {
+const err86 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/passwordSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err86];
+}
+else {
+vErrors.push(err86);
+}
+errors++;
+}
+}
+if(data51.key !== undefined){
+let data53 = data51.key;
+if(typeof data53 === "string"){
+if(func2(data53) < 1){
+const err87 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/passwordSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err87];
+}
+else {
+vErrors.push(err87);
+}
+errors++;
+}
+}
+else {
+const err88 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/passwordSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err88];
+}
+else {
+vErrors.push(err88);
+}
+errors++;
+}
+}
+}
+else {
+const err89 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/passwordSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err89];
+}
+else {
+vErrors.push(err89);
+}
+errors++;
+}
+}
+}
+else {
+const err90 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err90];
+}
+else {
+vErrors.push(err90);
+}
+errors++;
+}
+}
+if(data46.sentinelConfig !== undefined){
+let data54 = data46.sentinelConfig;
+if(data54 && typeof data54 == "object" && !Array.isArray(data54)){
+if(data54.masterName === undefined){
+const err91 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/required",keyword:"required",params:{missingProperty: "masterName"}};
+if(vErrors === null){
+vErrors = [err91];
+}
+else {
+vErrors.push(err91);
+}
+errors++;
+}
+if(data54.masterName !== undefined){
+let data55 = data54.masterName;
+if(typeof data55 === "string"){
+if(func2(data55) < 1){
+const err92 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/masterName",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/masterName/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err92];
+}
+else {
+vErrors.push(err92);
+}
+errors++;
+}
+}
+else {
+const err93 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/masterName",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/masterName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err93];
+}
+else {
+vErrors.push(err93);
+}
+errors++;
+}
+}
+if(data54.db !== undefined){
+let data56 = data54.db;
+if(!(((typeof data56 == "number") && (!(data56 % 1) && !isNaN(data56))) && (isFinite(data56)))){
+const err94 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/db",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/db/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err94];
+}
+else {
+vErrors.push(err94);
+}
+errors++;
+}
+if((typeof data56 == "number") && (isFinite(data56))){
+if(!(formats0.validate(data56))){
+const err95 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/db",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/db/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err95];
+}
+else {
+vErrors.push(err95);
+}
+errors++;
+}
+}
+}
+if(data54.sentinelAddrs !== undefined){
+let data57 = data54.sentinelAddrs;
+if(Array.isArray(data57)){
+const len2 = data57.length;
+for(let i2=0; i2<len2; i2++){
+if(typeof data57[i2] !== "string"){
+const err96 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/sentinelAddrs/" + i2,schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelAddrs/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err96];
+}
+else {
+vErrors.push(err96);
+}
+errors++;
+}
+}
+}
+else {
+const err97 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/sentinelAddrs",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelAddrs/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err97];
+}
+else {
+vErrors.push(err97);
+}
+errors++;
+}
+}
+if(data54.sentinelService !== undefined){
+let data59 = data54.sentinelService;
+if(data59 && typeof data59 == "object" && !Array.isArray(data59)){
+if(data59.name === undefined){
+const err98 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/sentinelService",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err98];
+}
+else {
+vErrors.push(err98);
+}
+errors++;
+}
+if(data59.name !== undefined){
+let data60 = data59.name;
+if(typeof data60 === "string"){
+if(func2(data60) < 1){
+const err99 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/sentinelService/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err99];
+}
+else {
+vErrors.push(err99);
+}
+errors++;
+}
+}
+else {
+const err100 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/sentinelService/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err100];
+}
+else {
+vErrors.push(err100);
+}
+errors++;
+}
+}
+if(data59.namespace !== undefined){
+if(typeof data59.namespace !== "string"){
+const err101 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/sentinelService/namespace",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/namespace/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err101];
+}
+else {
+vErrors.push(err101);
+}
+errors++;
+}
+}
+if(data59.port !== undefined){
+let data62 = data59.port;
+if(!(((typeof data62 == "number") && (!(data62 % 1) && !isNaN(data62))) && (isFinite(data62)))){
+const err102 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/sentinelService/port",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/port/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err102];
+}
+else {
+vErrors.push(err102);
+}
+errors++;
+}
+if((typeof data62 == "number") && (isFinite(data62))){
+if(!(formats0.validate(data62))){
+const err103 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/sentinelService/port",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/port/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err103];
+}
+else {
+vErrors.push(err103);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err104 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/sentinelService",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err104];
+}
+else {
+vErrors.push(err104);
+}
+errors++;
+}
+}
+}
+else {
+const err105 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err105];
+}
+else {
+vErrors.push(err105);
+}
+errors++;
+}
+}
+if(data46.sentinelTls !== undefined){
+let data63 = data46.sentinelTls;
+if(data63 && typeof data63 == "object" && !Array.isArray(data63)){
+if(data63.caCertSecretRef !== undefined){
+let data64 = data63.caCertSecretRef;
+if(data64 && typeof data64 == "object" && !Array.isArray(data64)){
+if(data64.name === undefined){
+const err106 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelTls/caCertSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err106];
+}
+else {
+vErrors.push(err106);
+}
+errors++;
+}
+if(data64.key === undefined){
+const err107 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelTls/caCertSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err107];
+}
+else {
+vErrors.push(err107);
+}
+errors++;
+}
+if(data64.name !== undefined){
+let data65 = data64.name;
+if(typeof data65 === "string"){
+if(func2(data65) < 1){
+const err108 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelTls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err108];
+}
+else {
+vErrors.push(err108);
+}
+errors++;
+}
+}
+else {
+const err109 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelTls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err109];
+}
+else {
+vErrors.push(err109);
+}
+errors++;
+}
+}
+if(data64.key !== undefined){
+let data66 = data64.key;
+if(typeof data66 === "string"){
+if(func2(data66) < 1){
+const err110 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelTls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err110];
+}
+else {
+vErrors.push(err110);
+}
+errors++;
+}
+}
+else {
+const err111 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelTls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err111];
+}
+else {
+vErrors.push(err111);
+}
+errors++;
+}
+}
+}
+else {
+const err112 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelTls/caCertSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err112];
+}
+else {
+vErrors.push(err112);
+}
+errors++;
+}
+}
+if(data63.insecureSkipVerify !== undefined){
+if(typeof data63.insecureSkipVerify !== "boolean"){
+const err113 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelTls/insecureSkipVerify",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err113];
+}
+else {
+vErrors.push(err113);
+}
+errors++;
+}
+}
+}
+else {
+const err114 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelTls",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err114];
+}
+else {
+vErrors.push(err114);
+}
+errors++;
+}
+}
+if(data46.tls !== undefined){
+let data68 = data46.tls;
+if(data68 && typeof data68 == "object" && !Array.isArray(data68)){
+if(data68.caCertSecretRef !== undefined){
+let data69 = data68.caCertSecretRef;
+if(data69 && typeof data69 == "object" && !Array.isArray(data69)){
+if(data69.name === undefined){
+const err115 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err115];
+}
+else {
+vErrors.push(err115);
+}
+errors++;
+}
+if(data69.key === undefined){
+const err116 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err116];
+}
+else {
+vErrors.push(err116);
+}
+errors++;
+}
+if(data69.name !== undefined){
+let data70 = data69.name;
+if(typeof data70 === "string"){
+if(func2(data70) < 1){
+const err117 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err117];
+}
+else {
+vErrors.push(err117);
+}
+errors++;
+}
+}
+else {
+const err118 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err118];
+}
+else {
+vErrors.push(err118);
+}
+errors++;
+}
+}
+if(data69.key !== undefined){
+let data71 = data69.key;
+if(typeof data71 === "string"){
+if(func2(data71) < 1){
+const err119 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err119];
+}
+else {
+vErrors.push(err119);
+}
+errors++;
+}
+}
+else {
+const err120 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err120];
+}
+else {
+vErrors.push(err120);
+}
+errors++;
+}
+}
+}
+else {
+const err121 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err121];
+}
+else {
+vErrors.push(err121);
+}
+errors++;
+}
+}
+if(data68.insecureSkipVerify !== undefined){
+if(typeof data68.insecureSkipVerify !== "boolean"){
+const err122 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/tls/insecureSkipVerify",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err122];
+}
+else {
+vErrors.push(err122);
+}
+errors++;
+}
+}
+}
+else {
+const err123 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/tls",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err123];
+}
+else {
+vErrors.push(err123);
+}
+errors++;
+}
+}
+if(data46.dialTimeout !== undefined){
+let data73 = data46.dialTimeout;
+if(typeof data73 === "string"){
+if(!pattern5.test(data73)){
+const err124 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/dialTimeout",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/dialTimeout/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
+if(vErrors === null){
+vErrors = [err124];
+}
+else {
+vErrors.push(err124);
+}
+errors++;
+}
+}
+else {
+const err125 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/dialTimeout",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/dialTimeout/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err125];
+}
+else {
+vErrors.push(err125);
+}
+errors++;
+}
+}
+if(data46.readTimeout !== undefined){
+let data74 = data46.readTimeout;
+if(typeof data74 === "string"){
+if(!pattern5.test(data74)){
+const err126 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/readTimeout",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/readTimeout/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
+if(vErrors === null){
+vErrors = [err126];
+}
+else {
+vErrors.push(err126);
+}
+errors++;
+}
+}
+else {
+const err127 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/readTimeout",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/readTimeout/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err127];
+}
+else {
+vErrors.push(err127);
+}
+errors++;
+}
+}
+if(data46.writeTimeout !== undefined){
+let data75 = data46.writeTimeout;
+if(typeof data75 === "string"){
+if(!pattern5.test(data75)){
+const err128 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/writeTimeout",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/writeTimeout/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
+if(vErrors === null){
+vErrors = [err128];
+}
+else {
+vErrors.push(err128);
+}
+errors++;
+}
+}
+else {
+const err129 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/writeTimeout",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/writeTimeout/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err129];
+}
+else {
+vErrors.push(err129);
+}
+errors++;
+}
+}
+}
+else {
+const err130 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err130];
+}
+else {
+vErrors.push(err130);
+}
+errors++;
+}
+}
+}
+else {
+const err131 = {instancePath:instancePath+"/spec/authServerConfig/storage",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err131];
+}
+else {
+vErrors.push(err131);
+}
+errors++;
+}
+}
+if(data29.upstreamProviders !== undefined){
+let data76 = data29.upstreamProviders;
+if(Array.isArray(data76)){
+if(data76.length < 1){
+const err132 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err132];
+}
+else {
+vErrors.push(err132);
+}
+errors++;
+}
+const len3 = data76.length;
+for(let i3=0; i3<len3; i3++){
+let data77 = data76[i3];
+if(data77 && typeof data77 == "object" && !Array.isArray(data77)){
+if(data77.name === undefined){
+const err133 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err133];
+}
+else {
+vErrors.push(err133);
+}
+errors++;
+}
+if(data77.type === undefined){
+const err134 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/required",keyword:"required",params:{missingProperty: "type"}};
+if(vErrors === null){
+vErrors = [err134];
+}
+else {
+vErrors.push(err134);
+}
+errors++;
+}
+if(data77.name !== undefined){
+let data78 = data77.name;
+if(typeof data78 === "string"){
+if(func2(data78) > 63){
+const err135 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/name/maxLength",keyword:"maxLength",params:{limit: 63}};
+if(vErrors === null){
+vErrors = [err135];
+}
+else {
+vErrors.push(err135);
+}
+errors++;
+}
+if(func2(data78) < 1){
+const err136 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err136];
+}
+else {
+vErrors.push(err136);
+}
+errors++;
+}
+if(!pattern11.test(data78)){
+const err137 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/name/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"}};
+if(vErrors === null){
+vErrors = [err137];
+}
+else {
+vErrors.push(err137);
+}
+errors++;
+}
+}
+else {
+const err138 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err138];
+}
+else {
+vErrors.push(err138);
+}
+errors++;
+}
+}
+if(data77.type !== undefined){
+let data79 = data77.type;
+if(typeof data79 !== "string"){
+const err139 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/type",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/type/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err139];
+}
+else {
+vErrors.push(err139);
+}
+errors++;
+}
+if(!((data79 === "oidc") || (data79 === "oauth2"))){
+const err140 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/type",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/type/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.authServerConfig.properties.upstreamProviders.items.properties.type.enum}};
+if(vErrors === null){
+vErrors = [err140];
+}
+else {
+vErrors.push(err140);
+}
+errors++;
+}
+}
+if(data77.oidcConfig !== undefined){
+let data80 = data77.oidcConfig;
+if(data80 && typeof data80 == "object" && !Array.isArray(data80)){
+if(data80.issuerUrl === undefined){
+const err141 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/required",keyword:"required",params:{missingProperty: "issuerUrl"}};
+if(vErrors === null){
+vErrors = [err141];
+}
+else {
+vErrors.push(err141);
+}
+errors++;
+}
+if(data80.clientId === undefined){
+const err142 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/required",keyword:"required",params:{missingProperty: "clientId"}};
+if(vErrors === null){
+vErrors = [err142];
+}
+else {
+vErrors.push(err142);
+}
+errors++;
+}
+if(data80.issuerUrl !== undefined){
+let data81 = data80.issuerUrl;
+if(typeof data81 === "string"){
+if(!pattern12.test(data81)){
+const err143 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/issuerUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/pattern",keyword:"pattern",params:{pattern: "^https://[^\\n]*$"}};
+if(vErrors === null){
+vErrors = [err143];
+}
+else {
+vErrors.push(err143);
+}
+errors++;
+}
+}
+else {
+const err144 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/issuerUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err144];
+}
+else {
+vErrors.push(err144);
+}
+errors++;
+}
+}
+if(data80.clientId !== undefined){
+let data82 = data80.clientId;
+if(typeof data82 === "string"){
+if(func2(data82) < 1){
+const err145 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err145];
+}
+else {
+vErrors.push(err145);
+}
+errors++;
+}
+}
+else {
+const err146 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err146];
+}
+else {
+vErrors.push(err146);
+}
+errors++;
+}
+}
+if(data80.clientSecretRef !== undefined){
+let data83 = data80.clientSecretRef;
+if(data83 && typeof data83 == "object" && !Array.isArray(data83)){
+if(data83.name === undefined){
+const err147 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err147];
+}
+else {
+vErrors.push(err147);
+}
+errors++;
+}
+if(data83.key === undefined){
+const err148 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err148];
+}
+else {
+vErrors.push(err148);
+}
+errors++;
+}
+if(data83.name !== undefined){
+let data84 = data83.name;
+if(typeof data84 === "string"){
+if(func2(data84) < 1){
+const err149 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err149];
+}
+else {
+vErrors.push(err149);
+}
+errors++;
+}
+}
+else {
+const err150 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err150];
+}
+else {
+vErrors.push(err150);
+}
+errors++;
+}
+}
+if(data83.key !== undefined){
+let data85 = data83.key;
+if(typeof data85 === "string"){
+if(func2(data85) < 1){
+const err151 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err151];
+}
+else {
+vErrors.push(err151);
+}
+errors++;
+}
+}
+else {
+const err152 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err152];
+}
+else {
+vErrors.push(err152);
+}
+errors++;
+}
+}
+}
+else {
+const err153 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err153];
+}
+else {
+vErrors.push(err153);
+}
+errors++;
+}
+}
+if(data80.redirectUri !== undefined){
+if(typeof data80.redirectUri !== "string"){
+const err154 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/redirectUri",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/redirectUri/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err154];
+}
+else {
+vErrors.push(err154);
+}
+errors++;
+}
+}
+if(data80.scopes !== undefined){
+let data87 = data80.scopes;
+if(Array.isArray(data87)){
+const len4 = data87.length;
+for(let i4=0; i4<len4; i4++){
+if(typeof data87[i4] !== "string"){
+const err155 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/scopes/" + i4,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err155];
+}
+else {
+vErrors.push(err155);
+}
+errors++;
+}
+}
+}
+else {
+const err156 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/scopes",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err156];
+}
+else {
+vErrors.push(err156);
+}
+errors++;
+}
+}
+if(data80.additionalAuthorizationParams !== undefined){
+let data89 = data80.additionalAuthorizationParams;
+if(data89 && typeof data89 == "object" && !Array.isArray(data89)){
+for(const key3 in data89){
+if(typeof data89[key3] !== "string"){
+const err157 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/additionalAuthorizationParams/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err157];
+}
+else {
+vErrors.push(err157);
+}
+errors++;
+}
+}
+}
+else {
+const err158 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/additionalAuthorizationParams",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err158];
+}
+else {
+vErrors.push(err158);
+}
+errors++;
+}
+}
+if(data80.userInfoOverride !== undefined){
+let data91 = data80.userInfoOverride;
+if(data91 && typeof data91 == "object" && !Array.isArray(data91)){
+if(data91.endpointUrl === undefined){
+const err159 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/required",keyword:"required",params:{missingProperty: "endpointUrl"}};
+if(vErrors === null){
+vErrors = [err159];
+}
+else {
+vErrors.push(err159);
+}
+errors++;
+}
+if(data91.endpointUrl !== undefined){
+let data92 = data91.endpointUrl;
+if(typeof data92 === "string"){
+if(!pattern13.test(data92)){
+const err160 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/endpointUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+if(vErrors === null){
+vErrors = [err160];
+}
+else {
+vErrors.push(err160);
+}
+errors++;
+}
+}
+else {
+const err161 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/endpointUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err161];
+}
+else {
+vErrors.push(err161);
+}
+errors++;
+}
+}
+if(data91.httpMethod !== undefined){
+let data93 = data91.httpMethod;
+if(typeof data93 !== "string"){
+const err162 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/httpMethod",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err162];
+}
+else {
+vErrors.push(err162);
+}
+errors++;
+}
+if(!((data93 === "GET") || (data93 === "POST"))){
+const err163 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/httpMethod",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.authServerConfig.properties.upstreamProviders.items.properties.oidcConfig.properties.userInfoOverride.properties.httpMethod.enum}};
+if(vErrors === null){
+vErrors = [err163];
+}
+else {
+vErrors.push(err163);
+}
+errors++;
+}
+}
+if(data91.additionalHeaders !== undefined){
+let data94 = data91.additionalHeaders;
+if(data94 && typeof data94 == "object" && !Array.isArray(data94)){
+for(const key4 in data94){
+if(typeof data94[key4] !== "string"){
+const err164 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/additionalHeaders/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err164];
+}
+else {
+vErrors.push(err164);
+}
+errors++;
+}
+}
+}
+else {
+const err165 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/additionalHeaders",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err165];
+}
+else {
+vErrors.push(err165);
+}
+errors++;
+}
+}
+if(data91.fieldMapping !== undefined){
+let data96 = data91.fieldMapping;
+if(data96 && typeof data96 == "object" && !Array.isArray(data96)){
+if(data96.subjectFields !== undefined){
+let data97 = data96.subjectFields;
+if(Array.isArray(data97)){
+const len5 = data97.length;
+for(let i5=0; i5<len5; i5++){
+if(typeof data97[i5] !== "string"){
+const err166 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/subjectFields/" + i5,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err166];
+}
+else {
+vErrors.push(err166);
+}
+errors++;
+}
+}
+}
+else {
+const err167 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/subjectFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err167];
+}
+else {
+vErrors.push(err167);
+}
+errors++;
+}
+}
+if(data96.nameFields !== undefined){
+let data99 = data96.nameFields;
+if(Array.isArray(data99)){
+const len6 = data99.length;
+for(let i6=0; i6<len6; i6++){
+if(typeof data99[i6] !== "string"){
+const err168 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/nameFields/" + i6,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err168];
+}
+else {
+vErrors.push(err168);
+}
+errors++;
+}
+}
+}
+else {
+const err169 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/nameFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err169];
+}
+else {
+vErrors.push(err169);
+}
+errors++;
+}
+}
+if(data96.emailFields !== undefined){
+let data101 = data96.emailFields;
+if(Array.isArray(data101)){
+const len7 = data101.length;
+for(let i7=0; i7<len7; i7++){
+if(typeof data101[i7] !== "string"){
+const err170 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/emailFields/" + i7,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err170];
+}
+else {
+vErrors.push(err170);
+}
+errors++;
+}
+}
+}
+else {
+const err171 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/emailFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err171];
+}
+else {
+vErrors.push(err171);
+}
+errors++;
+}
+}
+}
+else {
+const err172 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err172];
+}
+else {
+vErrors.push(err172);
+}
+errors++;
+}
+}
+}
+else {
+const err173 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err173];
+}
+else {
+vErrors.push(err173);
+}
+errors++;
+}
+}
+}
+else {
+const err174 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err174];
+}
+else {
+vErrors.push(err174);
+}
+errors++;
+}
+}
+if(data77.oauth2Config !== undefined){
+let data103 = data77.oauth2Config;
+if(data103 && typeof data103 == "object" && !Array.isArray(data103)){
+if(data103.authorizationEndpoint === undefined){
+const err175 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/required",keyword:"required",params:{missingProperty: "authorizationEndpoint"}};
+if(vErrors === null){
+vErrors = [err175];
+}
+else {
+vErrors.push(err175);
+}
+errors++;
+}
+if(data103.tokenEndpoint === undefined){
+const err176 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/required",keyword:"required",params:{missingProperty: "tokenEndpoint"}};
+if(vErrors === null){
+vErrors = [err176];
+}
+else {
+vErrors.push(err176);
+}
+errors++;
+}
+if(data103.authorizationEndpoint !== undefined){
+let data104 = data103.authorizationEndpoint;
+if(typeof data104 === "string"){
+if(!pattern13.test(data104)){
+const err177 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/authorizationEndpoint",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+if(vErrors === null){
+vErrors = [err177];
+}
+else {
+vErrors.push(err177);
+}
+errors++;
+}
+}
+else {
+const err178 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/authorizationEndpoint",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err178];
+}
+else {
+vErrors.push(err178);
+}
+errors++;
+}
+}
+if(data103.tokenEndpoint !== undefined){
+let data105 = data103.tokenEndpoint;
+if(typeof data105 === "string"){
+if(!pattern13.test(data105)){
+const err179 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenEndpoint",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+if(vErrors === null){
+vErrors = [err179];
+}
+else {
+vErrors.push(err179);
+}
+errors++;
+}
+}
+else {
+const err180 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenEndpoint",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err180];
+}
+else {
+vErrors.push(err180);
+}
+errors++;
+}
+}
+if(data103.clientId !== undefined){
+let data106 = data103.clientId;
+if(typeof data106 === "string"){
+if(func2(data106) < 1){
+const err181 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err181];
+}
+else {
+vErrors.push(err181);
+}
+errors++;
+}
+}
+else {
+const err182 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err182];
+}
+else {
+vErrors.push(err182);
+}
+errors++;
+}
+}
+if(data103.clientSecretRef !== undefined){
+let data107 = data103.clientSecretRef;
+if(data107 && typeof data107 == "object" && !Array.isArray(data107)){
+if(data107.name === undefined){
+const err183 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err183];
+}
+else {
+vErrors.push(err183);
+}
+errors++;
+}
+if(data107.key === undefined){
+const err184 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err184];
+}
+else {
+vErrors.push(err184);
+}
+errors++;
+}
+if(data107.name !== undefined){
+let data108 = data107.name;
+if(typeof data108 === "string"){
+if(func2(data108) < 1){
+const err185 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err185];
+}
+else {
+vErrors.push(err185);
+}
+errors++;
+}
+}
+else {
+const err186 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err186];
+}
+else {
+vErrors.push(err186);
+}
+errors++;
+}
+}
+if(data107.key !== undefined){
+let data109 = data107.key;
+if(typeof data109 === "string"){
+if(func2(data109) < 1){
+const err187 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err187];
+}
+else {
+vErrors.push(err187);
+}
+errors++;
+}
+}
+else {
+const err188 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err188];
+}
+else {
+vErrors.push(err188);
+}
+errors++;
+}
+}
+}
+else {
+const err189 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err189];
+}
+else {
+vErrors.push(err189);
+}
+errors++;
+}
+}
+if(data103.redirectUri !== undefined){
+if(typeof data103.redirectUri !== "string"){
+const err190 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/redirectUri",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/redirectUri/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err190];
+}
+else {
+vErrors.push(err190);
+}
+errors++;
+}
+}
+if(data103.scopes !== undefined){
+let data111 = data103.scopes;
+if(Array.isArray(data111)){
+const len8 = data111.length;
+for(let i8=0; i8<len8; i8++){
+if(typeof data111[i8] !== "string"){
+const err191 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/scopes/" + i8,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err191];
+}
+else {
+vErrors.push(err191);
+}
+errors++;
+}
+}
+}
+else {
+const err192 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/scopes",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err192];
+}
+else {
+vErrors.push(err192);
+}
+errors++;
+}
+}
+if(data103.additionalAuthorizationParams !== undefined){
+let data113 = data103.additionalAuthorizationParams;
+if(data113 && typeof data113 == "object" && !Array.isArray(data113)){
+for(const key5 in data113){
+if(typeof data113[key5] !== "string"){
+const err193 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/additionalAuthorizationParams/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err193];
+}
+else {
+vErrors.push(err193);
+}
+errors++;
+}
+}
+}
+else {
+const err194 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/additionalAuthorizationParams",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err194];
+}
+else {
+vErrors.push(err194);
+}
+errors++;
+}
+}
+if(data103.tokenResponseMapping !== undefined){
+let data115 = data103.tokenResponseMapping;
+if(data115 && typeof data115 == "object" && !Array.isArray(data115)){
+if(data115.accessTokenPath === undefined){
+const err195 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/required",keyword:"required",params:{missingProperty: "accessTokenPath"}};
+if(vErrors === null){
+vErrors = [err195];
+}
+else {
+vErrors.push(err195);
+}
+errors++;
+}
+if(data115.accessTokenPath !== undefined){
+let data116 = data115.accessTokenPath;
+if(typeof data116 === "string"){
+if(func2(data116) < 1){
+const err196 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err196];
+}
+else {
+vErrors.push(err196);
+}
+errors++;
+}
+}
+else {
+const err197 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err197];
+}
+else {
+vErrors.push(err197);
+}
+errors++;
+}
+}
+if(data115.scopePath !== undefined){
+if(typeof data115.scopePath !== "string"){
+const err198 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/scopePath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/scopePath/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err198];
+}
+else {
+vErrors.push(err198);
+}
+errors++;
+}
+}
+if(data115.refreshTokenPath !== undefined){
+if(typeof data115.refreshTokenPath !== "string"){
+const err199 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/refreshTokenPath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/refreshTokenPath/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err199];
+}
+else {
+vErrors.push(err199);
+}
+errors++;
+}
+}
+if(data115.expiresInPath !== undefined){
+if(typeof data115.expiresInPath !== "string"){
+const err200 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/expiresInPath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/expiresInPath/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err200];
+}
+else {
+vErrors.push(err200);
+}
+errors++;
+}
+}
+}
+else {
+const err201 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err201];
+}
+else {
+vErrors.push(err201);
+}
+errors++;
+}
+}
+if(data103.userInfo !== undefined){
+let data120 = data103.userInfo;
+if(data120 && typeof data120 == "object" && !Array.isArray(data120)){
+if(data120.endpointUrl === undefined){
+const err202 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/required",keyword:"required",params:{missingProperty: "endpointUrl"}};
+if(vErrors === null){
+vErrors = [err202];
+}
+else {
+vErrors.push(err202);
+}
+errors++;
+}
+if(data120.endpointUrl !== undefined){
+let data121 = data120.endpointUrl;
+if(typeof data121 === "string"){
+if(!pattern13.test(data121)){
+const err203 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/endpointUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+if(vErrors === null){
+vErrors = [err203];
+}
+else {
+vErrors.push(err203);
+}
+errors++;
+}
+}
+else {
+const err204 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/endpointUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err204];
+}
+else {
+vErrors.push(err204);
+}
+errors++;
+}
+}
+if(data120.httpMethod !== undefined){
+let data122 = data120.httpMethod;
+if(typeof data122 !== "string"){
+const err205 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/httpMethod",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err205];
+}
+else {
+vErrors.push(err205);
+}
+errors++;
+}
+if(!((data122 === "GET") || (data122 === "POST"))){
+const err206 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/httpMethod",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.authServerConfig.properties.upstreamProviders.items.properties.oauth2Config.properties.userInfo.properties.httpMethod.enum}};
+if(vErrors === null){
+vErrors = [err206];
+}
+else {
+vErrors.push(err206);
+}
+errors++;
+}
+}
+if(data120.additionalHeaders !== undefined){
+let data123 = data120.additionalHeaders;
+if(data123 && typeof data123 == "object" && !Array.isArray(data123)){
+for(const key6 in data123){
+if(typeof data123[key6] !== "string"){
+const err207 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/additionalHeaders/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err207];
+}
+else {
+vErrors.push(err207);
+}
+errors++;
+}
+}
+}
+else {
+const err208 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/additionalHeaders",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err208];
+}
+else {
+vErrors.push(err208);
+}
+errors++;
+}
+}
+if(data120.fieldMapping !== undefined){
+let data125 = data120.fieldMapping;
+if(data125 && typeof data125 == "object" && !Array.isArray(data125)){
+if(data125.subjectFields !== undefined){
+let data126 = data125.subjectFields;
+if(Array.isArray(data126)){
+const len9 = data126.length;
+for(let i9=0; i9<len9; i9++){
+if(typeof data126[i9] !== "string"){
+const err209 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/subjectFields/" + i9,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err209];
+}
+else {
+vErrors.push(err209);
+}
+errors++;
+}
+}
+}
+else {
+const err210 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/subjectFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err210];
+}
+else {
+vErrors.push(err210);
+}
+errors++;
+}
+}
+if(data125.nameFields !== undefined){
+let data128 = data125.nameFields;
+if(Array.isArray(data128)){
+const len10 = data128.length;
+for(let i10=0; i10<len10; i10++){
+if(typeof data128[i10] !== "string"){
+const err211 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/nameFields/" + i10,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err211];
+}
+else {
+vErrors.push(err211);
+}
+errors++;
+}
+}
+}
+else {
+const err212 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/nameFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err212];
+}
+else {
+vErrors.push(err212);
+}
+errors++;
+}
+}
+if(data125.emailFields !== undefined){
+let data130 = data125.emailFields;
+if(Array.isArray(data130)){
+const len11 = data130.length;
+for(let i11=0; i11<len11; i11++){
+if(typeof data130[i11] !== "string"){
+const err213 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/emailFields/" + i11,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err213];
+}
+else {
+vErrors.push(err213);
+}
+errors++;
+}
+}
+}
+else {
+const err214 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/emailFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err214];
+}
+else {
+vErrors.push(err214);
+}
+errors++;
+}
+}
+}
+else {
+const err215 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err215];
+}
+else {
+vErrors.push(err215);
+}
+errors++;
+}
+}
+}
+else {
+const err216 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err216];
+}
+else {
+vErrors.push(err216);
+}
+errors++;
+}
+}
+}
+else {
+const err217 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err217];
+}
+else {
+vErrors.push(err217);
+}
+errors++;
+}
+}
+}
+else {
+const err218 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err218];
+}
+else {
+vErrors.push(err218);
+}
+errors++;
+}
+}
+}
+else {
+const err219 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err219];
+}
+else {
+vErrors.push(err219);
+}
+errors++;
+}
+}
+}
+else {
+const err220 = {instancePath:instancePath+"/spec/authServerConfig",schemaPath:"#/properties/spec/properties/authServerConfig/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err220];
+}
+else {
+vErrors.push(err220);
+}
+errors++;
+}
+}
+}
+else {
+const err221 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err221];
+}
+else {
+vErrors.push(err221);
+}
+errors++;
+}
+}
+if(data.status !== undefined){
+let data132 = data.status;
+if(data132 && typeof data132 == "object" && !Array.isArray(data132)){
+if(data132.discoveredBackends !== undefined){
+let data133 = data132.discoveredBackends;
+if(Array.isArray(data133)){
+const len12 = data133.length;
+for(let i12=0; i12<len12; i12++){
+let data134 = data133[i12];
+if(data134 && typeof data134 == "object" && !Array.isArray(data134)){
+if(data134.authConfigRef !== undefined){
+let data135 = data134.authConfigRef;
+if((typeof data135 !== "string") && (!(data135 && typeof data135 == "object" && !Array.isArray(data135)))){
+const err222 = {instancePath:instancePath+"/status/discoveredBackends/" + i12+"/authConfigRef",schemaPath:"#/properties/status/properties/discoveredBackends/items/properties/authConfigRef/type",keyword:"type",params:{type: schema12.properties.status.properties.discoveredBackends.items.properties.authConfigRef.type}};
+if(vErrors === null){
+vErrors = [err222];
+}
+else {
+vErrors.push(err222);
+}
+errors++;
+}
+}
+}
+else {
+const err223 = {instancePath:instancePath+"/status/discoveredBackends/" + i12,schemaPath:"#/properties/status/properties/discoveredBackends/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err223];
+}
+else {
+vErrors.push(err223);
+}
+errors++;
+}
+}
+}
+else {
+const err224 = {instancePath:instancePath+"/status/discoveredBackends",schemaPath:"#/properties/status/properties/discoveredBackends/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err224];
+}
+else {
+vErrors.push(err224);
+}
+errors++;
+}
+}
+}
+else {
+const err225 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err225];
+}
+else {
+vErrors.push(err225);
+}
+errors++;
+}
+}
+}
+else {
+const err226 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err226];
+}
+else {
+vErrors.push(err226);
+}
+errors++;
+}
+validate11.errors = vErrors;
+return errors === 0;
 }
 
-function validate11(data, { instancePath = '', parentData, parentDataProperty, rootData = data } = {}) {
-  /*# sourceURL="VirtualMCPServer" */ let vErrors = null
-  let errors = 0
-  if (data && typeof data == 'object' && !Array.isArray(data)) {
-    if (data.spec === undefined) {
-      const err0 = {
-        instancePath,
-        schemaPath: '#/required',
-        keyword: 'required',
-        params: { missingProperty: 'spec' },
-      }
-      if (vErrors === null) {
-        vErrors = [err0]
-      } else {
-        vErrors.push(err0)
-      }
-      errors++
-    }
-    if (data.apiVersion !== undefined) {
-      if (typeof data.apiVersion !== 'string') {
-        const err1 = {
-          instancePath: instancePath + '/apiVersion',
-          schemaPath: '#/properties/apiVersion/type',
-          keyword: 'type',
-          params: { type: 'string' },
-        }
-        if (vErrors === null) {
-          vErrors = [err1]
-        } else {
-          vErrors.push(err1)
-        }
-        errors++
-      }
-    }
-    if (data.kind !== undefined) {
-      if (typeof data.kind !== 'string') {
-        const err2 = {
-          instancePath: instancePath + '/kind',
-          schemaPath: '#/properties/kind/type',
-          keyword: 'type',
-          params: { type: 'string' },
-        }
-        if (vErrors === null) {
-          vErrors = [err2]
-        } else {
-          vErrors.push(err2)
-        }
-        errors++
-      }
-    }
-    if (data.metadata !== undefined) {
-      let data2 = data.metadata
-      if (data2 && typeof data2 == 'object' && !Array.isArray(data2)) {
-        if (data2.name !== undefined) {
-          if (typeof data2.name !== 'string') {
-            const err3 = {
-              instancePath: instancePath + '/metadata/name',
-              schemaPath: '#/properties/metadata/properties/name/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err3]
-            } else {
-              vErrors.push(err3)
-            }
-            errors++
-          }
-        }
-        if (data2.generateName !== undefined) {
-          if (typeof data2.generateName !== 'string') {
-            const err4 = {
-              instancePath: instancePath + '/metadata/generateName',
-              schemaPath: '#/properties/metadata/properties/generateName/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err4]
-            } else {
-              vErrors.push(err4)
-            }
-            errors++
-          }
-        }
-        if (data2.namespace !== undefined) {
-          if (typeof data2.namespace !== 'string') {
-            const err5 = {
-              instancePath: instancePath + '/metadata/namespace',
-              schemaPath: '#/properties/metadata/properties/namespace/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err5]
-            } else {
-              vErrors.push(err5)
-            }
-            errors++
-          }
-        }
-        if (data2.labels !== undefined) {
-          let data6 = data2.labels
-          if (data6 && typeof data6 == 'object' && !Array.isArray(data6)) {
-            for (const key0 in data6) {
-              if (typeof data6[key0] !== 'string') {
-                const err6 = {
-                  instancePath:
-                    instancePath + '/metadata/labels/' + key0.replace(/~/g, '~0').replace(/\//g, '~1'),
-                  schemaPath: '#/properties/metadata/properties/labels/additionalProperties/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err6]
-                } else {
-                  vErrors.push(err6)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err7 = {
-              instancePath: instancePath + '/metadata/labels',
-              schemaPath: '#/properties/metadata/properties/labels/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err7]
-            } else {
-              vErrors.push(err7)
-            }
-            errors++
-          }
-        }
-        if (data2.annotations !== undefined) {
-          let data8 = data2.annotations
-          if (data8 && typeof data8 == 'object' && !Array.isArray(data8)) {
-            for (const key1 in data8) {
-              if (typeof data8[key1] !== 'string') {
-                const err8 = {
-                  instancePath:
-                    instancePath + '/metadata/annotations/' + key1.replace(/~/g, '~0').replace(/\//g, '~1'),
-                  schemaPath: '#/properties/metadata/properties/annotations/additionalProperties/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err8]
-                } else {
-                  vErrors.push(err8)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err9 = {
-              instancePath: instancePath + '/metadata/annotations',
-              schemaPath: '#/properties/metadata/properties/annotations/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err9]
-            } else {
-              vErrors.push(err9)
-            }
-            errors++
-          }
-        }
-      } else {
-        const err10 = {
-          instancePath: instancePath + '/metadata',
-          schemaPath: '#/properties/metadata/type',
-          keyword: 'type',
-          params: { type: 'object' },
-        }
-        if (vErrors === null) {
-          vErrors = [err10]
-        } else {
-          vErrors.push(err10)
-        }
-        errors++
-      }
-    }
-    if (data.spec !== undefined) {
-      let data10 = data.spec
-      if (data10 && typeof data10 == 'object' && !Array.isArray(data10)) {
-        if (data10.groupRef !== undefined) {
-          let data11 = data10.groupRef
-          if (data11 && typeof data11 == 'object' && !Array.isArray(data11)) {
-            if (data11.name === undefined) {
-              const err11 = {
-                instancePath: instancePath + '/spec/groupRef',
-                schemaPath: '#/properties/spec/properties/groupRef/required',
-                keyword: 'required',
-                params: { missingProperty: 'name' },
-              }
-              if (vErrors === null) {
-                vErrors = [err11]
-              } else {
-                vErrors.push(err11)
-              }
-              errors++
-            }
-            if (data11.name !== undefined) {
-              let data12 = data11.name
-              if (typeof data12 === 'string') {
-                if (func2(data12) < 1) {
-                  const err12 = {
-                    instancePath: instancePath + '/spec/groupRef/name',
-                    schemaPath: '#/properties/spec/properties/groupRef/properties/name/minLength',
-                    keyword: 'minLength',
-                    params: { limit: 1 },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err12]
-                  } else {
-                    vErrors.push(err12)
-                  }
-                  errors++
-                }
-              } else {
-                const err13 = {
-                  instancePath: instancePath + '/spec/groupRef/name',
-                  schemaPath: '#/properties/spec/properties/groupRef/properties/name/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err13]
-                } else {
-                  vErrors.push(err13)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err14 = {
-              instancePath: instancePath + '/spec/groupRef',
-              schemaPath: '#/properties/spec/properties/groupRef/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err14]
-            } else {
-              vErrors.push(err14)
-            }
-            errors++
-          }
-        }
-        if (data10.incomingAuth !== undefined) {
-          let data13 = data10.incomingAuth
-          if (data13 && typeof data13 == 'object' && !Array.isArray(data13)) {
-            if (data13.type === undefined) {
-              const err15 = {
-                instancePath: instancePath + '/spec/incomingAuth',
-                schemaPath: '#/properties/spec/properties/incomingAuth/required',
-                keyword: 'required',
-                params: { missingProperty: 'type' },
-              }
-              if (vErrors === null) {
-                vErrors = [err15]
-              } else {
-                vErrors.push(err15)
-              }
-              errors++
-            }
-            if (data13.type !== undefined) {
-              let data14 = data13.type
-              if (typeof data14 !== 'string') {
-                const err16 = {
-                  instancePath: instancePath + '/spec/incomingAuth/type',
-                  schemaPath: '#/properties/spec/properties/incomingAuth/properties/type/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err16]
-                } else {
-                  vErrors.push(err16)
-                }
-                errors++
-              }
-              if (!(data14 === 'anonymous' || data14 === 'oidc')) {
-                const err17 = {
-                  instancePath: instancePath + '/spec/incomingAuth/type',
-                  schemaPath: '#/properties/spec/properties/incomingAuth/properties/type/enum',
-                  keyword: 'enum',
-                  params: {
-                    allowedValues: schema12.properties.spec.properties.incomingAuth.properties.type.enum,
-                  },
-                }
-                if (vErrors === null) {
-                  vErrors = [err17]
-                } else {
-                  vErrors.push(err17)
-                }
-                errors++
-              }
-            }
-            if (data13.oidcConfigRef !== undefined) {
-              let data15 = data13.oidcConfigRef
-              if (data15 && typeof data15 == 'object' && !Array.isArray(data15)) {
-                if (data15.name === undefined) {
-                  const err18 = {
-                    instancePath: instancePath + '/spec/incomingAuth/oidcConfigRef',
-                    schemaPath: '#/properties/spec/properties/incomingAuth/properties/oidcConfigRef/required',
-                    keyword: 'required',
-                    params: { missingProperty: 'name' },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err18]
-                  } else {
-                    vErrors.push(err18)
-                  }
-                  errors++
-                }
-                if (data15.name !== undefined) {
-                  let data16 = data15.name
-                  if (typeof data16 === 'string') {
-                    if (func2(data16) < 1) {
-                      const err19 = {
-                        instancePath: instancePath + '/spec/incomingAuth/oidcConfigRef/name',
-                        schemaPath:
-                          '#/properties/spec/properties/incomingAuth/properties/oidcConfigRef/properties/name/minLength',
-                        keyword: 'minLength',
-                        params: { limit: 1 },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err19]
-                      } else {
-                        vErrors.push(err19)
-                      }
-                      errors++
-                    }
-                  } else {
-                    const err20 = {
-                      instancePath: instancePath + '/spec/incomingAuth/oidcConfigRef/name',
-                      schemaPath:
-                        '#/properties/spec/properties/incomingAuth/properties/oidcConfigRef/properties/name/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err20]
-                    } else {
-                      vErrors.push(err20)
-                    }
-                    errors++
-                  }
-                }
-                if (data15.audience !== undefined) {
-                  if (typeof data15.audience !== 'string') {
-                    const err21 = {
-                      instancePath: instancePath + '/spec/incomingAuth/oidcConfigRef/audience',
-                      schemaPath:
-                        '#/properties/spec/properties/incomingAuth/properties/oidcConfigRef/properties/audience/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err21]
-                    } else {
-                      vErrors.push(err21)
-                    }
-                    errors++
-                  }
-                }
-              } else {
-                const err22 = {
-                  instancePath: instancePath + '/spec/incomingAuth/oidcConfigRef',
-                  schemaPath: '#/properties/spec/properties/incomingAuth/properties/oidcConfigRef/type',
-                  keyword: 'type',
-                  params: { type: 'object' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err22]
-                } else {
-                  vErrors.push(err22)
-                }
-                errors++
-              }
-            }
-            if (data13.audience !== undefined) {
-              if (typeof data13.audience !== 'string') {
-                const err23 = {
-                  instancePath: instancePath + '/spec/incomingAuth/audience',
-                  schemaPath: '#/properties/spec/properties/incomingAuth/properties/audience/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err23]
-                } else {
-                  vErrors.push(err23)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err24 = {
-              instancePath: instancePath + '/spec/incomingAuth',
-              schemaPath: '#/properties/spec/properties/incomingAuth/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err24]
-            } else {
-              vErrors.push(err24)
-            }
-            errors++
-          }
-        }
-        if (data10.outgoingAuth !== undefined) {
-          let data19 = data10.outgoingAuth
-          if (data19 && typeof data19 == 'object' && !Array.isArray(data19)) {
-            if (data19.source !== undefined) {
-              let data20 = data19.source
-              if (typeof data20 !== 'string') {
-                const err25 = {
-                  instancePath: instancePath + '/spec/outgoingAuth/source',
-                  schemaPath: '#/properties/spec/properties/outgoingAuth/properties/source/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err25]
-                } else {
-                  vErrors.push(err25)
-                }
-                errors++
-              }
-              if (!(data20 === 'discovered' || data20 === 'inline')) {
-                const err26 = {
-                  instancePath: instancePath + '/spec/outgoingAuth/source',
-                  schemaPath: '#/properties/spec/properties/outgoingAuth/properties/source/enum',
-                  keyword: 'enum',
-                  params: {
-                    allowedValues: schema12.properties.spec.properties.outgoingAuth.properties.source.enum,
-                  },
-                }
-                if (vErrors === null) {
-                  vErrors = [err26]
-                } else {
-                  vErrors.push(err26)
-                }
-                errors++
-              }
-            }
-            if (data19.backends !== undefined) {
-              let data21 = data19.backends
-              if (data21 && typeof data21 == 'object' && !Array.isArray(data21)) {
-                for (const key2 in data21) {
-                  let data22 = data21[key2]
-                  if (data22 && typeof data22 == 'object' && !Array.isArray(data22)) {
-                    if (data22.type === undefined) {
-                      const err27 = {
-                        instancePath:
-                          instancePath +
-                          '/spec/outgoingAuth/backends/' +
-                          key2.replace(/~/g, '~0').replace(/\//g, '~1'),
-                        schemaPath:
-                          '#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/required',
-                        keyword: 'required',
-                        params: { missingProperty: 'type' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err27]
-                      } else {
-                        vErrors.push(err27)
-                      }
-                      errors++
-                    }
-                    if (data22.type !== undefined) {
-                      let data23 = data22.type
-                      if (typeof data23 !== 'string') {
-                        const err28 = {
-                          instancePath:
-                            instancePath +
-                            '/spec/outgoingAuth/backends/' +
-                            key2.replace(/~/g, '~0').replace(/\//g, '~1') +
-                            '/type',
-                          schemaPath:
-                            '#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/type/type',
-                          keyword: 'type',
-                          params: { type: 'string' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err28]
-                        } else {
-                          vErrors.push(err28)
-                        }
-                        errors++
-                      }
-                      if (!(data23 === 'externalAuthConfigRef' || data23 === 'discovered')) {
-                        const err29 = {
-                          instancePath:
-                            instancePath +
-                            '/spec/outgoingAuth/backends/' +
-                            key2.replace(/~/g, '~0').replace(/\//g, '~1') +
-                            '/type',
-                          schemaPath:
-                            '#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/type/enum',
-                          keyword: 'enum',
-                          params: {
-                            allowedValues:
-                              schema12.properties.spec.properties.outgoingAuth.properties.backends
-                                .additionalProperties.properties.type.enum,
-                          },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err29]
-                        } else {
-                          vErrors.push(err29)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data22.externalAuthConfigRef !== undefined) {
-                      let data24 = data22.externalAuthConfigRef
-                      if (data24 && typeof data24 == 'object' && !Array.isArray(data24)) {
-                        if (data24.name === undefined) {
-                          const err30 = {
-                            instancePath:
-                              instancePath +
-                              '/spec/outgoingAuth/backends/' +
-                              key2.replace(/~/g, '~0').replace(/\//g, '~1') +
-                              '/externalAuthConfigRef',
-                            schemaPath:
-                              '#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/required',
-                            keyword: 'required',
-                            params: { missingProperty: 'name' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err30]
-                          } else {
-                            vErrors.push(err30)
-                          }
-                          errors++
-                        }
-                        if (data24.name !== undefined) {
-                          let data25 = data24.name
-                          if (typeof data25 === 'string') {
-                            if (func2(data25) < 1) {
-                              const err31 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/outgoingAuth/backends/' +
-                                  key2.replace(/~/g, '~0').replace(/\//g, '~1') +
-                                  '/externalAuthConfigRef/name',
-                                schemaPath:
-                                  '#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/properties/name/minLength',
-                                keyword: 'minLength',
-                                params: { limit: 1 },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err31]
-                              } else {
-                                vErrors.push(err31)
-                              }
-                              errors++
-                            }
-                          } else {
-                            const err32 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/outgoingAuth/backends/' +
-                                key2.replace(/~/g, '~0').replace(/\//g, '~1') +
-                                '/externalAuthConfigRef/name',
-                              schemaPath:
-                                '#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/properties/name/type',
-                              keyword: 'type',
-                              params: { type: 'string' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err32]
-                            } else {
-                              vErrors.push(err32)
-                            }
-                            errors++
-                          }
-                        }
-                      } else {
-                        const err33 = {
-                          instancePath:
-                            instancePath +
-                            '/spec/outgoingAuth/backends/' +
-                            key2.replace(/~/g, '~0').replace(/\//g, '~1') +
-                            '/externalAuthConfigRef',
-                          schemaPath:
-                            '#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/type',
-                          keyword: 'type',
-                          params: { type: 'object' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err33]
-                        } else {
-                          vErrors.push(err33)
-                        }
-                        errors++
-                      }
-                    }
-                  } else {
-                    const err34 = {
-                      instancePath:
-                        instancePath +
-                        '/spec/outgoingAuth/backends/' +
-                        key2.replace(/~/g, '~0').replace(/\//g, '~1'),
-                      schemaPath:
-                        '#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/type',
-                      keyword: 'type',
-                      params: { type: 'object' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err34]
-                    } else {
-                      vErrors.push(err34)
-                    }
-                    errors++
-                  }
-                }
-              } else {
-                const err35 = {
-                  instancePath: instancePath + '/spec/outgoingAuth/backends',
-                  schemaPath: '#/properties/spec/properties/outgoingAuth/properties/backends/type',
-                  keyword: 'type',
-                  params: { type: 'object' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err35]
-                } else {
-                  vErrors.push(err35)
-                }
-                errors++
-              }
-            }
-            if (data19.default !== undefined) {
-              let data26 = data19.default
-              if (data26 && typeof data26 == 'object' && !Array.isArray(data26)) {
-                if (data26.externalAuthConfigRef !== undefined) {
-                  let data27 = data26.externalAuthConfigRef
-                  if (data27 && typeof data27 == 'object' && !Array.isArray(data27)) {
-                    if (data27.name === undefined) {
-                      const err36 = {
-                        instancePath: instancePath + '/spec/outgoingAuth/default/externalAuthConfigRef',
-                        schemaPath:
-                          '#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/required',
-                        keyword: 'required',
-                        params: { missingProperty: 'name' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err36]
-                      } else {
-                        vErrors.push(err36)
-                      }
-                      errors++
-                    }
-                    if (data27.name !== undefined) {
-                      let data28 = data27.name
-                      if (typeof data28 === 'string') {
-                        if (func2(data28) < 1) {
-                          const err37 = {
-                            instancePath:
-                              instancePath + '/spec/outgoingAuth/default/externalAuthConfigRef/name',
-                            schemaPath:
-                              '#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/properties/name/minLength',
-                            keyword: 'minLength',
-                            params: { limit: 1 },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err37]
-                          } else {
-                            vErrors.push(err37)
-                          }
-                          errors++
-                        }
-                      } else {
-                        const err38 = {
-                          instancePath:
-                            instancePath + '/spec/outgoingAuth/default/externalAuthConfigRef/name',
-                          schemaPath:
-                            '#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/properties/name/type',
-                          keyword: 'type',
-                          params: { type: 'string' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err38]
-                        } else {
-                          vErrors.push(err38)
-                        }
-                        errors++
-                      }
-                    }
-                  } else {
-                    const err39 = {
-                      instancePath: instancePath + '/spec/outgoingAuth/default/externalAuthConfigRef',
-                      schemaPath:
-                        '#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/type',
-                      keyword: 'type',
-                      params: { type: 'object' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err39]
-                    } else {
-                      vErrors.push(err39)
-                    }
-                    errors++
-                  }
-                }
-              } else {
-                const err40 = {
-                  instancePath: instancePath + '/spec/outgoingAuth/default',
-                  schemaPath: '#/properties/spec/properties/outgoingAuth/properties/default/type',
-                  keyword: 'type',
-                  params: { type: 'object' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err40]
-                } else {
-                  vErrors.push(err40)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err41 = {
-              instancePath: instancePath + '/spec/outgoingAuth',
-              schemaPath: '#/properties/spec/properties/outgoingAuth/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err41]
-            } else {
-              vErrors.push(err41)
-            }
-            errors++
-          }
-        }
-        if (data10.authServerConfig !== undefined) {
-          let data29 = data10.authServerConfig
-          if (data29 && typeof data29 == 'object' && !Array.isArray(data29)) {
-            if (data29.issuer === undefined) {
-              const err42 = {
-                instancePath: instancePath + '/spec/authServerConfig',
-                schemaPath: '#/properties/spec/properties/authServerConfig/required',
-                keyword: 'required',
-                params: { missingProperty: 'issuer' },
-              }
-              if (vErrors === null) {
-                vErrors = [err42]
-              } else {
-                vErrors.push(err42)
-              }
-              errors++
-            }
-            if (data29.upstreamProviders === undefined) {
-              const err43 = {
-                instancePath: instancePath + '/spec/authServerConfig',
-                schemaPath: '#/properties/spec/properties/authServerConfig/required',
-                keyword: 'required',
-                params: { missingProperty: 'upstreamProviders' },
-              }
-              if (vErrors === null) {
-                vErrors = [err43]
-              } else {
-                vErrors.push(err43)
-              }
-              errors++
-            }
-            if (data29.issuer !== undefined) {
-              let data30 = data29.issuer
-              if (typeof data30 === 'string') {
-                if (!pattern3.test(data30)) {
-                  const err44 = {
-                    instancePath: instancePath + '/spec/authServerConfig/issuer',
-                    schemaPath: '#/properties/spec/properties/authServerConfig/properties/issuer/pattern',
-                    keyword: 'pattern',
-                    params: { pattern: '^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$' },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err44]
-                  } else {
-                    vErrors.push(err44)
-                  }
-                  errors++
-                }
-              } else {
-                const err45 = {
-                  instancePath: instancePath + '/spec/authServerConfig/issuer',
-                  schemaPath: '#/properties/spec/properties/authServerConfig/properties/issuer/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err45]
-                } else {
-                  vErrors.push(err45)
-                }
-                errors++
-              }
-            }
-            if (data29.authorizationEndpointBaseUrl !== undefined) {
-              let data31 = data29.authorizationEndpointBaseUrl
-              if (typeof data31 === 'string') {
-                if (!pattern3.test(data31)) {
-                  const err46 = {
-                    instancePath: instancePath + '/spec/authServerConfig/authorizationEndpointBaseUrl',
-                    schemaPath:
-                      '#/properties/spec/properties/authServerConfig/properties/authorizationEndpointBaseUrl/pattern',
-                    keyword: 'pattern',
-                    params: { pattern: '^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$' },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err46]
-                  } else {
-                    vErrors.push(err46)
-                  }
-                  errors++
-                }
-              } else {
-                const err47 = {
-                  instancePath: instancePath + '/spec/authServerConfig/authorizationEndpointBaseUrl',
-                  schemaPath:
-                    '#/properties/spec/properties/authServerConfig/properties/authorizationEndpointBaseUrl/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err47]
-                } else {
-                  vErrors.push(err47)
-                }
-                errors++
-              }
-            }
-            if (data29.signingKeySecretRefs !== undefined) {
-              let data32 = data29.signingKeySecretRefs
-              if (Array.isArray(data32)) {
-                const len0 = data32.length
-                for (let i0 = 0; i0 < len0; i0++) {
-                  let data33 = data32[i0]
-                  if (data33 && typeof data33 == 'object' && !Array.isArray(data33)) {
-                    if (data33.name === undefined) {
-                      const err48 = {
-                        instancePath: instancePath + '/spec/authServerConfig/signingKeySecretRefs/' + i0,
-                        schemaPath:
-                          '#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/items/required',
-                        keyword: 'required',
-                        params: { missingProperty: 'name' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err48]
-                      } else {
-                        vErrors.push(err48)
-                      }
-                      errors++
-                    }
-                    if (data33.key === undefined) {
-                      const err49 = {
-                        instancePath: instancePath + '/spec/authServerConfig/signingKeySecretRefs/' + i0,
-                        schemaPath:
-                          '#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/items/required',
-                        keyword: 'required',
-                        params: { missingProperty: 'key' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err49]
-                      } else {
-                        vErrors.push(err49)
-                      }
-                      errors++
-                    }
-                    if (data33.name !== undefined) {
-                      let data34 = data33.name
-                      if (typeof data34 === 'string') {
-                        if (func2(data34) < 1) {
-                          const err50 = {
-                            instancePath:
-                              instancePath + '/spec/authServerConfig/signingKeySecretRefs/' + i0 + '/name',
-                            schemaPath:
-                              '#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/items/properties/name/minLength',
-                            keyword: 'minLength',
-                            params: { limit: 1 },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err50]
-                          } else {
-                            vErrors.push(err50)
-                          }
-                          errors++
-                        }
-                      } else {
-                        const err51 = {
-                          instancePath:
-                            instancePath + '/spec/authServerConfig/signingKeySecretRefs/' + i0 + '/name',
-                          schemaPath:
-                            '#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/items/properties/name/type',
-                          keyword: 'type',
-                          params: { type: 'string' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err51]
-                        } else {
-                          vErrors.push(err51)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data33.key !== undefined) {
-                      let data35 = data33.key
-                      if (typeof data35 === 'string') {
-                        if (func2(data35) < 1) {
-                          const err52 = {
-                            instancePath:
-                              instancePath + '/spec/authServerConfig/signingKeySecretRefs/' + i0 + '/key',
-                            schemaPath:
-                              '#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/items/properties/key/minLength',
-                            keyword: 'minLength',
-                            params: { limit: 1 },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err52]
-                          } else {
-                            vErrors.push(err52)
-                          }
-                          errors++
-                        }
-                      } else {
-                        const err53 = {
-                          instancePath:
-                            instancePath + '/spec/authServerConfig/signingKeySecretRefs/' + i0 + '/key',
-                          schemaPath:
-                            '#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/items/properties/key/type',
-                          keyword: 'type',
-                          params: { type: 'string' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err53]
-                        } else {
-                          vErrors.push(err53)
-                        }
-                        errors++
-                      }
-                    }
-                  } else {
-                    const err54 = {
-                      instancePath: instancePath + '/spec/authServerConfig/signingKeySecretRefs/' + i0,
-                      schemaPath:
-                        '#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/items/type',
-                      keyword: 'type',
-                      params: { type: 'object' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err54]
-                    } else {
-                      vErrors.push(err54)
-                    }
-                    errors++
-                  }
-                }
-              } else {
-                const err55 = {
-                  instancePath: instancePath + '/spec/authServerConfig/signingKeySecretRefs',
-                  schemaPath:
-                    '#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/type',
-                  keyword: 'type',
-                  params: { type: 'array' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err55]
-                } else {
-                  vErrors.push(err55)
-                }
-                errors++
-              }
-            }
-            if (data29.hmacSecretRefs !== undefined) {
-              let data36 = data29.hmacSecretRefs
-              if (Array.isArray(data36)) {
-                const len1 = data36.length
-                for (let i1 = 0; i1 < len1; i1++) {
-                  let data37 = data36[i1]
-                  if (data37 && typeof data37 == 'object' && !Array.isArray(data37)) {
-                    if (data37.name === undefined) {
-                      const err56 = {
-                        instancePath: instancePath + '/spec/authServerConfig/hmacSecretRefs/' + i1,
-                        schemaPath:
-                          '#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/items/required',
-                        keyword: 'required',
-                        params: { missingProperty: 'name' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err56]
-                      } else {
-                        vErrors.push(err56)
-                      }
-                      errors++
-                    }
-                    if (data37.key === undefined) {
-                      const err57 = {
-                        instancePath: instancePath + '/spec/authServerConfig/hmacSecretRefs/' + i1,
-                        schemaPath:
-                          '#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/items/required',
-                        keyword: 'required',
-                        params: { missingProperty: 'key' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err57]
-                      } else {
-                        vErrors.push(err57)
-                      }
-                      errors++
-                    }
-                    if (data37.name !== undefined) {
-                      let data38 = data37.name
-                      if (typeof data38 === 'string') {
-                        if (func2(data38) < 1) {
-                          const err58 = {
-                            instancePath:
-                              instancePath + '/spec/authServerConfig/hmacSecretRefs/' + i1 + '/name',
-                            schemaPath:
-                              '#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/items/properties/name/minLength',
-                            keyword: 'minLength',
-                            params: { limit: 1 },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err58]
-                          } else {
-                            vErrors.push(err58)
-                          }
-                          errors++
-                        }
-                      } else {
-                        const err59 = {
-                          instancePath:
-                            instancePath + '/spec/authServerConfig/hmacSecretRefs/' + i1 + '/name',
-                          schemaPath:
-                            '#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/items/properties/name/type',
-                          keyword: 'type',
-                          params: { type: 'string' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err59]
-                        } else {
-                          vErrors.push(err59)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data37.key !== undefined) {
-                      let data39 = data37.key
-                      if (typeof data39 === 'string') {
-                        if (func2(data39) < 1) {
-                          const err60 = {
-                            instancePath:
-                              instancePath + '/spec/authServerConfig/hmacSecretRefs/' + i1 + '/key',
-                            schemaPath:
-                              '#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/items/properties/key/minLength',
-                            keyword: 'minLength',
-                            params: { limit: 1 },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err60]
-                          } else {
-                            vErrors.push(err60)
-                          }
-                          errors++
-                        }
-                      } else {
-                        const err61 = {
-                          instancePath: instancePath + '/spec/authServerConfig/hmacSecretRefs/' + i1 + '/key',
-                          schemaPath:
-                            '#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/items/properties/key/type',
-                          keyword: 'type',
-                          params: { type: 'string' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err61]
-                        } else {
-                          vErrors.push(err61)
-                        }
-                        errors++
-                      }
-                    }
-                  } else {
-                    const err62 = {
-                      instancePath: instancePath + '/spec/authServerConfig/hmacSecretRefs/' + i1,
-                      schemaPath:
-                        '#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/items/type',
-                      keyword: 'type',
-                      params: { type: 'object' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err62]
-                    } else {
-                      vErrors.push(err62)
-                    }
-                    errors++
-                  }
-                }
-              } else {
-                const err63 = {
-                  instancePath: instancePath + '/spec/authServerConfig/hmacSecretRefs',
-                  schemaPath: '#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/type',
-                  keyword: 'type',
-                  params: { type: 'array' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err63]
-                } else {
-                  vErrors.push(err63)
-                }
-                errors++
-              }
-            }
-            if (data29.tokenLifespans !== undefined) {
-              let data40 = data29.tokenLifespans
-              if (data40 && typeof data40 == 'object' && !Array.isArray(data40)) {
-                if (data40.accessTokenLifespan !== undefined) {
-                  let data41 = data40.accessTokenLifespan
-                  if (typeof data41 === 'string') {
-                    if (!pattern5.test(data41)) {
-                      const err64 = {
-                        instancePath:
-                          instancePath + '/spec/authServerConfig/tokenLifespans/accessTokenLifespan',
-                        schemaPath:
-                          '#/properties/spec/properties/authServerConfig/properties/tokenLifespans/properties/accessTokenLifespan/pattern',
-                        keyword: 'pattern',
-                        params: { pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err64]
-                      } else {
-                        vErrors.push(err64)
-                      }
-                      errors++
-                    }
-                  } else {
-                    const err65 = {
-                      instancePath:
-                        instancePath + '/spec/authServerConfig/tokenLifespans/accessTokenLifespan',
-                      schemaPath:
-                        '#/properties/spec/properties/authServerConfig/properties/tokenLifespans/properties/accessTokenLifespan/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err65]
-                    } else {
-                      vErrors.push(err65)
-                    }
-                    errors++
-                  }
-                }
-                if (data40.refreshTokenLifespan !== undefined) {
-                  let data42 = data40.refreshTokenLifespan
-                  if (typeof data42 === 'string') {
-                    if (!pattern5.test(data42)) {
-                      const err66 = {
-                        instancePath:
-                          instancePath + '/spec/authServerConfig/tokenLifespans/refreshTokenLifespan',
-                        schemaPath:
-                          '#/properties/spec/properties/authServerConfig/properties/tokenLifespans/properties/refreshTokenLifespan/pattern',
-                        keyword: 'pattern',
-                        params: { pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err66]
-                      } else {
-                        vErrors.push(err66)
-                      }
-                      errors++
-                    }
-                  } else {
-                    const err67 = {
-                      instancePath:
-                        instancePath + '/spec/authServerConfig/tokenLifespans/refreshTokenLifespan',
-                      schemaPath:
-                        '#/properties/spec/properties/authServerConfig/properties/tokenLifespans/properties/refreshTokenLifespan/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err67]
-                    } else {
-                      vErrors.push(err67)
-                    }
-                    errors++
-                  }
-                }
-                if (data40.authCodeLifespan !== undefined) {
-                  let data43 = data40.authCodeLifespan
-                  if (typeof data43 === 'string') {
-                    if (!pattern5.test(data43)) {
-                      const err68 = {
-                        instancePath: instancePath + '/spec/authServerConfig/tokenLifespans/authCodeLifespan',
-                        schemaPath:
-                          '#/properties/spec/properties/authServerConfig/properties/tokenLifespans/properties/authCodeLifespan/pattern',
-                        keyword: 'pattern',
-                        params: { pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err68]
-                      } else {
-                        vErrors.push(err68)
-                      }
-                      errors++
-                    }
-                  } else {
-                    const err69 = {
-                      instancePath: instancePath + '/spec/authServerConfig/tokenLifespans/authCodeLifespan',
-                      schemaPath:
-                        '#/properties/spec/properties/authServerConfig/properties/tokenLifespans/properties/authCodeLifespan/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err69]
-                    } else {
-                      vErrors.push(err69)
-                    }
-                    errors++
-                  }
-                }
-              } else {
-                const err70 = {
-                  instancePath: instancePath + '/spec/authServerConfig/tokenLifespans',
-                  schemaPath: '#/properties/spec/properties/authServerConfig/properties/tokenLifespans/type',
-                  keyword: 'type',
-                  params: { type: 'object' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err70]
-                } else {
-                  vErrors.push(err70)
-                }
-                errors++
-              }
-            }
-            if (data29.storage !== undefined) {
-              let data44 = data29.storage
-              if (data44 && typeof data44 == 'object' && !Array.isArray(data44)) {
-                if (data44.type !== undefined) {
-                  let data45 = data44.type
-                  if (typeof data45 !== 'string') {
-                    const err71 = {
-                      instancePath: instancePath + '/spec/authServerConfig/storage/type',
-                      schemaPath:
-                        '#/properties/spec/properties/authServerConfig/properties/storage/properties/type/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err71]
-                    } else {
-                      vErrors.push(err71)
-                    }
-                    errors++
-                  }
-                  if (!(data45 === 'memory' || data45 === 'redis')) {
-                    const err72 = {
-                      instancePath: instancePath + '/spec/authServerConfig/storage/type',
-                      schemaPath:
-                        '#/properties/spec/properties/authServerConfig/properties/storage/properties/type/enum',
-                      keyword: 'enum',
-                      params: {
-                        allowedValues:
-                          schema12.properties.spec.properties.authServerConfig.properties.storage.properties
-                            .type.enum,
-                      },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err72]
-                    } else {
-                      vErrors.push(err72)
-                    }
-                    errors++
-                  }
-                }
-                if (data44.redis !== undefined) {
-                  let data46 = data44.redis
-                  if (data46 && typeof data46 == 'object' && !Array.isArray(data46)) {
-                    if (data46.aclUserConfig === undefined) {
-                      const err73 = {
-                        instancePath: instancePath + '/spec/authServerConfig/storage/redis',
-                        schemaPath:
-                          '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/required',
-                        keyword: 'required',
-                        params: { missingProperty: 'aclUserConfig' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err73]
-                      } else {
-                        vErrors.push(err73)
-                      }
-                      errors++
-                    }
-                    if (data46.aclUserConfig !== undefined) {
-                      let data47 = data46.aclUserConfig
-                      if (data47 && typeof data47 == 'object' && !Array.isArray(data47)) {
-                        if (data47.usernameSecretRef === undefined) {
-                          const err74 = {
-                            instancePath: instancePath + '/spec/authServerConfig/storage/redis/aclUserConfig',
-                            schemaPath:
-                              '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/required',
-                            keyword: 'required',
-                            params: { missingProperty: 'usernameSecretRef' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err74]
-                          } else {
-                            vErrors.push(err74)
-                          }
-                          errors++
-                        }
-                        if (data47.passwordSecretRef === undefined) {
-                          const err75 = {
-                            instancePath: instancePath + '/spec/authServerConfig/storage/redis/aclUserConfig',
-                            schemaPath:
-                              '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/required',
-                            keyword: 'required',
-                            params: { missingProperty: 'passwordSecretRef' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err75]
-                          } else {
-                            vErrors.push(err75)
-                          }
-                          errors++
-                        }
-                        if (data47.usernameSecretRef !== undefined) {
-                          let data48 = data47.usernameSecretRef
-                          if (data48 && typeof data48 == 'object' && !Array.isArray(data48)) {
-                            if (data48.name === undefined) {
-                              const err76 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/authServerConfig/storage/redis/aclUserConfig/usernameSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'name' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err76]
-                              } else {
-                                vErrors.push(err76)
-                              }
-                              errors++
-                            }
-                            if (data48.key === undefined) {
-                              const err77 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/authServerConfig/storage/redis/aclUserConfig/usernameSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'key' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err77]
-                              } else {
-                                vErrors.push(err77)
-                              }
-                              errors++
-                            }
-                            if (data48.name !== undefined) {
-                              let data49 = data48.name
-                              if (typeof data49 === 'string') {
-                                if (func2(data49) < 1) {
-                                  const err78 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/authServerConfig/storage/redis/aclUserConfig/usernameSecretRef/name',
-                                    schemaPath:
-                                      '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/name/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err78]
-                                  } else {
-                                    vErrors.push(err78)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err79 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/storage/redis/aclUserConfig/usernameSecretRef/name',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/name/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err79]
-                                } else {
-                                  vErrors.push(err79)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data48.key !== undefined) {
-                              let data50 = data48.key
-                              if (typeof data50 === 'string') {
-                                if (func2(data50) < 1) {
-                                  const err80 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/authServerConfig/storage/redis/aclUserConfig/usernameSecretRef/key',
-                                    schemaPath:
-                                      '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/key/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err80]
-                                  } else {
-                                    vErrors.push(err80)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err81 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/storage/redis/aclUserConfig/usernameSecretRef/key',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/key/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err81]
-                                } else {
-                                  vErrors.push(err81)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err82 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/authServerConfig/storage/redis/aclUserConfig/usernameSecretRef',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err82]
-                            } else {
-                              vErrors.push(err82)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data47.passwordSecretRef !== undefined) {
-                          let data51 = data47.passwordSecretRef
-                          if (data51 && typeof data51 == 'object' && !Array.isArray(data51)) {
-                            if (data51.name === undefined) {
-                              const err83 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/authServerConfig/storage/redis/aclUserConfig/passwordSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'name' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err83]
-                              } else {
-                                vErrors.push(err83)
-                              }
-                              errors++
-                            }
-                            if (data51.key === undefined) {
-                              const err84 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/authServerConfig/storage/redis/aclUserConfig/passwordSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'key' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err84]
-                              } else {
-                                vErrors.push(err84)
-                              }
-                              errors++
-                            }
-                            if (data51.name !== undefined) {
-                              let data52 = data51.name
-                              if (typeof data52 === 'string') {
-                                if (func2(data52) < 1) {
-                                  const err85 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/authServerConfig/storage/redis/aclUserConfig/passwordSecretRef/name',
-                                    schemaPath:
-                                      '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/name/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err85]
-                                  } else {
-                                    vErrors.push(err85)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err86 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/storage/redis/aclUserConfig/passwordSecretRef/name',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/name/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err86]
-                                } else {
-                                  vErrors.push(err86)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data51.key !== undefined) {
-                              let data53 = data51.key
-                              if (typeof data53 === 'string') {
-                                if (func2(data53) < 1) {
-                                  const err87 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/authServerConfig/storage/redis/aclUserConfig/passwordSecretRef/key',
-                                    schemaPath:
-                                      '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/key/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err87]
-                                  } else {
-                                    vErrors.push(err87)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err88 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/storage/redis/aclUserConfig/passwordSecretRef/key',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/key/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err88]
-                                } else {
-                                  vErrors.push(err88)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err89 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/authServerConfig/storage/redis/aclUserConfig/passwordSecretRef',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err89]
-                            } else {
-                              vErrors.push(err89)
-                            }
-                            errors++
-                          }
-                        }
-                      } else {
-                        const err90 = {
-                          instancePath: instancePath + '/spec/authServerConfig/storage/redis/aclUserConfig',
-                          schemaPath:
-                            '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/type',
-                          keyword: 'type',
-                          params: { type: 'object' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err90]
-                        } else {
-                          vErrors.push(err90)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data46.sentinelConfig !== undefined) {
-                      let data54 = data46.sentinelConfig
-                      if (data54 && typeof data54 == 'object' && !Array.isArray(data54)) {
-                        if (data54.masterName === undefined) {
-                          const err91 = {
-                            instancePath:
-                              instancePath + '/spec/authServerConfig/storage/redis/sentinelConfig',
-                            schemaPath:
-                              '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/required',
-                            keyword: 'required',
-                            params: { missingProperty: 'masterName' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err91]
-                          } else {
-                            vErrors.push(err91)
-                          }
-                          errors++
-                        }
-                        if (data54.masterName !== undefined) {
-                          let data55 = data54.masterName
-                          if (typeof data55 === 'string') {
-                            if (func2(data55) < 1) {
-                              const err92 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/authServerConfig/storage/redis/sentinelConfig/masterName',
-                                schemaPath:
-                                  '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/masterName/minLength',
-                                keyword: 'minLength',
-                                params: { limit: 1 },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err92]
-                              } else {
-                                vErrors.push(err92)
-                              }
-                              errors++
-                            }
-                          } else {
-                            const err93 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/authServerConfig/storage/redis/sentinelConfig/masterName',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/masterName/type',
-                              keyword: 'type',
-                              params: { type: 'string' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err93]
-                            } else {
-                              vErrors.push(err93)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data54.db !== undefined) {
-                          let data56 = data54.db
-                          if (!(
-                            typeof data56 == 'number' &&
-                            !(data56 % 1) &&
-                            !isNaN(data56) &&
-                            isFinite(data56)
-                          )) {
-                            const err94 = {
-                              instancePath:
-                                instancePath + '/spec/authServerConfig/storage/redis/sentinelConfig/db',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/db/type',
-                              keyword: 'type',
-                              params: { type: 'integer' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err94]
-                            } else {
-                              vErrors.push(err94)
-                            }
-                            errors++
-                          }
-                          if (typeof data56 == 'number' && isFinite(data56)) {
-                            if (!formats0.validate(data56)) {
-                              const err95 = {
-                                instancePath:
-                                  instancePath + '/spec/authServerConfig/storage/redis/sentinelConfig/db',
-                                schemaPath:
-                                  '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/db/format',
-                                keyword: 'format',
-                                params: { format: 'int32' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err95]
-                              } else {
-                                vErrors.push(err95)
-                              }
-                              errors++
-                            }
-                          }
-                        }
-                        if (data54.sentinelAddrs !== undefined) {
-                          let data57 = data54.sentinelAddrs
-                          if (Array.isArray(data57)) {
-                            const len2 = data57.length
-                            for (let i2 = 0; i2 < len2; i2++) {
-                              if (typeof data57[i2] !== 'string') {
-                                const err96 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/storage/redis/sentinelConfig/sentinelAddrs/' +
-                                    i2,
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelAddrs/items/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err96]
-                                } else {
-                                  vErrors.push(err96)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err97 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/authServerConfig/storage/redis/sentinelConfig/sentinelAddrs',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelAddrs/type',
-                              keyword: 'type',
-                              params: { type: 'array' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err97]
-                            } else {
-                              vErrors.push(err97)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data54.sentinelService !== undefined) {
-                          let data59 = data54.sentinelService
-                          if (data59 && typeof data59 == 'object' && !Array.isArray(data59)) {
-                            if (data59.name === undefined) {
-                              const err98 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/authServerConfig/storage/redis/sentinelConfig/sentinelService',
-                                schemaPath:
-                                  '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'name' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err98]
-                              } else {
-                                vErrors.push(err98)
-                              }
-                              errors++
-                            }
-                            if (data59.name !== undefined) {
-                              let data60 = data59.name
-                              if (typeof data60 === 'string') {
-                                if (func2(data60) < 1) {
-                                  const err99 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/authServerConfig/storage/redis/sentinelConfig/sentinelService/name',
-                                    schemaPath:
-                                      '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/name/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err99]
-                                  } else {
-                                    vErrors.push(err99)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err100 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/storage/redis/sentinelConfig/sentinelService/name',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/name/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err100]
-                                } else {
-                                  vErrors.push(err100)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data59.namespace !== undefined) {
-                              if (typeof data59.namespace !== 'string') {
-                                const err101 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/storage/redis/sentinelConfig/sentinelService/namespace',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/namespace/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err101]
-                                } else {
-                                  vErrors.push(err101)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data59.port !== undefined) {
-                              let data62 = data59.port
-                              if (!(
-                                typeof data62 == 'number' &&
-                                !(data62 % 1) &&
-                                !isNaN(data62) &&
-                                isFinite(data62)
-                              )) {
-                                const err102 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/storage/redis/sentinelConfig/sentinelService/port',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/port/type',
-                                  keyword: 'type',
-                                  params: { type: 'integer' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err102]
-                                } else {
-                                  vErrors.push(err102)
-                                }
-                                errors++
-                              }
-                              if (typeof data62 == 'number' && isFinite(data62)) {
-                                if (!formats0.validate(data62)) {
-                                  const err103 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/authServerConfig/storage/redis/sentinelConfig/sentinelService/port',
-                                    schemaPath:
-                                      '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/port/format',
-                                    keyword: 'format',
-                                    params: { format: 'int32' },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err103]
-                                  } else {
-                                    vErrors.push(err103)
-                                  }
-                                  errors++
-                                }
-                              }
-                            }
-                          } else {
-                            const err104 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/authServerConfig/storage/redis/sentinelConfig/sentinelService',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err104]
-                            } else {
-                              vErrors.push(err104)
-                            }
-                            errors++
-                          }
-                        }
-                      } else {
-                        const err105 = {
-                          instancePath: instancePath + '/spec/authServerConfig/storage/redis/sentinelConfig',
-                          schemaPath:
-                            '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/type',
-                          keyword: 'type',
-                          params: { type: 'object' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err105]
-                        } else {
-                          vErrors.push(err105)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data46.sentinelTls !== undefined) {
-                      let data63 = data46.sentinelTls
-                      if (data63 && typeof data63 == 'object' && !Array.isArray(data63)) {
-                        if (data63.caCertSecretRef !== undefined) {
-                          let data64 = data63.caCertSecretRef
-                          if (data64 && typeof data64 == 'object' && !Array.isArray(data64)) {
-                            if (data64.name === undefined) {
-                              const err106 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/authServerConfig/storage/redis/sentinelTls/caCertSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'name' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err106]
-                              } else {
-                                vErrors.push(err106)
-                              }
-                              errors++
-                            }
-                            if (data64.key === undefined) {
-                              const err107 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/authServerConfig/storage/redis/sentinelTls/caCertSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'key' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err107]
-                              } else {
-                                vErrors.push(err107)
-                              }
-                              errors++
-                            }
-                            if (data64.name !== undefined) {
-                              let data65 = data64.name
-                              if (typeof data65 === 'string') {
-                                if (func2(data65) < 1) {
-                                  const err108 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/authServerConfig/storage/redis/sentinelTls/caCertSecretRef/name',
-                                    schemaPath:
-                                      '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/name/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err108]
-                                  } else {
-                                    vErrors.push(err108)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err109 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/storage/redis/sentinelTls/caCertSecretRef/name',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/name/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err109]
-                                } else {
-                                  vErrors.push(err109)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data64.key !== undefined) {
-                              let data66 = data64.key
-                              if (typeof data66 === 'string') {
-                                if (func2(data66) < 1) {
-                                  const err110 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/authServerConfig/storage/redis/sentinelTls/caCertSecretRef/key',
-                                    schemaPath:
-                                      '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/key/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err110]
-                                  } else {
-                                    vErrors.push(err110)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err111 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/storage/redis/sentinelTls/caCertSecretRef/key',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/key/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err111]
-                                } else {
-                                  vErrors.push(err111)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err112 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/authServerConfig/storage/redis/sentinelTls/caCertSecretRef',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err112]
-                            } else {
-                              vErrors.push(err112)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data63.insecureSkipVerify !== undefined) {
-                          if (typeof data63.insecureSkipVerify !== 'boolean') {
-                            const err113 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/authServerConfig/storage/redis/sentinelTls/insecureSkipVerify',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/insecureSkipVerify/type',
-                              keyword: 'type',
-                              params: { type: 'boolean' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err113]
-                            } else {
-                              vErrors.push(err113)
-                            }
-                            errors++
-                          }
-                        }
-                      } else {
-                        const err114 = {
-                          instancePath: instancePath + '/spec/authServerConfig/storage/redis/sentinelTls',
-                          schemaPath:
-                            '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/type',
-                          keyword: 'type',
-                          params: { type: 'object' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err114]
-                        } else {
-                          vErrors.push(err114)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data46.tls !== undefined) {
-                      let data68 = data46.tls
-                      if (data68 && typeof data68 == 'object' && !Array.isArray(data68)) {
-                        if (data68.caCertSecretRef !== undefined) {
-                          let data69 = data68.caCertSecretRef
-                          if (data69 && typeof data69 == 'object' && !Array.isArray(data69)) {
-                            if (data69.name === undefined) {
-                              const err115 = {
-                                instancePath:
-                                  instancePath + '/spec/authServerConfig/storage/redis/tls/caCertSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'name' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err115]
-                              } else {
-                                vErrors.push(err115)
-                              }
-                              errors++
-                            }
-                            if (data69.key === undefined) {
-                              const err116 = {
-                                instancePath:
-                                  instancePath + '/spec/authServerConfig/storage/redis/tls/caCertSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'key' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err116]
-                              } else {
-                                vErrors.push(err116)
-                              }
-                              errors++
-                            }
-                            if (data69.name !== undefined) {
-                              let data70 = data69.name
-                              if (typeof data70 === 'string') {
-                                if (func2(data70) < 1) {
-                                  const err117 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/authServerConfig/storage/redis/tls/caCertSecretRef/name',
-                                    schemaPath:
-                                      '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/name/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err117]
-                                  } else {
-                                    vErrors.push(err117)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err118 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/storage/redis/tls/caCertSecretRef/name',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/name/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err118]
-                                } else {
-                                  vErrors.push(err118)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data69.key !== undefined) {
-                              let data71 = data69.key
-                              if (typeof data71 === 'string') {
-                                if (func2(data71) < 1) {
-                                  const err119 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/authServerConfig/storage/redis/tls/caCertSecretRef/key',
-                                    schemaPath:
-                                      '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/key/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err119]
-                                  } else {
-                                    vErrors.push(err119)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err120 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/storage/redis/tls/caCertSecretRef/key',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/key/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err120]
-                                } else {
-                                  vErrors.push(err120)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err121 = {
-                              instancePath:
-                                instancePath + '/spec/authServerConfig/storage/redis/tls/caCertSecretRef',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err121]
-                            } else {
-                              vErrors.push(err121)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data68.insecureSkipVerify !== undefined) {
-                          if (typeof data68.insecureSkipVerify !== 'boolean') {
-                            const err122 = {
-                              instancePath:
-                                instancePath + '/spec/authServerConfig/storage/redis/tls/insecureSkipVerify',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/insecureSkipVerify/type',
-                              keyword: 'type',
-                              params: { type: 'boolean' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err122]
-                            } else {
-                              vErrors.push(err122)
-                            }
-                            errors++
-                          }
-                        }
-                      } else {
-                        const err123 = {
-                          instancePath: instancePath + '/spec/authServerConfig/storage/redis/tls',
-                          schemaPath:
-                            '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/type',
-                          keyword: 'type',
-                          params: { type: 'object' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err123]
-                        } else {
-                          vErrors.push(err123)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data46.dialTimeout !== undefined) {
-                      let data73 = data46.dialTimeout
-                      if (typeof data73 === 'string') {
-                        if (!pattern5.test(data73)) {
-                          const err124 = {
-                            instancePath: instancePath + '/spec/authServerConfig/storage/redis/dialTimeout',
-                            schemaPath:
-                              '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/dialTimeout/pattern',
-                            keyword: 'pattern',
-                            params: { pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err124]
-                          } else {
-                            vErrors.push(err124)
-                          }
-                          errors++
-                        }
-                      } else {
-                        const err125 = {
-                          instancePath: instancePath + '/spec/authServerConfig/storage/redis/dialTimeout',
-                          schemaPath:
-                            '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/dialTimeout/type',
-                          keyword: 'type',
-                          params: { type: 'string' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err125]
-                        } else {
-                          vErrors.push(err125)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data46.readTimeout !== undefined) {
-                      let data74 = data46.readTimeout
-                      if (typeof data74 === 'string') {
-                        if (!pattern5.test(data74)) {
-                          const err126 = {
-                            instancePath: instancePath + '/spec/authServerConfig/storage/redis/readTimeout',
-                            schemaPath:
-                              '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/readTimeout/pattern',
-                            keyword: 'pattern',
-                            params: { pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err126]
-                          } else {
-                            vErrors.push(err126)
-                          }
-                          errors++
-                        }
-                      } else {
-                        const err127 = {
-                          instancePath: instancePath + '/spec/authServerConfig/storage/redis/readTimeout',
-                          schemaPath:
-                            '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/readTimeout/type',
-                          keyword: 'type',
-                          params: { type: 'string' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err127]
-                        } else {
-                          vErrors.push(err127)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data46.writeTimeout !== undefined) {
-                      let data75 = data46.writeTimeout
-                      if (typeof data75 === 'string') {
-                        if (!pattern5.test(data75)) {
-                          const err128 = {
-                            instancePath: instancePath + '/spec/authServerConfig/storage/redis/writeTimeout',
-                            schemaPath:
-                              '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/writeTimeout/pattern',
-                            keyword: 'pattern',
-                            params: { pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err128]
-                          } else {
-                            vErrors.push(err128)
-                          }
-                          errors++
-                        }
-                      } else {
-                        const err129 = {
-                          instancePath: instancePath + '/spec/authServerConfig/storage/redis/writeTimeout',
-                          schemaPath:
-                            '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/writeTimeout/type',
-                          keyword: 'type',
-                          params: { type: 'string' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err129]
-                        } else {
-                          vErrors.push(err129)
-                        }
-                        errors++
-                      }
-                    }
-                  } else {
-                    const err130 = {
-                      instancePath: instancePath + '/spec/authServerConfig/storage/redis',
-                      schemaPath:
-                        '#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/type',
-                      keyword: 'type',
-                      params: { type: 'object' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err130]
-                    } else {
-                      vErrors.push(err130)
-                    }
-                    errors++
-                  }
-                }
-              } else {
-                const err131 = {
-                  instancePath: instancePath + '/spec/authServerConfig/storage',
-                  schemaPath: '#/properties/spec/properties/authServerConfig/properties/storage/type',
-                  keyword: 'type',
-                  params: { type: 'object' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err131]
-                } else {
-                  vErrors.push(err131)
-                }
-                errors++
-              }
-            }
-            if (data29.upstreamProviders !== undefined) {
-              let data76 = data29.upstreamProviders
-              if (Array.isArray(data76)) {
-                if (data76.length < 1) {
-                  const err132 = {
-                    instancePath: instancePath + '/spec/authServerConfig/upstreamProviders',
-                    schemaPath:
-                      '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/minItems',
-                    keyword: 'minItems',
-                    params: { limit: 1 },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err132]
-                  } else {
-                    vErrors.push(err132)
-                  }
-                  errors++
-                }
-                const len3 = data76.length
-                for (let i3 = 0; i3 < len3; i3++) {
-                  let data77 = data76[i3]
-                  if (data77 && typeof data77 == 'object' && !Array.isArray(data77)) {
-                    if (data77.name === undefined) {
-                      const err133 = {
-                        instancePath: instancePath + '/spec/authServerConfig/upstreamProviders/' + i3,
-                        schemaPath:
-                          '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/required',
-                        keyword: 'required',
-                        params: { missingProperty: 'name' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err133]
-                      } else {
-                        vErrors.push(err133)
-                      }
-                      errors++
-                    }
-                    if (data77.type === undefined) {
-                      const err134 = {
-                        instancePath: instancePath + '/spec/authServerConfig/upstreamProviders/' + i3,
-                        schemaPath:
-                          '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/required',
-                        keyword: 'required',
-                        params: { missingProperty: 'type' },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err134]
-                      } else {
-                        vErrors.push(err134)
-                      }
-                      errors++
-                    }
-                    if (data77.name !== undefined) {
-                      let data78 = data77.name
-                      if (typeof data78 === 'string') {
-                        if (func2(data78) > 63) {
-                          const err135 = {
-                            instancePath:
-                              instancePath + '/spec/authServerConfig/upstreamProviders/' + i3 + '/name',
-                            schemaPath:
-                              '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/name/maxLength',
-                            keyword: 'maxLength',
-                            params: { limit: 63 },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err135]
-                          } else {
-                            vErrors.push(err135)
-                          }
-                          errors++
-                        }
-                        if (func2(data78) < 1) {
-                          const err136 = {
-                            instancePath:
-                              instancePath + '/spec/authServerConfig/upstreamProviders/' + i3 + '/name',
-                            schemaPath:
-                              '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/name/minLength',
-                            keyword: 'minLength',
-                            params: { limit: 1 },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err136]
-                          } else {
-                            vErrors.push(err136)
-                          }
-                          errors++
-                        }
-                        if (!pattern11.test(data78)) {
-                          const err137 = {
-                            instancePath:
-                              instancePath + '/spec/authServerConfig/upstreamProviders/' + i3 + '/name',
-                            schemaPath:
-                              '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/name/pattern',
-                            keyword: 'pattern',
-                            params: { pattern: '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err137]
-                          } else {
-                            vErrors.push(err137)
-                          }
-                          errors++
-                        }
-                      } else {
-                        const err138 = {
-                          instancePath:
-                            instancePath + '/spec/authServerConfig/upstreamProviders/' + i3 + '/name',
-                          schemaPath:
-                            '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/name/type',
-                          keyword: 'type',
-                          params: { type: 'string' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err138]
-                        } else {
-                          vErrors.push(err138)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data77.type !== undefined) {
-                      let data79 = data77.type
-                      if (typeof data79 !== 'string') {
-                        const err139 = {
-                          instancePath:
-                            instancePath + '/spec/authServerConfig/upstreamProviders/' + i3 + '/type',
-                          schemaPath:
-                            '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/type/type',
-                          keyword: 'type',
-                          params: { type: 'string' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err139]
-                        } else {
-                          vErrors.push(err139)
-                        }
-                        errors++
-                      }
-                      if (!(data79 === 'oidc' || data79 === 'oauth2')) {
-                        const err140 = {
-                          instancePath:
-                            instancePath + '/spec/authServerConfig/upstreamProviders/' + i3 + '/type',
-                          schemaPath:
-                            '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/type/enum',
-                          keyword: 'enum',
-                          params: {
-                            allowedValues:
-                              schema12.properties.spec.properties.authServerConfig.properties
-                                .upstreamProviders.items.properties.type.enum,
-                          },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err140]
-                        } else {
-                          vErrors.push(err140)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data77.oidcConfig !== undefined) {
-                      let data80 = data77.oidcConfig
-                      if (data80 && typeof data80 == 'object' && !Array.isArray(data80)) {
-                        if (data80.issuerUrl === undefined) {
-                          const err141 = {
-                            instancePath:
-                              instancePath + '/spec/authServerConfig/upstreamProviders/' + i3 + '/oidcConfig',
-                            schemaPath:
-                              '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/required',
-                            keyword: 'required',
-                            params: { missingProperty: 'issuerUrl' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err141]
-                          } else {
-                            vErrors.push(err141)
-                          }
-                          errors++
-                        }
-                        if (data80.clientId === undefined) {
-                          const err142 = {
-                            instancePath:
-                              instancePath + '/spec/authServerConfig/upstreamProviders/' + i3 + '/oidcConfig',
-                            schemaPath:
-                              '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/required',
-                            keyword: 'required',
-                            params: { missingProperty: 'clientId' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err142]
-                          } else {
-                            vErrors.push(err142)
-                          }
-                          errors++
-                        }
-                        if (data80.issuerUrl !== undefined) {
-                          let data81 = data80.issuerUrl
-                          if (typeof data81 === 'string') {
-                            if (!pattern12.test(data81)) {
-                              const err143 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/authServerConfig/upstreamProviders/' +
-                                  i3 +
-                                  '/oidcConfig/issuerUrl',
-                                schemaPath:
-                                  '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/pattern',
-                                keyword: 'pattern',
-                                params: { pattern: '^https://[^\\n]*$' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err143]
-                              } else {
-                                vErrors.push(err143)
-                              }
-                              errors++
-                            }
-                          } else {
-                            const err144 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/authServerConfig/upstreamProviders/' +
-                                i3 +
-                                '/oidcConfig/issuerUrl',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/type',
-                              keyword: 'type',
-                              params: { type: 'string' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err144]
-                            } else {
-                              vErrors.push(err144)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data80.clientId !== undefined) {
-                          let data82 = data80.clientId
-                          if (typeof data82 === 'string') {
-                            if (func2(data82) < 1) {
-                              const err145 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/authServerConfig/upstreamProviders/' +
-                                  i3 +
-                                  '/oidcConfig/clientId',
-                                schemaPath:
-                                  '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/minLength',
-                                keyword: 'minLength',
-                                params: { limit: 1 },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err145]
-                              } else {
-                                vErrors.push(err145)
-                              }
-                              errors++
-                            }
-                          } else {
-                            const err146 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/authServerConfig/upstreamProviders/' +
-                                i3 +
-                                '/oidcConfig/clientId',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/type',
-                              keyword: 'type',
-                              params: { type: 'string' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err146]
-                            } else {
-                              vErrors.push(err146)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data80.clientSecretRef !== undefined) {
-                          let data83 = data80.clientSecretRef
-                          if (data83 && typeof data83 == 'object' && !Array.isArray(data83)) {
-                            if (data83.name === undefined) {
-                              const err147 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/authServerConfig/upstreamProviders/' +
-                                  i3 +
-                                  '/oidcConfig/clientSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'name' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err147]
-                              } else {
-                                vErrors.push(err147)
-                              }
-                              errors++
-                            }
-                            if (data83.key === undefined) {
-                              const err148 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/authServerConfig/upstreamProviders/' +
-                                  i3 +
-                                  '/oidcConfig/clientSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'key' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err148]
-                              } else {
-                                vErrors.push(err148)
-                              }
-                              errors++
-                            }
-                            if (data83.name !== undefined) {
-                              let data84 = data83.name
-                              if (typeof data84 === 'string') {
-                                if (func2(data84) < 1) {
-                                  const err149 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/authServerConfig/upstreamProviders/' +
-                                      i3 +
-                                      '/oidcConfig/clientSecretRef/name',
-                                    schemaPath:
-                                      '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err149]
-                                  } else {
-                                    vErrors.push(err149)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err150 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/upstreamProviders/' +
-                                    i3 +
-                                    '/oidcConfig/clientSecretRef/name',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err150]
-                                } else {
-                                  vErrors.push(err150)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data83.key !== undefined) {
-                              let data85 = data83.key
-                              if (typeof data85 === 'string') {
-                                if (func2(data85) < 1) {
-                                  const err151 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/authServerConfig/upstreamProviders/' +
-                                      i3 +
-                                      '/oidcConfig/clientSecretRef/key',
-                                    schemaPath:
-                                      '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err151]
-                                  } else {
-                                    vErrors.push(err151)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err152 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/upstreamProviders/' +
-                                    i3 +
-                                    '/oidcConfig/clientSecretRef/key',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err152]
-                                } else {
-                                  vErrors.push(err152)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err153 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/authServerConfig/upstreamProviders/' +
-                                i3 +
-                                '/oidcConfig/clientSecretRef',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err153]
-                            } else {
-                              vErrors.push(err153)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data80.redirectUri !== undefined) {
-                          if (typeof data80.redirectUri !== 'string') {
-                            const err154 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/authServerConfig/upstreamProviders/' +
-                                i3 +
-                                '/oidcConfig/redirectUri',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/redirectUri/type',
-                              keyword: 'type',
-                              params: { type: 'string' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err154]
-                            } else {
-                              vErrors.push(err154)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data80.scopes !== undefined) {
-                          let data87 = data80.scopes
-                          if (Array.isArray(data87)) {
-                            const len4 = data87.length
-                            for (let i4 = 0; i4 < len4; i4++) {
-                              if (typeof data87[i4] !== 'string') {
-                                const err155 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/upstreamProviders/' +
-                                    i3 +
-                                    '/oidcConfig/scopes/' +
-                                    i4,
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/items/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err155]
-                                } else {
-                                  vErrors.push(err155)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err156 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/authServerConfig/upstreamProviders/' +
-                                i3 +
-                                '/oidcConfig/scopes',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/type',
-                              keyword: 'type',
-                              params: { type: 'array' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err156]
-                            } else {
-                              vErrors.push(err156)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data80.additionalAuthorizationParams !== undefined) {
-                          let data89 = data80.additionalAuthorizationParams
-                          if (data89 && typeof data89 == 'object' && !Array.isArray(data89)) {
-                            for (const key3 in data89) {
-                              if (typeof data89[key3] !== 'string') {
-                                const err157 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/upstreamProviders/' +
-                                    i3 +
-                                    '/oidcConfig/additionalAuthorizationParams/' +
-                                    key3.replace(/~/g, '~0').replace(/\//g, '~1'),
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/additionalProperties/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err157]
-                                } else {
-                                  vErrors.push(err157)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err158 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/authServerConfig/upstreamProviders/' +
-                                i3 +
-                                '/oidcConfig/additionalAuthorizationParams',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err158]
-                            } else {
-                              vErrors.push(err158)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data80.userInfoOverride !== undefined) {
-                          let data91 = data80.userInfoOverride
-                          if (data91 && typeof data91 == 'object' && !Array.isArray(data91)) {
-                            if (data91.endpointUrl === undefined) {
-                              const err159 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/authServerConfig/upstreamProviders/' +
-                                  i3 +
-                                  '/oidcConfig/userInfoOverride',
-                                schemaPath:
-                                  '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'endpointUrl' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err159]
-                              } else {
-                                vErrors.push(err159)
-                              }
-                              errors++
-                            }
-                            if (data91.endpointUrl !== undefined) {
-                              let data92 = data91.endpointUrl
-                              if (typeof data92 === 'string') {
-                                if (!pattern13.test(data92)) {
-                                  const err160 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/authServerConfig/upstreamProviders/' +
-                                      i3 +
-                                      '/oidcConfig/userInfoOverride/endpointUrl',
-                                    schemaPath:
-                                      '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/pattern',
-                                    keyword: 'pattern',
-                                    params: { pattern: '^https?://[^\\n]*$' },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err160]
-                                  } else {
-                                    vErrors.push(err160)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err161 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/upstreamProviders/' +
-                                    i3 +
-                                    '/oidcConfig/userInfoOverride/endpointUrl',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err161]
-                                } else {
-                                  vErrors.push(err161)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data91.httpMethod !== undefined) {
-                              let data93 = data91.httpMethod
-                              if (typeof data93 !== 'string') {
-                                const err162 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/upstreamProviders/' +
-                                    i3 +
-                                    '/oidcConfig/userInfoOverride/httpMethod',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err162]
-                                } else {
-                                  vErrors.push(err162)
-                                }
-                                errors++
-                              }
-                              if (!(data93 === 'GET' || data93 === 'POST')) {
-                                const err163 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/upstreamProviders/' +
-                                    i3 +
-                                    '/oidcConfig/userInfoOverride/httpMethod',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/enum',
-                                  keyword: 'enum',
-                                  params: {
-                                    allowedValues:
-                                      schema12.properties.spec.properties.authServerConfig.properties
-                                        .upstreamProviders.items.properties.oidcConfig.properties
-                                        .userInfoOverride.properties.httpMethod.enum,
-                                  },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err163]
-                                } else {
-                                  vErrors.push(err163)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data91.additionalHeaders !== undefined) {
-                              let data94 = data91.additionalHeaders
-                              if (data94 && typeof data94 == 'object' && !Array.isArray(data94)) {
-                                for (const key4 in data94) {
-                                  if (typeof data94[key4] !== 'string') {
-                                    const err164 = {
-                                      instancePath:
-                                        instancePath +
-                                        '/spec/authServerConfig/upstreamProviders/' +
-                                        i3 +
-                                        '/oidcConfig/userInfoOverride/additionalHeaders/' +
-                                        key4.replace(/~/g, '~0').replace(/\//g, '~1'),
-                                      schemaPath:
-                                        '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/additionalProperties/type',
-                                      keyword: 'type',
-                                      params: { type: 'string' },
-                                    }
-                                    if (vErrors === null) {
-                                      vErrors = [err164]
-                                    } else {
-                                      vErrors.push(err164)
-                                    }
-                                    errors++
-                                  }
-                                }
-                              } else {
-                                const err165 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/upstreamProviders/' +
-                                    i3 +
-                                    '/oidcConfig/userInfoOverride/additionalHeaders',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/type',
-                                  keyword: 'type',
-                                  params: { type: 'object' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err165]
-                                } else {
-                                  vErrors.push(err165)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data91.fieldMapping !== undefined) {
-                              let data96 = data91.fieldMapping
-                              if (data96 && typeof data96 == 'object' && !Array.isArray(data96)) {
-                                if (data96.subjectFields !== undefined) {
-                                  let data97 = data96.subjectFields
-                                  if (Array.isArray(data97)) {
-                                    const len5 = data97.length
-                                    for (let i5 = 0; i5 < len5; i5++) {
-                                      if (typeof data97[i5] !== 'string') {
-                                        const err166 = {
-                                          instancePath:
-                                            instancePath +
-                                            '/spec/authServerConfig/upstreamProviders/' +
-                                            i3 +
-                                            '/oidcConfig/userInfoOverride/fieldMapping/subjectFields/' +
-                                            i5,
-                                          schemaPath:
-                                            '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/items/type',
-                                          keyword: 'type',
-                                          params: { type: 'string' },
-                                        }
-                                        if (vErrors === null) {
-                                          vErrors = [err166]
-                                        } else {
-                                          vErrors.push(err166)
-                                        }
-                                        errors++
-                                      }
-                                    }
-                                  } else {
-                                    const err167 = {
-                                      instancePath:
-                                        instancePath +
-                                        '/spec/authServerConfig/upstreamProviders/' +
-                                        i3 +
-                                        '/oidcConfig/userInfoOverride/fieldMapping/subjectFields',
-                                      schemaPath:
-                                        '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/type',
-                                      keyword: 'type',
-                                      params: { type: 'array' },
-                                    }
-                                    if (vErrors === null) {
-                                      vErrors = [err167]
-                                    } else {
-                                      vErrors.push(err167)
-                                    }
-                                    errors++
-                                  }
-                                }
-                                if (data96.nameFields !== undefined) {
-                                  let data99 = data96.nameFields
-                                  if (Array.isArray(data99)) {
-                                    const len6 = data99.length
-                                    for (let i6 = 0; i6 < len6; i6++) {
-                                      if (typeof data99[i6] !== 'string') {
-                                        const err168 = {
-                                          instancePath:
-                                            instancePath +
-                                            '/spec/authServerConfig/upstreamProviders/' +
-                                            i3 +
-                                            '/oidcConfig/userInfoOverride/fieldMapping/nameFields/' +
-                                            i6,
-                                          schemaPath:
-                                            '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/items/type',
-                                          keyword: 'type',
-                                          params: { type: 'string' },
-                                        }
-                                        if (vErrors === null) {
-                                          vErrors = [err168]
-                                        } else {
-                                          vErrors.push(err168)
-                                        }
-                                        errors++
-                                      }
-                                    }
-                                  } else {
-                                    const err169 = {
-                                      instancePath:
-                                        instancePath +
-                                        '/spec/authServerConfig/upstreamProviders/' +
-                                        i3 +
-                                        '/oidcConfig/userInfoOverride/fieldMapping/nameFields',
-                                      schemaPath:
-                                        '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/type',
-                                      keyword: 'type',
-                                      params: { type: 'array' },
-                                    }
-                                    if (vErrors === null) {
-                                      vErrors = [err169]
-                                    } else {
-                                      vErrors.push(err169)
-                                    }
-                                    errors++
-                                  }
-                                }
-                                if (data96.emailFields !== undefined) {
-                                  let data101 = data96.emailFields
-                                  if (Array.isArray(data101)) {
-                                    const len7 = data101.length
-                                    for (let i7 = 0; i7 < len7; i7++) {
-                                      if (typeof data101[i7] !== 'string') {
-                                        const err170 = {
-                                          instancePath:
-                                            instancePath +
-                                            '/spec/authServerConfig/upstreamProviders/' +
-                                            i3 +
-                                            '/oidcConfig/userInfoOverride/fieldMapping/emailFields/' +
-                                            i7,
-                                          schemaPath:
-                                            '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/items/type',
-                                          keyword: 'type',
-                                          params: { type: 'string' },
-                                        }
-                                        if (vErrors === null) {
-                                          vErrors = [err170]
-                                        } else {
-                                          vErrors.push(err170)
-                                        }
-                                        errors++
-                                      }
-                                    }
-                                  } else {
-                                    const err171 = {
-                                      instancePath:
-                                        instancePath +
-                                        '/spec/authServerConfig/upstreamProviders/' +
-                                        i3 +
-                                        '/oidcConfig/userInfoOverride/fieldMapping/emailFields',
-                                      schemaPath:
-                                        '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/type',
-                                      keyword: 'type',
-                                      params: { type: 'array' },
-                                    }
-                                    if (vErrors === null) {
-                                      vErrors = [err171]
-                                    } else {
-                                      vErrors.push(err171)
-                                    }
-                                    errors++
-                                  }
-                                }
-                              } else {
-                                const err172 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/upstreamProviders/' +
-                                    i3 +
-                                    '/oidcConfig/userInfoOverride/fieldMapping',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/type',
-                                  keyword: 'type',
-                                  params: { type: 'object' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err172]
-                                } else {
-                                  vErrors.push(err172)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err173 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/authServerConfig/upstreamProviders/' +
-                                i3 +
-                                '/oidcConfig/userInfoOverride',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err173]
-                            } else {
-                              vErrors.push(err173)
-                            }
-                            errors++
-                          }
-                        }
-                      } else {
-                        const err174 = {
-                          instancePath:
-                            instancePath + '/spec/authServerConfig/upstreamProviders/' + i3 + '/oidcConfig',
-                          schemaPath:
-                            '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/type',
-                          keyword: 'type',
-                          params: { type: 'object' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err174]
-                        } else {
-                          vErrors.push(err174)
-                        }
-                        errors++
-                      }
-                    }
-                    if (data77.oauth2Config !== undefined) {
-                      let data103 = data77.oauth2Config
-                      if (data103 && typeof data103 == 'object' && !Array.isArray(data103)) {
-                        if (data103.authorizationEndpoint === undefined) {
-                          const err175 = {
-                            instancePath:
-                              instancePath +
-                              '/spec/authServerConfig/upstreamProviders/' +
-                              i3 +
-                              '/oauth2Config',
-                            schemaPath:
-                              '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/required',
-                            keyword: 'required',
-                            params: { missingProperty: 'authorizationEndpoint' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err175]
-                          } else {
-                            vErrors.push(err175)
-                          }
-                          errors++
-                        }
-                        if (data103.tokenEndpoint === undefined) {
-                          const err176 = {
-                            instancePath:
-                              instancePath +
-                              '/spec/authServerConfig/upstreamProviders/' +
-                              i3 +
-                              '/oauth2Config',
-                            schemaPath:
-                              '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/required',
-                            keyword: 'required',
-                            params: { missingProperty: 'tokenEndpoint' },
-                          }
-                          if (vErrors === null) {
-                            vErrors = [err176]
-                          } else {
-                            vErrors.push(err176)
-                          }
-                          errors++
-                        }
-                        if (data103.authorizationEndpoint !== undefined) {
-                          let data104 = data103.authorizationEndpoint
-                          if (typeof data104 === 'string') {
-                            if (!pattern13.test(data104)) {
-                              const err177 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/authServerConfig/upstreamProviders/' +
-                                  i3 +
-                                  '/oauth2Config/authorizationEndpoint',
-                                schemaPath:
-                                  '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/pattern',
-                                keyword: 'pattern',
-                                params: { pattern: '^https?://[^\\n]*$' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err177]
-                              } else {
-                                vErrors.push(err177)
-                              }
-                              errors++
-                            }
-                          } else {
-                            const err178 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/authServerConfig/upstreamProviders/' +
-                                i3 +
-                                '/oauth2Config/authorizationEndpoint',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/type',
-                              keyword: 'type',
-                              params: { type: 'string' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err178]
-                            } else {
-                              vErrors.push(err178)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data103.tokenEndpoint !== undefined) {
-                          let data105 = data103.tokenEndpoint
-                          if (typeof data105 === 'string') {
-                            if (!pattern13.test(data105)) {
-                              const err179 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/authServerConfig/upstreamProviders/' +
-                                  i3 +
-                                  '/oauth2Config/tokenEndpoint',
-                                schemaPath:
-                                  '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/pattern',
-                                keyword: 'pattern',
-                                params: { pattern: '^https?://[^\\n]*$' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err179]
-                              } else {
-                                vErrors.push(err179)
-                              }
-                              errors++
-                            }
-                          } else {
-                            const err180 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/authServerConfig/upstreamProviders/' +
-                                i3 +
-                                '/oauth2Config/tokenEndpoint',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/type',
-                              keyword: 'type',
-                              params: { type: 'string' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err180]
-                            } else {
-                              vErrors.push(err180)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data103.clientId !== undefined) {
-                          let data106 = data103.clientId
-                          if (typeof data106 === 'string') {
-                            if (func2(data106) < 1) {
-                              const err181 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/authServerConfig/upstreamProviders/' +
-                                  i3 +
-                                  '/oauth2Config/clientId',
-                                schemaPath:
-                                  '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/minLength',
-                                keyword: 'minLength',
-                                params: { limit: 1 },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err181]
-                              } else {
-                                vErrors.push(err181)
-                              }
-                              errors++
-                            }
-                          } else {
-                            const err182 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/authServerConfig/upstreamProviders/' +
-                                i3 +
-                                '/oauth2Config/clientId',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/type',
-                              keyword: 'type',
-                              params: { type: 'string' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err182]
-                            } else {
-                              vErrors.push(err182)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data103.clientSecretRef !== undefined) {
-                          let data107 = data103.clientSecretRef
-                          if (data107 && typeof data107 == 'object' && !Array.isArray(data107)) {
-                            if (data107.name === undefined) {
-                              const err183 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/authServerConfig/upstreamProviders/' +
-                                  i3 +
-                                  '/oauth2Config/clientSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'name' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err183]
-                              } else {
-                                vErrors.push(err183)
-                              }
-                              errors++
-                            }
-                            if (data107.key === undefined) {
-                              const err184 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/authServerConfig/upstreamProviders/' +
-                                  i3 +
-                                  '/oauth2Config/clientSecretRef',
-                                schemaPath:
-                                  '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'key' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err184]
-                              } else {
-                                vErrors.push(err184)
-                              }
-                              errors++
-                            }
-                            if (data107.name !== undefined) {
-                              let data108 = data107.name
-                              if (typeof data108 === 'string') {
-                                if (func2(data108) < 1) {
-                                  const err185 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/authServerConfig/upstreamProviders/' +
-                                      i3 +
-                                      '/oauth2Config/clientSecretRef/name',
-                                    schemaPath:
-                                      '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err185]
-                                  } else {
-                                    vErrors.push(err185)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err186 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/upstreamProviders/' +
-                                    i3 +
-                                    '/oauth2Config/clientSecretRef/name',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err186]
-                                } else {
-                                  vErrors.push(err186)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data107.key !== undefined) {
-                              let data109 = data107.key
-                              if (typeof data109 === 'string') {
-                                if (func2(data109) < 1) {
-                                  const err187 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/authServerConfig/upstreamProviders/' +
-                                      i3 +
-                                      '/oauth2Config/clientSecretRef/key',
-                                    schemaPath:
-                                      '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err187]
-                                  } else {
-                                    vErrors.push(err187)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err188 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/upstreamProviders/' +
-                                    i3 +
-                                    '/oauth2Config/clientSecretRef/key',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err188]
-                                } else {
-                                  vErrors.push(err188)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err189 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/authServerConfig/upstreamProviders/' +
-                                i3 +
-                                '/oauth2Config/clientSecretRef',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err189]
-                            } else {
-                              vErrors.push(err189)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data103.redirectUri !== undefined) {
-                          if (typeof data103.redirectUri !== 'string') {
-                            const err190 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/authServerConfig/upstreamProviders/' +
-                                i3 +
-                                '/oauth2Config/redirectUri',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/redirectUri/type',
-                              keyword: 'type',
-                              params: { type: 'string' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err190]
-                            } else {
-                              vErrors.push(err190)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data103.scopes !== undefined) {
-                          let data111 = data103.scopes
-                          if (Array.isArray(data111)) {
-                            const len8 = data111.length
-                            for (let i8 = 0; i8 < len8; i8++) {
-                              if (typeof data111[i8] !== 'string') {
-                                const err191 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/upstreamProviders/' +
-                                    i3 +
-                                    '/oauth2Config/scopes/' +
-                                    i8,
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/items/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err191]
-                                } else {
-                                  vErrors.push(err191)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err192 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/authServerConfig/upstreamProviders/' +
-                                i3 +
-                                '/oauth2Config/scopes',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/type',
-                              keyword: 'type',
-                              params: { type: 'array' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err192]
-                            } else {
-                              vErrors.push(err192)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data103.additionalAuthorizationParams !== undefined) {
-                          let data113 = data103.additionalAuthorizationParams
-                          if (data113 && typeof data113 == 'object' && !Array.isArray(data113)) {
-                            for (const key5 in data113) {
-                              if (typeof data113[key5] !== 'string') {
-                                const err193 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/upstreamProviders/' +
-                                    i3 +
-                                    '/oauth2Config/additionalAuthorizationParams/' +
-                                    key5.replace(/~/g, '~0').replace(/\//g, '~1'),
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/additionalProperties/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err193]
-                                } else {
-                                  vErrors.push(err193)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err194 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/authServerConfig/upstreamProviders/' +
-                                i3 +
-                                '/oauth2Config/additionalAuthorizationParams',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err194]
-                            } else {
-                              vErrors.push(err194)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data103.tokenResponseMapping !== undefined) {
-                          let data115 = data103.tokenResponseMapping
-                          if (data115 && typeof data115 == 'object' && !Array.isArray(data115)) {
-                            if (data115.accessTokenPath === undefined) {
-                              const err195 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/authServerConfig/upstreamProviders/' +
-                                  i3 +
-                                  '/oauth2Config/tokenResponseMapping',
-                                schemaPath:
-                                  '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'accessTokenPath' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err195]
-                              } else {
-                                vErrors.push(err195)
-                              }
-                              errors++
-                            }
-                            if (data115.accessTokenPath !== undefined) {
-                              let data116 = data115.accessTokenPath
-                              if (typeof data116 === 'string') {
-                                if (func2(data116) < 1) {
-                                  const err196 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/authServerConfig/upstreamProviders/' +
-                                      i3 +
-                                      '/oauth2Config/tokenResponseMapping/accessTokenPath',
-                                    schemaPath:
-                                      '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/minLength',
-                                    keyword: 'minLength',
-                                    params: { limit: 1 },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err196]
-                                  } else {
-                                    vErrors.push(err196)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err197 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/upstreamProviders/' +
-                                    i3 +
-                                    '/oauth2Config/tokenResponseMapping/accessTokenPath',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err197]
-                                } else {
-                                  vErrors.push(err197)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data115.scopePath !== undefined) {
-                              if (typeof data115.scopePath !== 'string') {
-                                const err198 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/upstreamProviders/' +
-                                    i3 +
-                                    '/oauth2Config/tokenResponseMapping/scopePath',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/scopePath/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err198]
-                                } else {
-                                  vErrors.push(err198)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data115.refreshTokenPath !== undefined) {
-                              if (typeof data115.refreshTokenPath !== 'string') {
-                                const err199 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/upstreamProviders/' +
-                                    i3 +
-                                    '/oauth2Config/tokenResponseMapping/refreshTokenPath',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/refreshTokenPath/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err199]
-                                } else {
-                                  vErrors.push(err199)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data115.expiresInPath !== undefined) {
-                              if (typeof data115.expiresInPath !== 'string') {
-                                const err200 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/upstreamProviders/' +
-                                    i3 +
-                                    '/oauth2Config/tokenResponseMapping/expiresInPath',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/expiresInPath/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err200]
-                                } else {
-                                  vErrors.push(err200)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err201 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/authServerConfig/upstreamProviders/' +
-                                i3 +
-                                '/oauth2Config/tokenResponseMapping',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err201]
-                            } else {
-                              vErrors.push(err201)
-                            }
-                            errors++
-                          }
-                        }
-                        if (data103.userInfo !== undefined) {
-                          let data120 = data103.userInfo
-                          if (data120 && typeof data120 == 'object' && !Array.isArray(data120)) {
-                            if (data120.endpointUrl === undefined) {
-                              const err202 = {
-                                instancePath:
-                                  instancePath +
-                                  '/spec/authServerConfig/upstreamProviders/' +
-                                  i3 +
-                                  '/oauth2Config/userInfo',
-                                schemaPath:
-                                  '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/required',
-                                keyword: 'required',
-                                params: { missingProperty: 'endpointUrl' },
-                              }
-                              if (vErrors === null) {
-                                vErrors = [err202]
-                              } else {
-                                vErrors.push(err202)
-                              }
-                              errors++
-                            }
-                            if (data120.endpointUrl !== undefined) {
-                              let data121 = data120.endpointUrl
-                              if (typeof data121 === 'string') {
-                                if (!pattern13.test(data121)) {
-                                  const err203 = {
-                                    instancePath:
-                                      instancePath +
-                                      '/spec/authServerConfig/upstreamProviders/' +
-                                      i3 +
-                                      '/oauth2Config/userInfo/endpointUrl',
-                                    schemaPath:
-                                      '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/pattern',
-                                    keyword: 'pattern',
-                                    params: { pattern: '^https?://[^\\n]*$' },
-                                  }
-                                  if (vErrors === null) {
-                                    vErrors = [err203]
-                                  } else {
-                                    vErrors.push(err203)
-                                  }
-                                  errors++
-                                }
-                              } else {
-                                const err204 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/upstreamProviders/' +
-                                    i3 +
-                                    '/oauth2Config/userInfo/endpointUrl',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err204]
-                                } else {
-                                  vErrors.push(err204)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data120.httpMethod !== undefined) {
-                              let data122 = data120.httpMethod
-                              if (typeof data122 !== 'string') {
-                                const err205 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/upstreamProviders/' +
-                                    i3 +
-                                    '/oauth2Config/userInfo/httpMethod',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/type',
-                                  keyword: 'type',
-                                  params: { type: 'string' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err205]
-                                } else {
-                                  vErrors.push(err205)
-                                }
-                                errors++
-                              }
-                              if (!(data122 === 'GET' || data122 === 'POST')) {
-                                const err206 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/upstreamProviders/' +
-                                    i3 +
-                                    '/oauth2Config/userInfo/httpMethod',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/enum',
-                                  keyword: 'enum',
-                                  params: {
-                                    allowedValues:
-                                      schema12.properties.spec.properties.authServerConfig.properties
-                                        .upstreamProviders.items.properties.oauth2Config.properties.userInfo
-                                        .properties.httpMethod.enum,
-                                  },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err206]
-                                } else {
-                                  vErrors.push(err206)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data120.additionalHeaders !== undefined) {
-                              let data123 = data120.additionalHeaders
-                              if (data123 && typeof data123 == 'object' && !Array.isArray(data123)) {
-                                for (const key6 in data123) {
-                                  if (typeof data123[key6] !== 'string') {
-                                    const err207 = {
-                                      instancePath:
-                                        instancePath +
-                                        '/spec/authServerConfig/upstreamProviders/' +
-                                        i3 +
-                                        '/oauth2Config/userInfo/additionalHeaders/' +
-                                        key6.replace(/~/g, '~0').replace(/\//g, '~1'),
-                                      schemaPath:
-                                        '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/additionalProperties/type',
-                                      keyword: 'type',
-                                      params: { type: 'string' },
-                                    }
-                                    if (vErrors === null) {
-                                      vErrors = [err207]
-                                    } else {
-                                      vErrors.push(err207)
-                                    }
-                                    errors++
-                                  }
-                                }
-                              } else {
-                                const err208 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/upstreamProviders/' +
-                                    i3 +
-                                    '/oauth2Config/userInfo/additionalHeaders',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/type',
-                                  keyword: 'type',
-                                  params: { type: 'object' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err208]
-                                } else {
-                                  vErrors.push(err208)
-                                }
-                                errors++
-                              }
-                            }
-                            if (data120.fieldMapping !== undefined) {
-                              let data125 = data120.fieldMapping
-                              if (data125 && typeof data125 == 'object' && !Array.isArray(data125)) {
-                                if (data125.subjectFields !== undefined) {
-                                  let data126 = data125.subjectFields
-                                  if (Array.isArray(data126)) {
-                                    const len9 = data126.length
-                                    for (let i9 = 0; i9 < len9; i9++) {
-                                      if (typeof data126[i9] !== 'string') {
-                                        const err209 = {
-                                          instancePath:
-                                            instancePath +
-                                            '/spec/authServerConfig/upstreamProviders/' +
-                                            i3 +
-                                            '/oauth2Config/userInfo/fieldMapping/subjectFields/' +
-                                            i9,
-                                          schemaPath:
-                                            '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/items/type',
-                                          keyword: 'type',
-                                          params: { type: 'string' },
-                                        }
-                                        if (vErrors === null) {
-                                          vErrors = [err209]
-                                        } else {
-                                          vErrors.push(err209)
-                                        }
-                                        errors++
-                                      }
-                                    }
-                                  } else {
-                                    const err210 = {
-                                      instancePath:
-                                        instancePath +
-                                        '/spec/authServerConfig/upstreamProviders/' +
-                                        i3 +
-                                        '/oauth2Config/userInfo/fieldMapping/subjectFields',
-                                      schemaPath:
-                                        '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/type',
-                                      keyword: 'type',
-                                      params: { type: 'array' },
-                                    }
-                                    if (vErrors === null) {
-                                      vErrors = [err210]
-                                    } else {
-                                      vErrors.push(err210)
-                                    }
-                                    errors++
-                                  }
-                                }
-                                if (data125.nameFields !== undefined) {
-                                  let data128 = data125.nameFields
-                                  if (Array.isArray(data128)) {
-                                    const len10 = data128.length
-                                    for (let i10 = 0; i10 < len10; i10++) {
-                                      if (typeof data128[i10] !== 'string') {
-                                        const err211 = {
-                                          instancePath:
-                                            instancePath +
-                                            '/spec/authServerConfig/upstreamProviders/' +
-                                            i3 +
-                                            '/oauth2Config/userInfo/fieldMapping/nameFields/' +
-                                            i10,
-                                          schemaPath:
-                                            '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/items/type',
-                                          keyword: 'type',
-                                          params: { type: 'string' },
-                                        }
-                                        if (vErrors === null) {
-                                          vErrors = [err211]
-                                        } else {
-                                          vErrors.push(err211)
-                                        }
-                                        errors++
-                                      }
-                                    }
-                                  } else {
-                                    const err212 = {
-                                      instancePath:
-                                        instancePath +
-                                        '/spec/authServerConfig/upstreamProviders/' +
-                                        i3 +
-                                        '/oauth2Config/userInfo/fieldMapping/nameFields',
-                                      schemaPath:
-                                        '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/type',
-                                      keyword: 'type',
-                                      params: { type: 'array' },
-                                    }
-                                    if (vErrors === null) {
-                                      vErrors = [err212]
-                                    } else {
-                                      vErrors.push(err212)
-                                    }
-                                    errors++
-                                  }
-                                }
-                                if (data125.emailFields !== undefined) {
-                                  let data130 = data125.emailFields
-                                  if (Array.isArray(data130)) {
-                                    const len11 = data130.length
-                                    for (let i11 = 0; i11 < len11; i11++) {
-                                      if (typeof data130[i11] !== 'string') {
-                                        const err213 = {
-                                          instancePath:
-                                            instancePath +
-                                            '/spec/authServerConfig/upstreamProviders/' +
-                                            i3 +
-                                            '/oauth2Config/userInfo/fieldMapping/emailFields/' +
-                                            i11,
-                                          schemaPath:
-                                            '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/items/type',
-                                          keyword: 'type',
-                                          params: { type: 'string' },
-                                        }
-                                        if (vErrors === null) {
-                                          vErrors = [err213]
-                                        } else {
-                                          vErrors.push(err213)
-                                        }
-                                        errors++
-                                      }
-                                    }
-                                  } else {
-                                    const err214 = {
-                                      instancePath:
-                                        instancePath +
-                                        '/spec/authServerConfig/upstreamProviders/' +
-                                        i3 +
-                                        '/oauth2Config/userInfo/fieldMapping/emailFields',
-                                      schemaPath:
-                                        '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/type',
-                                      keyword: 'type',
-                                      params: { type: 'array' },
-                                    }
-                                    if (vErrors === null) {
-                                      vErrors = [err214]
-                                    } else {
-                                      vErrors.push(err214)
-                                    }
-                                    errors++
-                                  }
-                                }
-                              } else {
-                                const err215 = {
-                                  instancePath:
-                                    instancePath +
-                                    '/spec/authServerConfig/upstreamProviders/' +
-                                    i3 +
-                                    '/oauth2Config/userInfo/fieldMapping',
-                                  schemaPath:
-                                    '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/type',
-                                  keyword: 'type',
-                                  params: { type: 'object' },
-                                }
-                                if (vErrors === null) {
-                                  vErrors = [err215]
-                                } else {
-                                  vErrors.push(err215)
-                                }
-                                errors++
-                              }
-                            }
-                          } else {
-                            const err216 = {
-                              instancePath:
-                                instancePath +
-                                '/spec/authServerConfig/upstreamProviders/' +
-                                i3 +
-                                '/oauth2Config/userInfo',
-                              schemaPath:
-                                '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/type',
-                              keyword: 'type',
-                              params: { type: 'object' },
-                            }
-                            if (vErrors === null) {
-                              vErrors = [err216]
-                            } else {
-                              vErrors.push(err216)
-                            }
-                            errors++
-                          }
-                        }
-                      } else {
-                        const err217 = {
-                          instancePath:
-                            instancePath + '/spec/authServerConfig/upstreamProviders/' + i3 + '/oauth2Config',
-                          schemaPath:
-                            '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/type',
-                          keyword: 'type',
-                          params: { type: 'object' },
-                        }
-                        if (vErrors === null) {
-                          vErrors = [err217]
-                        } else {
-                          vErrors.push(err217)
-                        }
-                        errors++
-                      }
-                    }
-                  } else {
-                    const err218 = {
-                      instancePath: instancePath + '/spec/authServerConfig/upstreamProviders/' + i3,
-                      schemaPath:
-                        '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/type',
-                      keyword: 'type',
-                      params: { type: 'object' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err218]
-                    } else {
-                      vErrors.push(err218)
-                    }
-                    errors++
-                  }
-                }
-              } else {
-                const err219 = {
-                  instancePath: instancePath + '/spec/authServerConfig/upstreamProviders',
-                  schemaPath:
-                    '#/properties/spec/properties/authServerConfig/properties/upstreamProviders/type',
-                  keyword: 'type',
-                  params: { type: 'array' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err219]
-                } else {
-                  vErrors.push(err219)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err220 = {
-              instancePath: instancePath + '/spec/authServerConfig',
-              schemaPath: '#/properties/spec/properties/authServerConfig/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err220]
-            } else {
-              vErrors.push(err220)
-            }
-            errors++
-          }
-        }
-      } else {
-        const err221 = {
-          instancePath: instancePath + '/spec',
-          schemaPath: '#/properties/spec/type',
-          keyword: 'type',
-          params: { type: 'object' },
-        }
-        if (vErrors === null) {
-          vErrors = [err221]
-        } else {
-          vErrors.push(err221)
-        }
-        errors++
-      }
-    }
-    if (data.status !== undefined) {
-      let data132 = data.status
-      if (data132 && typeof data132 == 'object' && !Array.isArray(data132)) {
-        if (data132.discoveredBackends !== undefined) {
-          let data133 = data132.discoveredBackends
-          if (Array.isArray(data133)) {
-            const len12 = data133.length
-            for (let i12 = 0; i12 < len12; i12++) {
-              let data134 = data133[i12]
-              if (data134 && typeof data134 == 'object' && !Array.isArray(data134)) {
-                if (data134.authConfigRef !== undefined) {
-                  let data135 = data134.authConfigRef
-                  if (
-                    typeof data135 !== 'string' &&
-                    !(data135 && typeof data135 == 'object' && !Array.isArray(data135))
-                  ) {
-                    const err222 = {
-                      instancePath: instancePath + '/status/discoveredBackends/' + i12 + '/authConfigRef',
-                      schemaPath:
-                        '#/properties/status/properties/discoveredBackends/items/properties/authConfigRef/type',
-                      keyword: 'type',
-                      params: {
-                        type: schema12.properties.status.properties.discoveredBackends.items.properties
-                          .authConfigRef.type,
-                      },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err222]
-                    } else {
-                      vErrors.push(err222)
-                    }
-                    errors++
-                  }
-                }
-              } else {
-                const err223 = {
-                  instancePath: instancePath + '/status/discoveredBackends/' + i12,
-                  schemaPath: '#/properties/status/properties/discoveredBackends/items/type',
-                  keyword: 'type',
-                  params: { type: 'object' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err223]
-                } else {
-                  vErrors.push(err223)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err224 = {
-              instancePath: instancePath + '/status/discoveredBackends',
-              schemaPath: '#/properties/status/properties/discoveredBackends/type',
-              keyword: 'type',
-              params: { type: 'array' },
-            }
-            if (vErrors === null) {
-              vErrors = [err224]
-            } else {
-              vErrors.push(err224)
-            }
-            errors++
-          }
-        }
-      } else {
-        const err225 = {
-          instancePath: instancePath + '/status',
-          schemaPath: '#/properties/status/type',
-          keyword: 'type',
-          params: { type: 'object' },
-        }
-        if (vErrors === null) {
-          vErrors = [err225]
-        } else {
-          vErrors.push(err225)
-        }
-        errors++
-      }
-    }
-  } else {
-    const err226 = { instancePath, schemaPath: '#/type', keyword: 'type', params: { type: 'object' } }
-    if (vErrors === null) {
-      vErrors = [err226]
-    } else {
-      vErrors.push(err226)
-    }
-    errors++
-  }
-  validate11.errors = vErrors
-  return errors === 0
+export const MCPOIDCConfig = validate12;
+const schema13 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["inline","kubernetesServiceAccount"]},"inline":{"type":"object","required":["issuer"],"properties":{"issuer":{"type":"string","minLength":1},"clientId":{"type":"string"},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"jwksAllowPrivateIP":{"type":"boolean"}}},"kubernetesServiceAccount":{"type":"object","properties":{}},"jwksAllowPrivateIP":{"type":"boolean"}}},"status":{"type":"object","properties":{}}},"$id":"MCPOIDCConfig"};
+
+function validate12(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+/*# sourceURL="MCPOIDCConfig" */;
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.spec === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "spec"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.apiVersion !== undefined){
+if(typeof data.apiVersion !== "string"){
+const err1 = {instancePath:instancePath+"/apiVersion",schemaPath:"#/properties/apiVersion/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.kind !== undefined){
+if(typeof data.kind !== "string"){
+const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.metadata !== undefined){
+let data2 = data.metadata;
+if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
+if(data2.name !== undefined){
+if(typeof data2.name !== "string"){
+const err3 = {instancePath:instancePath+"/metadata/name",schemaPath:"#/properties/metadata/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data2.generateName !== undefined){
+if(typeof data2.generateName !== "string"){
+const err4 = {instancePath:instancePath+"/metadata/generateName",schemaPath:"#/properties/metadata/properties/generateName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data2.namespace !== undefined){
+if(typeof data2.namespace !== "string"){
+const err5 = {instancePath:instancePath+"/metadata/namespace",schemaPath:"#/properties/metadata/properties/namespace/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(data2.labels !== undefined){
+let data6 = data2.labels;
+if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
+for(const key0 in data6){
+if(typeof data6[key0] !== "string"){
+const err6 = {instancePath:instancePath+"/metadata/labels/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/properties/labels/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+else {
+const err7 = {instancePath:instancePath+"/metadata/labels",schemaPath:"#/properties/metadata/properties/labels/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(data2.annotations !== undefined){
+let data8 = data2.annotations;
+if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
+for(const key1 in data8){
+if(typeof data8[key1] !== "string"){
+const err8 = {instancePath:instancePath+"/metadata/annotations/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/properties/annotations/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+}
+else {
+const err9 = {instancePath:instancePath+"/metadata/annotations",schemaPath:"#/properties/metadata/properties/annotations/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+}
+else {
+const err10 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+if(data.spec !== undefined){
+let data10 = data.spec;
+if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
+if(data10.type === undefined){
+const err11 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/required",keyword:"required",params:{missingProperty: "type"}};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+if(data10.type !== undefined){
+let data11 = data10.type;
+if(typeof data11 !== "string"){
+const err12 = {instancePath:instancePath+"/spec/type",schemaPath:"#/properties/spec/properties/type/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+if(!((data11 === "inline") || (data11 === "kubernetesServiceAccount"))){
+const err13 = {instancePath:instancePath+"/spec/type",schemaPath:"#/properties/spec/properties/type/enum",keyword:"enum",params:{allowedValues: schema13.properties.spec.properties.type.enum}};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data10.inline !== undefined){
+let data12 = data10.inline;
+if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
+if(data12.issuer === undefined){
+const err14 = {instancePath:instancePath+"/spec/inline",schemaPath:"#/properties/spec/properties/inline/required",keyword:"required",params:{missingProperty: "issuer"}};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if(data12.issuer !== undefined){
+let data13 = data12.issuer;
+if(typeof data13 === "string"){
+if(func2(data13) < 1){
+const err15 = {instancePath:instancePath+"/spec/inline/issuer",schemaPath:"#/properties/spec/properties/inline/properties/issuer/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+else {
+const err16 = {instancePath:instancePath+"/spec/inline/issuer",schemaPath:"#/properties/spec/properties/inline/properties/issuer/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+if(data12.clientId !== undefined){
+if(typeof data12.clientId !== "string"){
+const err17 = {instancePath:instancePath+"/spec/inline/clientId",schemaPath:"#/properties/spec/properties/inline/properties/clientId/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+if(data12.clientSecretRef !== undefined){
+let data15 = data12.clientSecretRef;
+if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
+if(data15.name === undefined){
+const err18 = {instancePath:instancePath+"/spec/inline/clientSecretRef",schemaPath:"#/properties/spec/properties/inline/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+if(data15.key === undefined){
+const err19 = {instancePath:instancePath+"/spec/inline/clientSecretRef",schemaPath:"#/properties/spec/properties/inline/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+if(data15.name !== undefined){
+let data16 = data15.name;
+if(typeof data16 === "string"){
+if(func2(data16) < 1){
+const err20 = {instancePath:instancePath+"/spec/inline/clientSecretRef/name",schemaPath:"#/properties/spec/properties/inline/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+else {
+const err21 = {instancePath:instancePath+"/spec/inline/clientSecretRef/name",schemaPath:"#/properties/spec/properties/inline/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+if(data15.key !== undefined){
+let data17 = data15.key;
+if(typeof data17 === "string"){
+if(func2(data17) < 1){
+const err22 = {instancePath:instancePath+"/spec/inline/clientSecretRef/key",schemaPath:"#/properties/spec/properties/inline/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+}
+else {
+const err23 = {instancePath:instancePath+"/spec/inline/clientSecretRef/key",schemaPath:"#/properties/spec/properties/inline/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+}
+}
+}
+else {
+const err24 = {instancePath:instancePath+"/spec/inline/clientSecretRef",schemaPath:"#/properties/spec/properties/inline/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
+}
+errors++;
+}
+}
+if(data12.jwksAllowPrivateIP !== undefined){
+if(typeof data12.jwksAllowPrivateIP !== "boolean"){
+const err25 = {instancePath:instancePath+"/spec/inline/jwksAllowPrivateIP",schemaPath:"#/properties/spec/properties/inline/properties/jwksAllowPrivateIP/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err25];
+}
+else {
+vErrors.push(err25);
+}
+errors++;
+}
+}
+}
+else {
+const err26 = {instancePath:instancePath+"/spec/inline",schemaPath:"#/properties/spec/properties/inline/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err26];
+}
+else {
+vErrors.push(err26);
+}
+errors++;
+}
+}
+if(data10.kubernetesServiceAccount !== undefined){
+let data19 = data10.kubernetesServiceAccount;
+if(!(data19 && typeof data19 == "object" && !Array.isArray(data19))){
+const err27 = {instancePath:instancePath+"/spec/kubernetesServiceAccount",schemaPath:"#/properties/spec/properties/kubernetesServiceAccount/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err27];
+}
+else {
+vErrors.push(err27);
+}
+errors++;
+}
+}
+if(data10.jwksAllowPrivateIP !== undefined){
+if(typeof data10.jwksAllowPrivateIP !== "boolean"){
+const err28 = {instancePath:instancePath+"/spec/jwksAllowPrivateIP",schemaPath:"#/properties/spec/properties/jwksAllowPrivateIP/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err28];
+}
+else {
+vErrors.push(err28);
+}
+errors++;
+}
+}
+}
+else {
+const err29 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err29];
+}
+else {
+vErrors.push(err29);
+}
+errors++;
+}
+}
+if(data.status !== undefined){
+let data21 = data.status;
+if(!(data21 && typeof data21 == "object" && !Array.isArray(data21))){
+const err30 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err30];
+}
+else {
+vErrors.push(err30);
+}
+errors++;
+}
+}
+}
+else {
+const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err31];
+}
+else {
+vErrors.push(err31);
+}
+errors++;
+}
+validate12.errors = vErrors;
+return errors === 0;
 }
 
-export const MCPOIDCConfig = validate12
-const schema13 = {
-  type: 'object',
-  required: ['spec'],
-  properties: {
-    apiVersion: { type: 'string' },
-    kind: { type: 'string' },
-    metadata: {
-      type: 'object',
-      properties: {
-        name: { type: 'string' },
-        generateName: { type: 'string' },
-        namespace: { type: 'string' },
-        labels: { type: 'object', additionalProperties: { type: 'string' } },
-        annotations: { type: 'object', additionalProperties: { type: 'string' } },
-      },
-    },
-    spec: {
-      type: 'object',
-      required: ['type'],
-      properties: {
-        type: { type: 'string', enum: ['inline', 'kubernetesServiceAccount'] },
-        inline: {
-          type: 'object',
-          required: ['issuer'],
-          properties: {
-            issuer: { type: 'string', minLength: 1 },
-            clientId: { type: 'string' },
-            clientSecretRef: {
-              type: 'object',
-              required: ['name', 'key'],
-              properties: { name: { type: 'string', minLength: 1 }, key: { type: 'string', minLength: 1 } },
-            },
-            jwksAllowPrivateIP: { type: 'boolean' },
-          },
-        },
-        kubernetesServiceAccount: { type: 'object', properties: {} },
-        jwksAllowPrivateIP: { type: 'boolean' },
-      },
-    },
-    status: { type: 'object', properties: {} },
-  },
-  $id: 'MCPOIDCConfig',
+export const MCPServer = validate13;
+const schema14 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}},"status":{"type":"object","properties":{}}},"$id":"MCPServer"};
+
+function validate13(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+/*# sourceURL="MCPServer" */;
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.spec === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "spec"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.apiVersion !== undefined){
+if(typeof data.apiVersion !== "string"){
+const err1 = {instancePath:instancePath+"/apiVersion",schemaPath:"#/properties/apiVersion/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.kind !== undefined){
+if(typeof data.kind !== "string"){
+const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.metadata !== undefined){
+let data2 = data.metadata;
+if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
+if(data2.name !== undefined){
+if(typeof data2.name !== "string"){
+const err3 = {instancePath:instancePath+"/metadata/name",schemaPath:"#/properties/metadata/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data2.generateName !== undefined){
+if(typeof data2.generateName !== "string"){
+const err4 = {instancePath:instancePath+"/metadata/generateName",schemaPath:"#/properties/metadata/properties/generateName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data2.namespace !== undefined){
+if(typeof data2.namespace !== "string"){
+const err5 = {instancePath:instancePath+"/metadata/namespace",schemaPath:"#/properties/metadata/properties/namespace/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(data2.labels !== undefined){
+let data6 = data2.labels;
+if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
+for(const key0 in data6){
+if(typeof data6[key0] !== "string"){
+const err6 = {instancePath:instancePath+"/metadata/labels/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/properties/labels/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+else {
+const err7 = {instancePath:instancePath+"/metadata/labels",schemaPath:"#/properties/metadata/properties/labels/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(data2.annotations !== undefined){
+let data8 = data2.annotations;
+if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
+for(const key1 in data8){
+if(typeof data8[key1] !== "string"){
+const err8 = {instancePath:instancePath+"/metadata/annotations/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/properties/annotations/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+}
+else {
+const err9 = {instancePath:instancePath+"/metadata/annotations",schemaPath:"#/properties/metadata/properties/annotations/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+}
+else {
+const err10 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+if(data.spec !== undefined){
+let data10 = data.spec;
+if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
+if(data10.groupRef !== undefined){
+let data11 = data10.groupRef;
+if((typeof data11 !== "string") && (!(data11 && typeof data11 == "object" && !Array.isArray(data11)))){
+const err11 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/type",keyword:"type",params:{type: schema14.properties.spec.properties.groupRef.type}};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+if(typeof data11 === "string"){
+if(func2(data11) < 1){
+const err12 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
+if(data11.name === undefined){
+const err13 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+if(data11.name !== undefined){
+let data12 = data11.name;
+if(typeof data12 === "string"){
+if(func2(data12) < 1){
+const err14 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/properties/spec/properties/groupRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+else {
+const err15 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/properties/spec/properties/groupRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+}
+}
+if(data10.externalAuthConfigRef !== undefined){
+let data13 = data10.externalAuthConfigRef;
+if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
+if(data13.name === undefined){
+const err16 = {instancePath:instancePath+"/spec/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data13.name !== undefined){
+let data14 = data13.name;
+if(typeof data14 === "string"){
+if(func2(data14) < 1){
+const err17 = {instancePath:instancePath+"/spec/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+else {
+const err18 = {instancePath:instancePath+"/spec/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/spec/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+if(data.status !== undefined){
+let data15 = data.status;
+if(!(data15 && typeof data15 == "object" && !Array.isArray(data15))){
+const err21 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+}
+else {
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+validate13.errors = vErrors;
+return errors === 0;
 }
 
-function validate12(data, { instancePath = '', parentData, parentDataProperty, rootData = data } = {}) {
-  /*# sourceURL="MCPOIDCConfig" */ let vErrors = null
-  let errors = 0
-  if (data && typeof data == 'object' && !Array.isArray(data)) {
-    if (data.spec === undefined) {
-      const err0 = {
-        instancePath,
-        schemaPath: '#/required',
-        keyword: 'required',
-        params: { missingProperty: 'spec' },
-      }
-      if (vErrors === null) {
-        vErrors = [err0]
-      } else {
-        vErrors.push(err0)
-      }
-      errors++
-    }
-    if (data.apiVersion !== undefined) {
-      if (typeof data.apiVersion !== 'string') {
-        const err1 = {
-          instancePath: instancePath + '/apiVersion',
-          schemaPath: '#/properties/apiVersion/type',
-          keyword: 'type',
-          params: { type: 'string' },
-        }
-        if (vErrors === null) {
-          vErrors = [err1]
-        } else {
-          vErrors.push(err1)
-        }
-        errors++
-      }
-    }
-    if (data.kind !== undefined) {
-      if (typeof data.kind !== 'string') {
-        const err2 = {
-          instancePath: instancePath + '/kind',
-          schemaPath: '#/properties/kind/type',
-          keyword: 'type',
-          params: { type: 'string' },
-        }
-        if (vErrors === null) {
-          vErrors = [err2]
-        } else {
-          vErrors.push(err2)
-        }
-        errors++
-      }
-    }
-    if (data.metadata !== undefined) {
-      let data2 = data.metadata
-      if (data2 && typeof data2 == 'object' && !Array.isArray(data2)) {
-        if (data2.name !== undefined) {
-          if (typeof data2.name !== 'string') {
-            const err3 = {
-              instancePath: instancePath + '/metadata/name',
-              schemaPath: '#/properties/metadata/properties/name/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err3]
-            } else {
-              vErrors.push(err3)
-            }
-            errors++
-          }
-        }
-        if (data2.generateName !== undefined) {
-          if (typeof data2.generateName !== 'string') {
-            const err4 = {
-              instancePath: instancePath + '/metadata/generateName',
-              schemaPath: '#/properties/metadata/properties/generateName/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err4]
-            } else {
-              vErrors.push(err4)
-            }
-            errors++
-          }
-        }
-        if (data2.namespace !== undefined) {
-          if (typeof data2.namespace !== 'string') {
-            const err5 = {
-              instancePath: instancePath + '/metadata/namespace',
-              schemaPath: '#/properties/metadata/properties/namespace/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err5]
-            } else {
-              vErrors.push(err5)
-            }
-            errors++
-          }
-        }
-        if (data2.labels !== undefined) {
-          let data6 = data2.labels
-          if (data6 && typeof data6 == 'object' && !Array.isArray(data6)) {
-            for (const key0 in data6) {
-              if (typeof data6[key0] !== 'string') {
-                const err6 = {
-                  instancePath:
-                    instancePath + '/metadata/labels/' + key0.replace(/~/g, '~0').replace(/\//g, '~1'),
-                  schemaPath: '#/properties/metadata/properties/labels/additionalProperties/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err6]
-                } else {
-                  vErrors.push(err6)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err7 = {
-              instancePath: instancePath + '/metadata/labels',
-              schemaPath: '#/properties/metadata/properties/labels/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err7]
-            } else {
-              vErrors.push(err7)
-            }
-            errors++
-          }
-        }
-        if (data2.annotations !== undefined) {
-          let data8 = data2.annotations
-          if (data8 && typeof data8 == 'object' && !Array.isArray(data8)) {
-            for (const key1 in data8) {
-              if (typeof data8[key1] !== 'string') {
-                const err8 = {
-                  instancePath:
-                    instancePath + '/metadata/annotations/' + key1.replace(/~/g, '~0').replace(/\//g, '~1'),
-                  schemaPath: '#/properties/metadata/properties/annotations/additionalProperties/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err8]
-                } else {
-                  vErrors.push(err8)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err9 = {
-              instancePath: instancePath + '/metadata/annotations',
-              schemaPath: '#/properties/metadata/properties/annotations/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err9]
-            } else {
-              vErrors.push(err9)
-            }
-            errors++
-          }
-        }
-      } else {
-        const err10 = {
-          instancePath: instancePath + '/metadata',
-          schemaPath: '#/properties/metadata/type',
-          keyword: 'type',
-          params: { type: 'object' },
-        }
-        if (vErrors === null) {
-          vErrors = [err10]
-        } else {
-          vErrors.push(err10)
-        }
-        errors++
-      }
-    }
-    if (data.spec !== undefined) {
-      let data10 = data.spec
-      if (data10 && typeof data10 == 'object' && !Array.isArray(data10)) {
-        if (data10.type === undefined) {
-          const err11 = {
-            instancePath: instancePath + '/spec',
-            schemaPath: '#/properties/spec/required',
-            keyword: 'required',
-            params: { missingProperty: 'type' },
-          }
-          if (vErrors === null) {
-            vErrors = [err11]
-          } else {
-            vErrors.push(err11)
-          }
-          errors++
-        }
-        if (data10.type !== undefined) {
-          let data11 = data10.type
-          if (typeof data11 !== 'string') {
-            const err12 = {
-              instancePath: instancePath + '/spec/type',
-              schemaPath: '#/properties/spec/properties/type/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err12]
-            } else {
-              vErrors.push(err12)
-            }
-            errors++
-          }
-          if (!(data11 === 'inline' || data11 === 'kubernetesServiceAccount')) {
-            const err13 = {
-              instancePath: instancePath + '/spec/type',
-              schemaPath: '#/properties/spec/properties/type/enum',
-              keyword: 'enum',
-              params: { allowedValues: schema13.properties.spec.properties.type.enum },
-            }
-            if (vErrors === null) {
-              vErrors = [err13]
-            } else {
-              vErrors.push(err13)
-            }
-            errors++
-          }
-        }
-        if (data10.inline !== undefined) {
-          let data12 = data10.inline
-          if (data12 && typeof data12 == 'object' && !Array.isArray(data12)) {
-            if (data12.issuer === undefined) {
-              const err14 = {
-                instancePath: instancePath + '/spec/inline',
-                schemaPath: '#/properties/spec/properties/inline/required',
-                keyword: 'required',
-                params: { missingProperty: 'issuer' },
-              }
-              if (vErrors === null) {
-                vErrors = [err14]
-              } else {
-                vErrors.push(err14)
-              }
-              errors++
-            }
-            if (data12.issuer !== undefined) {
-              let data13 = data12.issuer
-              if (typeof data13 === 'string') {
-                if (func2(data13) < 1) {
-                  const err15 = {
-                    instancePath: instancePath + '/spec/inline/issuer',
-                    schemaPath: '#/properties/spec/properties/inline/properties/issuer/minLength',
-                    keyword: 'minLength',
-                    params: { limit: 1 },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err15]
-                  } else {
-                    vErrors.push(err15)
-                  }
-                  errors++
-                }
-              } else {
-                const err16 = {
-                  instancePath: instancePath + '/spec/inline/issuer',
-                  schemaPath: '#/properties/spec/properties/inline/properties/issuer/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err16]
-                } else {
-                  vErrors.push(err16)
-                }
-                errors++
-              }
-            }
-            if (data12.clientId !== undefined) {
-              if (typeof data12.clientId !== 'string') {
-                const err17 = {
-                  instancePath: instancePath + '/spec/inline/clientId',
-                  schemaPath: '#/properties/spec/properties/inline/properties/clientId/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err17]
-                } else {
-                  vErrors.push(err17)
-                }
-                errors++
-              }
-            }
-            if (data12.clientSecretRef !== undefined) {
-              let data15 = data12.clientSecretRef
-              if (data15 && typeof data15 == 'object' && !Array.isArray(data15)) {
-                if (data15.name === undefined) {
-                  const err18 = {
-                    instancePath: instancePath + '/spec/inline/clientSecretRef',
-                    schemaPath: '#/properties/spec/properties/inline/properties/clientSecretRef/required',
-                    keyword: 'required',
-                    params: { missingProperty: 'name' },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err18]
-                  } else {
-                    vErrors.push(err18)
-                  }
-                  errors++
-                }
-                if (data15.key === undefined) {
-                  const err19 = {
-                    instancePath: instancePath + '/spec/inline/clientSecretRef',
-                    schemaPath: '#/properties/spec/properties/inline/properties/clientSecretRef/required',
-                    keyword: 'required',
-                    params: { missingProperty: 'key' },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err19]
-                  } else {
-                    vErrors.push(err19)
-                  }
-                  errors++
-                }
-                if (data15.name !== undefined) {
-                  let data16 = data15.name
-                  if (typeof data16 === 'string') {
-                    if (func2(data16) < 1) {
-                      const err20 = {
-                        instancePath: instancePath + '/spec/inline/clientSecretRef/name',
-                        schemaPath:
-                          '#/properties/spec/properties/inline/properties/clientSecretRef/properties/name/minLength',
-                        keyword: 'minLength',
-                        params: { limit: 1 },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err20]
-                      } else {
-                        vErrors.push(err20)
-                      }
-                      errors++
-                    }
-                  } else {
-                    const err21 = {
-                      instancePath: instancePath + '/spec/inline/clientSecretRef/name',
-                      schemaPath:
-                        '#/properties/spec/properties/inline/properties/clientSecretRef/properties/name/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err21]
-                    } else {
-                      vErrors.push(err21)
-                    }
-                    errors++
-                  }
-                }
-                if (data15.key !== undefined) {
-                  let data17 = data15.key
-                  if (typeof data17 === 'string') {
-                    if (func2(data17) < 1) {
-                      const err22 = {
-                        instancePath: instancePath + '/spec/inline/clientSecretRef/key',
-                        schemaPath:
-                          '#/properties/spec/properties/inline/properties/clientSecretRef/properties/key/minLength',
-                        keyword: 'minLength',
-                        params: { limit: 1 },
-                      }
-                      if (vErrors === null) {
-                        vErrors = [err22]
-                      } else {
-                        vErrors.push(err22)
-                      }
-                      errors++
-                    }
-                  } else {
-                    const err23 = {
-                      instancePath: instancePath + '/spec/inline/clientSecretRef/key',
-                      schemaPath:
-                        '#/properties/spec/properties/inline/properties/clientSecretRef/properties/key/type',
-                      keyword: 'type',
-                      params: { type: 'string' },
-                    }
-                    if (vErrors === null) {
-                      vErrors = [err23]
-                    } else {
-                      vErrors.push(err23)
-                    }
-                    errors++
-                  }
-                }
-              } else {
-                const err24 = {
-                  instancePath: instancePath + '/spec/inline/clientSecretRef',
-                  schemaPath: '#/properties/spec/properties/inline/properties/clientSecretRef/type',
-                  keyword: 'type',
-                  params: { type: 'object' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err24]
-                } else {
-                  vErrors.push(err24)
-                }
-                errors++
-              }
-            }
-            if (data12.jwksAllowPrivateIP !== undefined) {
-              if (typeof data12.jwksAllowPrivateIP !== 'boolean') {
-                const err25 = {
-                  instancePath: instancePath + '/spec/inline/jwksAllowPrivateIP',
-                  schemaPath: '#/properties/spec/properties/inline/properties/jwksAllowPrivateIP/type',
-                  keyword: 'type',
-                  params: { type: 'boolean' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err25]
-                } else {
-                  vErrors.push(err25)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err26 = {
-              instancePath: instancePath + '/spec/inline',
-              schemaPath: '#/properties/spec/properties/inline/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err26]
-            } else {
-              vErrors.push(err26)
-            }
-            errors++
-          }
-        }
-        if (data10.kubernetesServiceAccount !== undefined) {
-          let data19 = data10.kubernetesServiceAccount
-          if (!(data19 && typeof data19 == 'object' && !Array.isArray(data19))) {
-            const err27 = {
-              instancePath: instancePath + '/spec/kubernetesServiceAccount',
-              schemaPath: '#/properties/spec/properties/kubernetesServiceAccount/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err27]
-            } else {
-              vErrors.push(err27)
-            }
-            errors++
-          }
-        }
-        if (data10.jwksAllowPrivateIP !== undefined) {
-          if (typeof data10.jwksAllowPrivateIP !== 'boolean') {
-            const err28 = {
-              instancePath: instancePath + '/spec/jwksAllowPrivateIP',
-              schemaPath: '#/properties/spec/properties/jwksAllowPrivateIP/type',
-              keyword: 'type',
-              params: { type: 'boolean' },
-            }
-            if (vErrors === null) {
-              vErrors = [err28]
-            } else {
-              vErrors.push(err28)
-            }
-            errors++
-          }
-        }
-      } else {
-        const err29 = {
-          instancePath: instancePath + '/spec',
-          schemaPath: '#/properties/spec/type',
-          keyword: 'type',
-          params: { type: 'object' },
-        }
-        if (vErrors === null) {
-          vErrors = [err29]
-        } else {
-          vErrors.push(err29)
-        }
-        errors++
-      }
-    }
-    if (data.status !== undefined) {
-      let data21 = data.status
-      if (!(data21 && typeof data21 == 'object' && !Array.isArray(data21))) {
-        const err30 = {
-          instancePath: instancePath + '/status',
-          schemaPath: '#/properties/status/type',
-          keyword: 'type',
-          params: { type: 'object' },
-        }
-        if (vErrors === null) {
-          vErrors = [err30]
-        } else {
-          vErrors.push(err30)
-        }
-        errors++
-      }
-    }
-  } else {
-    const err31 = { instancePath, schemaPath: '#/type', keyword: 'type', params: { type: 'object' } }
-    if (vErrors === null) {
-      vErrors = [err31]
-    } else {
-      vErrors.push(err31)
-    }
-    errors++
-  }
-  validate12.errors = vErrors
-  return errors === 0
+export const MCPGroup = validate14;
+const schema15 = {"type":"object","properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{}},"status":{"type":"object","properties":{}}},"$id":"MCPGroup"};
+
+function validate14(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+/*# sourceURL="MCPGroup" */;
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.apiVersion !== undefined){
+if(typeof data.apiVersion !== "string"){
+const err0 = {instancePath:instancePath+"/apiVersion",schemaPath:"#/properties/apiVersion/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.kind !== undefined){
+if(typeof data.kind !== "string"){
+const err1 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.metadata !== undefined){
+let data2 = data.metadata;
+if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
+if(data2.name !== undefined){
+if(typeof data2.name !== "string"){
+const err2 = {instancePath:instancePath+"/metadata/name",schemaPath:"#/properties/metadata/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data2.generateName !== undefined){
+if(typeof data2.generateName !== "string"){
+const err3 = {instancePath:instancePath+"/metadata/generateName",schemaPath:"#/properties/metadata/properties/generateName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data2.namespace !== undefined){
+if(typeof data2.namespace !== "string"){
+const err4 = {instancePath:instancePath+"/metadata/namespace",schemaPath:"#/properties/metadata/properties/namespace/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data2.labels !== undefined){
+let data6 = data2.labels;
+if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
+for(const key0 in data6){
+if(typeof data6[key0] !== "string"){
+const err5 = {instancePath:instancePath+"/metadata/labels/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/properties/labels/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+}
+else {
+const err6 = {instancePath:instancePath+"/metadata/labels",schemaPath:"#/properties/metadata/properties/labels/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+if(data2.annotations !== undefined){
+let data8 = data2.annotations;
+if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
+for(const key1 in data8){
+if(typeof data8[key1] !== "string"){
+const err7 = {instancePath:instancePath+"/metadata/annotations/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/properties/annotations/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+}
+else {
+const err8 = {instancePath:instancePath+"/metadata/annotations",schemaPath:"#/properties/metadata/properties/annotations/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+}
+else {
+const err9 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.spec !== undefined){
+let data10 = data.spec;
+if(!(data10 && typeof data10 == "object" && !Array.isArray(data10))){
+const err10 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+if(data.status !== undefined){
+let data11 = data.status;
+if(!(data11 && typeof data11 == "object" && !Array.isArray(data11))){
+const err11 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+}
+else {
+const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+validate14.errors = vErrors;
+return errors === 0;
 }
 
-export const MCPServer = validate13
-const schema14 = {
-  type: 'object',
-  required: ['spec'],
-  properties: {
-    apiVersion: { type: 'string' },
-    kind: { type: 'string' },
-    metadata: {
-      type: 'object',
-      properties: {
-        name: { type: 'string' },
-        generateName: { type: 'string' },
-        namespace: { type: 'string' },
-        labels: { type: 'object', additionalProperties: { type: 'string' } },
-        annotations: { type: 'object', additionalProperties: { type: 'string' } },
-      },
-    },
-    spec: {
-      type: 'object',
-      properties: {
-        groupRef: {
-          type: ['string', 'object'],
-          minLength: 1,
-          properties: { name: { type: 'string', minLength: 1 } },
-          required: ['name'],
-        },
-        externalAuthConfigRef: {
-          type: 'object',
-          required: ['name'],
-          properties: { name: { type: 'string', minLength: 1 } },
-        },
-      },
-    },
-    status: { type: 'object', properties: {} },
-  },
-  $id: 'MCPServer',
+export const MCPRemoteProxy = validate15;
+const schema16 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}},"status":{"type":"object","properties":{}}},"$id":"MCPRemoteProxy"};
+
+function validate15(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+/*# sourceURL="MCPRemoteProxy" */;
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.spec === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "spec"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.apiVersion !== undefined){
+if(typeof data.apiVersion !== "string"){
+const err1 = {instancePath:instancePath+"/apiVersion",schemaPath:"#/properties/apiVersion/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.kind !== undefined){
+if(typeof data.kind !== "string"){
+const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.metadata !== undefined){
+let data2 = data.metadata;
+if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
+if(data2.name !== undefined){
+if(typeof data2.name !== "string"){
+const err3 = {instancePath:instancePath+"/metadata/name",schemaPath:"#/properties/metadata/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data2.generateName !== undefined){
+if(typeof data2.generateName !== "string"){
+const err4 = {instancePath:instancePath+"/metadata/generateName",schemaPath:"#/properties/metadata/properties/generateName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data2.namespace !== undefined){
+if(typeof data2.namespace !== "string"){
+const err5 = {instancePath:instancePath+"/metadata/namespace",schemaPath:"#/properties/metadata/properties/namespace/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(data2.labels !== undefined){
+let data6 = data2.labels;
+if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
+for(const key0 in data6){
+if(typeof data6[key0] !== "string"){
+const err6 = {instancePath:instancePath+"/metadata/labels/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/properties/labels/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+else {
+const err7 = {instancePath:instancePath+"/metadata/labels",schemaPath:"#/properties/metadata/properties/labels/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(data2.annotations !== undefined){
+let data8 = data2.annotations;
+if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
+for(const key1 in data8){
+if(typeof data8[key1] !== "string"){
+const err8 = {instancePath:instancePath+"/metadata/annotations/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/properties/annotations/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+}
+else {
+const err9 = {instancePath:instancePath+"/metadata/annotations",schemaPath:"#/properties/metadata/properties/annotations/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+}
+else {
+const err10 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+if(data.spec !== undefined){
+let data10 = data.spec;
+if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
+if(data10.groupRef !== undefined){
+let data11 = data10.groupRef;
+if((typeof data11 !== "string") && (!(data11 && typeof data11 == "object" && !Array.isArray(data11)))){
+const err11 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/type",keyword:"type",params:{type: schema16.properties.spec.properties.groupRef.type}};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+if(typeof data11 === "string"){
+if(func2(data11) < 1){
+const err12 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
+if(data11.name === undefined){
+const err13 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+if(data11.name !== undefined){
+let data12 = data11.name;
+if(typeof data12 === "string"){
+if(func2(data12) < 1){
+const err14 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/properties/spec/properties/groupRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+else {
+const err15 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/properties/spec/properties/groupRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+}
+}
+if(data10.externalAuthConfigRef !== undefined){
+let data13 = data10.externalAuthConfigRef;
+if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
+if(data13.name === undefined){
+const err16 = {instancePath:instancePath+"/spec/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data13.name !== undefined){
+let data14 = data13.name;
+if(typeof data14 === "string"){
+if(func2(data14) < 1){
+const err17 = {instancePath:instancePath+"/spec/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+else {
+const err18 = {instancePath:instancePath+"/spec/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/spec/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+if(data.status !== undefined){
+let data15 = data.status;
+if(!(data15 && typeof data15 == "object" && !Array.isArray(data15))){
+const err21 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+}
+else {
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+validate15.errors = vErrors;
+return errors === 0;
 }
 
-function validate13(data, { instancePath = '', parentData, parentDataProperty, rootData = data } = {}) {
-  /*# sourceURL="MCPServer" */ let vErrors = null
-  let errors = 0
-  if (data && typeof data == 'object' && !Array.isArray(data)) {
-    if (data.spec === undefined) {
-      const err0 = {
-        instancePath,
-        schemaPath: '#/required',
-        keyword: 'required',
-        params: { missingProperty: 'spec' },
-      }
-      if (vErrors === null) {
-        vErrors = [err0]
-      } else {
-        vErrors.push(err0)
-      }
-      errors++
-    }
-    if (data.apiVersion !== undefined) {
-      if (typeof data.apiVersion !== 'string') {
-        const err1 = {
-          instancePath: instancePath + '/apiVersion',
-          schemaPath: '#/properties/apiVersion/type',
-          keyword: 'type',
-          params: { type: 'string' },
-        }
-        if (vErrors === null) {
-          vErrors = [err1]
-        } else {
-          vErrors.push(err1)
-        }
-        errors++
-      }
-    }
-    if (data.kind !== undefined) {
-      if (typeof data.kind !== 'string') {
-        const err2 = {
-          instancePath: instancePath + '/kind',
-          schemaPath: '#/properties/kind/type',
-          keyword: 'type',
-          params: { type: 'string' },
-        }
-        if (vErrors === null) {
-          vErrors = [err2]
-        } else {
-          vErrors.push(err2)
-        }
-        errors++
-      }
-    }
-    if (data.metadata !== undefined) {
-      let data2 = data.metadata
-      if (data2 && typeof data2 == 'object' && !Array.isArray(data2)) {
-        if (data2.name !== undefined) {
-          if (typeof data2.name !== 'string') {
-            const err3 = {
-              instancePath: instancePath + '/metadata/name',
-              schemaPath: '#/properties/metadata/properties/name/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err3]
-            } else {
-              vErrors.push(err3)
-            }
-            errors++
-          }
-        }
-        if (data2.generateName !== undefined) {
-          if (typeof data2.generateName !== 'string') {
-            const err4 = {
-              instancePath: instancePath + '/metadata/generateName',
-              schemaPath: '#/properties/metadata/properties/generateName/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err4]
-            } else {
-              vErrors.push(err4)
-            }
-            errors++
-          }
-        }
-        if (data2.namespace !== undefined) {
-          if (typeof data2.namespace !== 'string') {
-            const err5 = {
-              instancePath: instancePath + '/metadata/namespace',
-              schemaPath: '#/properties/metadata/properties/namespace/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err5]
-            } else {
-              vErrors.push(err5)
-            }
-            errors++
-          }
-        }
-        if (data2.labels !== undefined) {
-          let data6 = data2.labels
-          if (data6 && typeof data6 == 'object' && !Array.isArray(data6)) {
-            for (const key0 in data6) {
-              if (typeof data6[key0] !== 'string') {
-                const err6 = {
-                  instancePath:
-                    instancePath + '/metadata/labels/' + key0.replace(/~/g, '~0').replace(/\//g, '~1'),
-                  schemaPath: '#/properties/metadata/properties/labels/additionalProperties/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err6]
-                } else {
-                  vErrors.push(err6)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err7 = {
-              instancePath: instancePath + '/metadata/labels',
-              schemaPath: '#/properties/metadata/properties/labels/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err7]
-            } else {
-              vErrors.push(err7)
-            }
-            errors++
-          }
-        }
-        if (data2.annotations !== undefined) {
-          let data8 = data2.annotations
-          if (data8 && typeof data8 == 'object' && !Array.isArray(data8)) {
-            for (const key1 in data8) {
-              if (typeof data8[key1] !== 'string') {
-                const err8 = {
-                  instancePath:
-                    instancePath + '/metadata/annotations/' + key1.replace(/~/g, '~0').replace(/\//g, '~1'),
-                  schemaPath: '#/properties/metadata/properties/annotations/additionalProperties/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err8]
-                } else {
-                  vErrors.push(err8)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err9 = {
-              instancePath: instancePath + '/metadata/annotations',
-              schemaPath: '#/properties/metadata/properties/annotations/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err9]
-            } else {
-              vErrors.push(err9)
-            }
-            errors++
-          }
-        }
-      } else {
-        const err10 = {
-          instancePath: instancePath + '/metadata',
-          schemaPath: '#/properties/metadata/type',
-          keyword: 'type',
-          params: { type: 'object' },
-        }
-        if (vErrors === null) {
-          vErrors = [err10]
-        } else {
-          vErrors.push(err10)
-        }
-        errors++
-      }
-    }
-    if (data.spec !== undefined) {
-      let data10 = data.spec
-      if (data10 && typeof data10 == 'object' && !Array.isArray(data10)) {
-        if (data10.groupRef !== undefined) {
-          let data11 = data10.groupRef
-          if (
-            typeof data11 !== 'string' &&
-            !(data11 && typeof data11 == 'object' && !Array.isArray(data11))
-          ) {
-            const err11 = {
-              instancePath: instancePath + '/spec/groupRef',
-              schemaPath: '#/properties/spec/properties/groupRef/type',
-              keyword: 'type',
-              params: { type: schema14.properties.spec.properties.groupRef.type },
-            }
-            if (vErrors === null) {
-              vErrors = [err11]
-            } else {
-              vErrors.push(err11)
-            }
-            errors++
-          }
-          if (typeof data11 === 'string') {
-            if (func2(data11) < 1) {
-              const err12 = {
-                instancePath: instancePath + '/spec/groupRef',
-                schemaPath: '#/properties/spec/properties/groupRef/minLength',
-                keyword: 'minLength',
-                params: { limit: 1 },
-              }
-              if (vErrors === null) {
-                vErrors = [err12]
-              } else {
-                vErrors.push(err12)
-              }
-              errors++
-            }
-          }
-          if (data11 && typeof data11 == 'object' && !Array.isArray(data11)) {
-            if (data11.name === undefined) {
-              const err13 = {
-                instancePath: instancePath + '/spec/groupRef',
-                schemaPath: '#/properties/spec/properties/groupRef/required',
-                keyword: 'required',
-                params: { missingProperty: 'name' },
-              }
-              if (vErrors === null) {
-                vErrors = [err13]
-              } else {
-                vErrors.push(err13)
-              }
-              errors++
-            }
-            if (data11.name !== undefined) {
-              let data12 = data11.name
-              if (typeof data12 === 'string') {
-                if (func2(data12) < 1) {
-                  const err14 = {
-                    instancePath: instancePath + '/spec/groupRef/name',
-                    schemaPath: '#/properties/spec/properties/groupRef/properties/name/minLength',
-                    keyword: 'minLength',
-                    params: { limit: 1 },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err14]
-                  } else {
-                    vErrors.push(err14)
-                  }
-                  errors++
-                }
-              } else {
-                const err15 = {
-                  instancePath: instancePath + '/spec/groupRef/name',
-                  schemaPath: '#/properties/spec/properties/groupRef/properties/name/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err15]
-                } else {
-                  vErrors.push(err15)
-                }
-                errors++
-              }
-            }
-          }
-        }
-        if (data10.externalAuthConfigRef !== undefined) {
-          let data13 = data10.externalAuthConfigRef
-          if (data13 && typeof data13 == 'object' && !Array.isArray(data13)) {
-            if (data13.name === undefined) {
-              const err16 = {
-                instancePath: instancePath + '/spec/externalAuthConfigRef',
-                schemaPath: '#/properties/spec/properties/externalAuthConfigRef/required',
-                keyword: 'required',
-                params: { missingProperty: 'name' },
-              }
-              if (vErrors === null) {
-                vErrors = [err16]
-              } else {
-                vErrors.push(err16)
-              }
-              errors++
-            }
-            if (data13.name !== undefined) {
-              let data14 = data13.name
-              if (typeof data14 === 'string') {
-                if (func2(data14) < 1) {
-                  const err17 = {
-                    instancePath: instancePath + '/spec/externalAuthConfigRef/name',
-                    schemaPath:
-                      '#/properties/spec/properties/externalAuthConfigRef/properties/name/minLength',
-                    keyword: 'minLength',
-                    params: { limit: 1 },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err17]
-                  } else {
-                    vErrors.push(err17)
-                  }
-                  errors++
-                }
-              } else {
-                const err18 = {
-                  instancePath: instancePath + '/spec/externalAuthConfigRef/name',
-                  schemaPath: '#/properties/spec/properties/externalAuthConfigRef/properties/name/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err18]
-                } else {
-                  vErrors.push(err18)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err19 = {
-              instancePath: instancePath + '/spec/externalAuthConfigRef',
-              schemaPath: '#/properties/spec/properties/externalAuthConfigRef/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err19]
-            } else {
-              vErrors.push(err19)
-            }
-            errors++
-          }
-        }
-      } else {
-        const err20 = {
-          instancePath: instancePath + '/spec',
-          schemaPath: '#/properties/spec/type',
-          keyword: 'type',
-          params: { type: 'object' },
-        }
-        if (vErrors === null) {
-          vErrors = [err20]
-        } else {
-          vErrors.push(err20)
-        }
-        errors++
-      }
-    }
-    if (data.status !== undefined) {
-      let data15 = data.status
-      if (!(data15 && typeof data15 == 'object' && !Array.isArray(data15))) {
-        const err21 = {
-          instancePath: instancePath + '/status',
-          schemaPath: '#/properties/status/type',
-          keyword: 'type',
-          params: { type: 'object' },
-        }
-        if (vErrors === null) {
-          vErrors = [err21]
-        } else {
-          vErrors.push(err21)
-        }
-        errors++
-      }
-    }
-  } else {
-    const err22 = { instancePath, schemaPath: '#/type', keyword: 'type', params: { type: 'object' } }
-    if (vErrors === null) {
-      vErrors = [err22]
-    } else {
-      vErrors.push(err22)
-    }
-    errors++
-  }
-  validate13.errors = vErrors
-  return errors === 0
-}
+export const MCPServerEntry = validate16;
+const schema17 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}},"status":{"type":"object","properties":{}}},"$id":"MCPServerEntry"};
 
-export const MCPGroup = validate14
-const schema15 = {
-  type: 'object',
-  properties: {
-    apiVersion: { type: 'string' },
-    kind: { type: 'string' },
-    metadata: {
-      type: 'object',
-      properties: {
-        name: { type: 'string' },
-        generateName: { type: 'string' },
-        namespace: { type: 'string' },
-        labels: { type: 'object', additionalProperties: { type: 'string' } },
-        annotations: { type: 'object', additionalProperties: { type: 'string' } },
-      },
-    },
-    spec: { type: 'object', properties: {} },
-    status: { type: 'object', properties: {} },
-  },
-  $id: 'MCPGroup',
+function validate16(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+/*# sourceURL="MCPServerEntry" */;
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.spec === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "spec"}};
+if(vErrors === null){
+vErrors = [err0];
 }
-
-function validate14(data, { instancePath = '', parentData, parentDataProperty, rootData = data } = {}) {
-  /*# sourceURL="MCPGroup" */ let vErrors = null
-  let errors = 0
-  if (data && typeof data == 'object' && !Array.isArray(data)) {
-    if (data.apiVersion !== undefined) {
-      if (typeof data.apiVersion !== 'string') {
-        const err0 = {
-          instancePath: instancePath + '/apiVersion',
-          schemaPath: '#/properties/apiVersion/type',
-          keyword: 'type',
-          params: { type: 'string' },
-        }
-        if (vErrors === null) {
-          vErrors = [err0]
-        } else {
-          vErrors.push(err0)
-        }
-        errors++
-      }
-    }
-    if (data.kind !== undefined) {
-      if (typeof data.kind !== 'string') {
-        const err1 = {
-          instancePath: instancePath + '/kind',
-          schemaPath: '#/properties/kind/type',
-          keyword: 'type',
-          params: { type: 'string' },
-        }
-        if (vErrors === null) {
-          vErrors = [err1]
-        } else {
-          vErrors.push(err1)
-        }
-        errors++
-      }
-    }
-    if (data.metadata !== undefined) {
-      let data2 = data.metadata
-      if (data2 && typeof data2 == 'object' && !Array.isArray(data2)) {
-        if (data2.name !== undefined) {
-          if (typeof data2.name !== 'string') {
-            const err2 = {
-              instancePath: instancePath + '/metadata/name',
-              schemaPath: '#/properties/metadata/properties/name/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err2]
-            } else {
-              vErrors.push(err2)
-            }
-            errors++
-          }
-        }
-        if (data2.generateName !== undefined) {
-          if (typeof data2.generateName !== 'string') {
-            const err3 = {
-              instancePath: instancePath + '/metadata/generateName',
-              schemaPath: '#/properties/metadata/properties/generateName/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err3]
-            } else {
-              vErrors.push(err3)
-            }
-            errors++
-          }
-        }
-        if (data2.namespace !== undefined) {
-          if (typeof data2.namespace !== 'string') {
-            const err4 = {
-              instancePath: instancePath + '/metadata/namespace',
-              schemaPath: '#/properties/metadata/properties/namespace/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err4]
-            } else {
-              vErrors.push(err4)
-            }
-            errors++
-          }
-        }
-        if (data2.labels !== undefined) {
-          let data6 = data2.labels
-          if (data6 && typeof data6 == 'object' && !Array.isArray(data6)) {
-            for (const key0 in data6) {
-              if (typeof data6[key0] !== 'string') {
-                const err5 = {
-                  instancePath:
-                    instancePath + '/metadata/labels/' + key0.replace(/~/g, '~0').replace(/\//g, '~1'),
-                  schemaPath: '#/properties/metadata/properties/labels/additionalProperties/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err5]
-                } else {
-                  vErrors.push(err5)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err6 = {
-              instancePath: instancePath + '/metadata/labels',
-              schemaPath: '#/properties/metadata/properties/labels/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err6]
-            } else {
-              vErrors.push(err6)
-            }
-            errors++
-          }
-        }
-        if (data2.annotations !== undefined) {
-          let data8 = data2.annotations
-          if (data8 && typeof data8 == 'object' && !Array.isArray(data8)) {
-            for (const key1 in data8) {
-              if (typeof data8[key1] !== 'string') {
-                const err7 = {
-                  instancePath:
-                    instancePath + '/metadata/annotations/' + key1.replace(/~/g, '~0').replace(/\//g, '~1'),
-                  schemaPath: '#/properties/metadata/properties/annotations/additionalProperties/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err7]
-                } else {
-                  vErrors.push(err7)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err8 = {
-              instancePath: instancePath + '/metadata/annotations',
-              schemaPath: '#/properties/metadata/properties/annotations/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err8]
-            } else {
-              vErrors.push(err8)
-            }
-            errors++
-          }
-        }
-      } else {
-        const err9 = {
-          instancePath: instancePath + '/metadata',
-          schemaPath: '#/properties/metadata/type',
-          keyword: 'type',
-          params: { type: 'object' },
-        }
-        if (vErrors === null) {
-          vErrors = [err9]
-        } else {
-          vErrors.push(err9)
-        }
-        errors++
-      }
-    }
-    if (data.spec !== undefined) {
-      let data10 = data.spec
-      if (!(data10 && typeof data10 == 'object' && !Array.isArray(data10))) {
-        const err10 = {
-          instancePath: instancePath + '/spec',
-          schemaPath: '#/properties/spec/type',
-          keyword: 'type',
-          params: { type: 'object' },
-        }
-        if (vErrors === null) {
-          vErrors = [err10]
-        } else {
-          vErrors.push(err10)
-        }
-        errors++
-      }
-    }
-    if (data.status !== undefined) {
-      let data11 = data.status
-      if (!(data11 && typeof data11 == 'object' && !Array.isArray(data11))) {
-        const err11 = {
-          instancePath: instancePath + '/status',
-          schemaPath: '#/properties/status/type',
-          keyword: 'type',
-          params: { type: 'object' },
-        }
-        if (vErrors === null) {
-          vErrors = [err11]
-        } else {
-          vErrors.push(err11)
-        }
-        errors++
-      }
-    }
-  } else {
-    const err12 = { instancePath, schemaPath: '#/type', keyword: 'type', params: { type: 'object' } }
-    if (vErrors === null) {
-      vErrors = [err12]
-    } else {
-      vErrors.push(err12)
-    }
-    errors++
-  }
-  validate14.errors = vErrors
-  return errors === 0
+else {
+vErrors.push(err0);
 }
-
-export const MCPRemoteProxy = validate15
-const schema16 = {
-  type: 'object',
-  required: ['spec'],
-  properties: {
-    apiVersion: { type: 'string' },
-    kind: { type: 'string' },
-    metadata: {
-      type: 'object',
-      properties: {
-        name: { type: 'string' },
-        generateName: { type: 'string' },
-        namespace: { type: 'string' },
-        labels: { type: 'object', additionalProperties: { type: 'string' } },
-        annotations: { type: 'object', additionalProperties: { type: 'string' } },
-      },
-    },
-    spec: {
-      type: 'object',
-      properties: {
-        groupRef: {
-          type: ['string', 'object'],
-          minLength: 1,
-          properties: { name: { type: 'string', minLength: 1 } },
-          required: ['name'],
-        },
-        externalAuthConfigRef: {
-          type: 'object',
-          required: ['name'],
-          properties: { name: { type: 'string', minLength: 1 } },
-        },
-      },
-    },
-    status: { type: 'object', properties: {} },
-  },
-  $id: 'MCPRemoteProxy',
+errors++;
 }
-
-function validate15(data, { instancePath = '', parentData, parentDataProperty, rootData = data } = {}) {
-  /*# sourceURL="MCPRemoteProxy" */ let vErrors = null
-  let errors = 0
-  if (data && typeof data == 'object' && !Array.isArray(data)) {
-    if (data.spec === undefined) {
-      const err0 = {
-        instancePath,
-        schemaPath: '#/required',
-        keyword: 'required',
-        params: { missingProperty: 'spec' },
-      }
-      if (vErrors === null) {
-        vErrors = [err0]
-      } else {
-        vErrors.push(err0)
-      }
-      errors++
-    }
-    if (data.apiVersion !== undefined) {
-      if (typeof data.apiVersion !== 'string') {
-        const err1 = {
-          instancePath: instancePath + '/apiVersion',
-          schemaPath: '#/properties/apiVersion/type',
-          keyword: 'type',
-          params: { type: 'string' },
-        }
-        if (vErrors === null) {
-          vErrors = [err1]
-        } else {
-          vErrors.push(err1)
-        }
-        errors++
-      }
-    }
-    if (data.kind !== undefined) {
-      if (typeof data.kind !== 'string') {
-        const err2 = {
-          instancePath: instancePath + '/kind',
-          schemaPath: '#/properties/kind/type',
-          keyword: 'type',
-          params: { type: 'string' },
-        }
-        if (vErrors === null) {
-          vErrors = [err2]
-        } else {
-          vErrors.push(err2)
-        }
-        errors++
-      }
-    }
-    if (data.metadata !== undefined) {
-      let data2 = data.metadata
-      if (data2 && typeof data2 == 'object' && !Array.isArray(data2)) {
-        if (data2.name !== undefined) {
-          if (typeof data2.name !== 'string') {
-            const err3 = {
-              instancePath: instancePath + '/metadata/name',
-              schemaPath: '#/properties/metadata/properties/name/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err3]
-            } else {
-              vErrors.push(err3)
-            }
-            errors++
-          }
-        }
-        if (data2.generateName !== undefined) {
-          if (typeof data2.generateName !== 'string') {
-            const err4 = {
-              instancePath: instancePath + '/metadata/generateName',
-              schemaPath: '#/properties/metadata/properties/generateName/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err4]
-            } else {
-              vErrors.push(err4)
-            }
-            errors++
-          }
-        }
-        if (data2.namespace !== undefined) {
-          if (typeof data2.namespace !== 'string') {
-            const err5 = {
-              instancePath: instancePath + '/metadata/namespace',
-              schemaPath: '#/properties/metadata/properties/namespace/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err5]
-            } else {
-              vErrors.push(err5)
-            }
-            errors++
-          }
-        }
-        if (data2.labels !== undefined) {
-          let data6 = data2.labels
-          if (data6 && typeof data6 == 'object' && !Array.isArray(data6)) {
-            for (const key0 in data6) {
-              if (typeof data6[key0] !== 'string') {
-                const err6 = {
-                  instancePath:
-                    instancePath + '/metadata/labels/' + key0.replace(/~/g, '~0').replace(/\//g, '~1'),
-                  schemaPath: '#/properties/metadata/properties/labels/additionalProperties/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err6]
-                } else {
-                  vErrors.push(err6)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err7 = {
-              instancePath: instancePath + '/metadata/labels',
-              schemaPath: '#/properties/metadata/properties/labels/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err7]
-            } else {
-              vErrors.push(err7)
-            }
-            errors++
-          }
-        }
-        if (data2.annotations !== undefined) {
-          let data8 = data2.annotations
-          if (data8 && typeof data8 == 'object' && !Array.isArray(data8)) {
-            for (const key1 in data8) {
-              if (typeof data8[key1] !== 'string') {
-                const err8 = {
-                  instancePath:
-                    instancePath + '/metadata/annotations/' + key1.replace(/~/g, '~0').replace(/\//g, '~1'),
-                  schemaPath: '#/properties/metadata/properties/annotations/additionalProperties/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err8]
-                } else {
-                  vErrors.push(err8)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err9 = {
-              instancePath: instancePath + '/metadata/annotations',
-              schemaPath: '#/properties/metadata/properties/annotations/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err9]
-            } else {
-              vErrors.push(err9)
-            }
-            errors++
-          }
-        }
-      } else {
-        const err10 = {
-          instancePath: instancePath + '/metadata',
-          schemaPath: '#/properties/metadata/type',
-          keyword: 'type',
-          params: { type: 'object' },
-        }
-        if (vErrors === null) {
-          vErrors = [err10]
-        } else {
-          vErrors.push(err10)
-        }
-        errors++
-      }
-    }
-    if (data.spec !== undefined) {
-      let data10 = data.spec
-      if (data10 && typeof data10 == 'object' && !Array.isArray(data10)) {
-        if (data10.groupRef !== undefined) {
-          let data11 = data10.groupRef
-          if (
-            typeof data11 !== 'string' &&
-            !(data11 && typeof data11 == 'object' && !Array.isArray(data11))
-          ) {
-            const err11 = {
-              instancePath: instancePath + '/spec/groupRef',
-              schemaPath: '#/properties/spec/properties/groupRef/type',
-              keyword: 'type',
-              params: { type: schema16.properties.spec.properties.groupRef.type },
-            }
-            if (vErrors === null) {
-              vErrors = [err11]
-            } else {
-              vErrors.push(err11)
-            }
-            errors++
-          }
-          if (typeof data11 === 'string') {
-            if (func2(data11) < 1) {
-              const err12 = {
-                instancePath: instancePath + '/spec/groupRef',
-                schemaPath: '#/properties/spec/properties/groupRef/minLength',
-                keyword: 'minLength',
-                params: { limit: 1 },
-              }
-              if (vErrors === null) {
-                vErrors = [err12]
-              } else {
-                vErrors.push(err12)
-              }
-              errors++
-            }
-          }
-          if (data11 && typeof data11 == 'object' && !Array.isArray(data11)) {
-            if (data11.name === undefined) {
-              const err13 = {
-                instancePath: instancePath + '/spec/groupRef',
-                schemaPath: '#/properties/spec/properties/groupRef/required',
-                keyword: 'required',
-                params: { missingProperty: 'name' },
-              }
-              if (vErrors === null) {
-                vErrors = [err13]
-              } else {
-                vErrors.push(err13)
-              }
-              errors++
-            }
-            if (data11.name !== undefined) {
-              let data12 = data11.name
-              if (typeof data12 === 'string') {
-                if (func2(data12) < 1) {
-                  const err14 = {
-                    instancePath: instancePath + '/spec/groupRef/name',
-                    schemaPath: '#/properties/spec/properties/groupRef/properties/name/minLength',
-                    keyword: 'minLength',
-                    params: { limit: 1 },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err14]
-                  } else {
-                    vErrors.push(err14)
-                  }
-                  errors++
-                }
-              } else {
-                const err15 = {
-                  instancePath: instancePath + '/spec/groupRef/name',
-                  schemaPath: '#/properties/spec/properties/groupRef/properties/name/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err15]
-                } else {
-                  vErrors.push(err15)
-                }
-                errors++
-              }
-            }
-          }
-        }
-        if (data10.externalAuthConfigRef !== undefined) {
-          let data13 = data10.externalAuthConfigRef
-          if (data13 && typeof data13 == 'object' && !Array.isArray(data13)) {
-            if (data13.name === undefined) {
-              const err16 = {
-                instancePath: instancePath + '/spec/externalAuthConfigRef',
-                schemaPath: '#/properties/spec/properties/externalAuthConfigRef/required',
-                keyword: 'required',
-                params: { missingProperty: 'name' },
-              }
-              if (vErrors === null) {
-                vErrors = [err16]
-              } else {
-                vErrors.push(err16)
-              }
-              errors++
-            }
-            if (data13.name !== undefined) {
-              let data14 = data13.name
-              if (typeof data14 === 'string') {
-                if (func2(data14) < 1) {
-                  const err17 = {
-                    instancePath: instancePath + '/spec/externalAuthConfigRef/name',
-                    schemaPath:
-                      '#/properties/spec/properties/externalAuthConfigRef/properties/name/minLength',
-                    keyword: 'minLength',
-                    params: { limit: 1 },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err17]
-                  } else {
-                    vErrors.push(err17)
-                  }
-                  errors++
-                }
-              } else {
-                const err18 = {
-                  instancePath: instancePath + '/spec/externalAuthConfigRef/name',
-                  schemaPath: '#/properties/spec/properties/externalAuthConfigRef/properties/name/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err18]
-                } else {
-                  vErrors.push(err18)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err19 = {
-              instancePath: instancePath + '/spec/externalAuthConfigRef',
-              schemaPath: '#/properties/spec/properties/externalAuthConfigRef/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err19]
-            } else {
-              vErrors.push(err19)
-            }
-            errors++
-          }
-        }
-      } else {
-        const err20 = {
-          instancePath: instancePath + '/spec',
-          schemaPath: '#/properties/spec/type',
-          keyword: 'type',
-          params: { type: 'object' },
-        }
-        if (vErrors === null) {
-          vErrors = [err20]
-        } else {
-          vErrors.push(err20)
-        }
-        errors++
-      }
-    }
-    if (data.status !== undefined) {
-      let data15 = data.status
-      if (!(data15 && typeof data15 == 'object' && !Array.isArray(data15))) {
-        const err21 = {
-          instancePath: instancePath + '/status',
-          schemaPath: '#/properties/status/type',
-          keyword: 'type',
-          params: { type: 'object' },
-        }
-        if (vErrors === null) {
-          vErrors = [err21]
-        } else {
-          vErrors.push(err21)
-        }
-        errors++
-      }
-    }
-  } else {
-    const err22 = { instancePath, schemaPath: '#/type', keyword: 'type', params: { type: 'object' } }
-    if (vErrors === null) {
-      vErrors = [err22]
-    } else {
-      vErrors.push(err22)
-    }
-    errors++
-  }
-  validate15.errors = vErrors
-  return errors === 0
+if(data.apiVersion !== undefined){
+if(typeof data.apiVersion !== "string"){
+const err1 = {instancePath:instancePath+"/apiVersion",schemaPath:"#/properties/apiVersion/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err1];
 }
-
-export const MCPServerEntry = validate16
-const schema17 = {
-  type: 'object',
-  required: ['spec'],
-  properties: {
-    apiVersion: { type: 'string' },
-    kind: { type: 'string' },
-    metadata: {
-      type: 'object',
-      properties: {
-        name: { type: 'string' },
-        generateName: { type: 'string' },
-        namespace: { type: 'string' },
-        labels: { type: 'object', additionalProperties: { type: 'string' } },
-        annotations: { type: 'object', additionalProperties: { type: 'string' } },
-      },
-    },
-    spec: {
-      type: 'object',
-      properties: {
-        groupRef: {
-          type: ['string', 'object'],
-          minLength: 1,
-          properties: { name: { type: 'string', minLength: 1 } },
-          required: ['name'],
-        },
-        externalAuthConfigRef: {
-          type: 'object',
-          required: ['name'],
-          properties: { name: { type: 'string', minLength: 1 } },
-        },
-      },
-    },
-    status: { type: 'object', properties: {} },
-  },
-  $id: 'MCPServerEntry',
+else {
+vErrors.push(err1);
 }
-
-function validate16(data, { instancePath = '', parentData, parentDataProperty, rootData = data } = {}) {
-  /*# sourceURL="MCPServerEntry" */ let vErrors = null
-  let errors = 0
-  if (data && typeof data == 'object' && !Array.isArray(data)) {
-    if (data.spec === undefined) {
-      const err0 = {
-        instancePath,
-        schemaPath: '#/required',
-        keyword: 'required',
-        params: { missingProperty: 'spec' },
-      }
-      if (vErrors === null) {
-        vErrors = [err0]
-      } else {
-        vErrors.push(err0)
-      }
-      errors++
-    }
-    if (data.apiVersion !== undefined) {
-      if (typeof data.apiVersion !== 'string') {
-        const err1 = {
-          instancePath: instancePath + '/apiVersion',
-          schemaPath: '#/properties/apiVersion/type',
-          keyword: 'type',
-          params: { type: 'string' },
-        }
-        if (vErrors === null) {
-          vErrors = [err1]
-        } else {
-          vErrors.push(err1)
-        }
-        errors++
-      }
-    }
-    if (data.kind !== undefined) {
-      if (typeof data.kind !== 'string') {
-        const err2 = {
-          instancePath: instancePath + '/kind',
-          schemaPath: '#/properties/kind/type',
-          keyword: 'type',
-          params: { type: 'string' },
-        }
-        if (vErrors === null) {
-          vErrors = [err2]
-        } else {
-          vErrors.push(err2)
-        }
-        errors++
-      }
-    }
-    if (data.metadata !== undefined) {
-      let data2 = data.metadata
-      if (data2 && typeof data2 == 'object' && !Array.isArray(data2)) {
-        if (data2.name !== undefined) {
-          if (typeof data2.name !== 'string') {
-            const err3 = {
-              instancePath: instancePath + '/metadata/name',
-              schemaPath: '#/properties/metadata/properties/name/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err3]
-            } else {
-              vErrors.push(err3)
-            }
-            errors++
-          }
-        }
-        if (data2.generateName !== undefined) {
-          if (typeof data2.generateName !== 'string') {
-            const err4 = {
-              instancePath: instancePath + '/metadata/generateName',
-              schemaPath: '#/properties/metadata/properties/generateName/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err4]
-            } else {
-              vErrors.push(err4)
-            }
-            errors++
-          }
-        }
-        if (data2.namespace !== undefined) {
-          if (typeof data2.namespace !== 'string') {
-            const err5 = {
-              instancePath: instancePath + '/metadata/namespace',
-              schemaPath: '#/properties/metadata/properties/namespace/type',
-              keyword: 'type',
-              params: { type: 'string' },
-            }
-            if (vErrors === null) {
-              vErrors = [err5]
-            } else {
-              vErrors.push(err5)
-            }
-            errors++
-          }
-        }
-        if (data2.labels !== undefined) {
-          let data6 = data2.labels
-          if (data6 && typeof data6 == 'object' && !Array.isArray(data6)) {
-            for (const key0 in data6) {
-              if (typeof data6[key0] !== 'string') {
-                const err6 = {
-                  instancePath:
-                    instancePath + '/metadata/labels/' + key0.replace(/~/g, '~0').replace(/\//g, '~1'),
-                  schemaPath: '#/properties/metadata/properties/labels/additionalProperties/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err6]
-                } else {
-                  vErrors.push(err6)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err7 = {
-              instancePath: instancePath + '/metadata/labels',
-              schemaPath: '#/properties/metadata/properties/labels/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err7]
-            } else {
-              vErrors.push(err7)
-            }
-            errors++
-          }
-        }
-        if (data2.annotations !== undefined) {
-          let data8 = data2.annotations
-          if (data8 && typeof data8 == 'object' && !Array.isArray(data8)) {
-            for (const key1 in data8) {
-              if (typeof data8[key1] !== 'string') {
-                const err8 = {
-                  instancePath:
-                    instancePath + '/metadata/annotations/' + key1.replace(/~/g, '~0').replace(/\//g, '~1'),
-                  schemaPath: '#/properties/metadata/properties/annotations/additionalProperties/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err8]
-                } else {
-                  vErrors.push(err8)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err9 = {
-              instancePath: instancePath + '/metadata/annotations',
-              schemaPath: '#/properties/metadata/properties/annotations/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err9]
-            } else {
-              vErrors.push(err9)
-            }
-            errors++
-          }
-        }
-      } else {
-        const err10 = {
-          instancePath: instancePath + '/metadata',
-          schemaPath: '#/properties/metadata/type',
-          keyword: 'type',
-          params: { type: 'object' },
-        }
-        if (vErrors === null) {
-          vErrors = [err10]
-        } else {
-          vErrors.push(err10)
-        }
-        errors++
-      }
-    }
-    if (data.spec !== undefined) {
-      let data10 = data.spec
-      if (data10 && typeof data10 == 'object' && !Array.isArray(data10)) {
-        if (data10.groupRef !== undefined) {
-          let data11 = data10.groupRef
-          if (
-            typeof data11 !== 'string' &&
-            !(data11 && typeof data11 == 'object' && !Array.isArray(data11))
-          ) {
-            const err11 = {
-              instancePath: instancePath + '/spec/groupRef',
-              schemaPath: '#/properties/spec/properties/groupRef/type',
-              keyword: 'type',
-              params: { type: schema17.properties.spec.properties.groupRef.type },
-            }
-            if (vErrors === null) {
-              vErrors = [err11]
-            } else {
-              vErrors.push(err11)
-            }
-            errors++
-          }
-          if (typeof data11 === 'string') {
-            if (func2(data11) < 1) {
-              const err12 = {
-                instancePath: instancePath + '/spec/groupRef',
-                schemaPath: '#/properties/spec/properties/groupRef/minLength',
-                keyword: 'minLength',
-                params: { limit: 1 },
-              }
-              if (vErrors === null) {
-                vErrors = [err12]
-              } else {
-                vErrors.push(err12)
-              }
-              errors++
-            }
-          }
-          if (data11 && typeof data11 == 'object' && !Array.isArray(data11)) {
-            if (data11.name === undefined) {
-              const err13 = {
-                instancePath: instancePath + '/spec/groupRef',
-                schemaPath: '#/properties/spec/properties/groupRef/required',
-                keyword: 'required',
-                params: { missingProperty: 'name' },
-              }
-              if (vErrors === null) {
-                vErrors = [err13]
-              } else {
-                vErrors.push(err13)
-              }
-              errors++
-            }
-            if (data11.name !== undefined) {
-              let data12 = data11.name
-              if (typeof data12 === 'string') {
-                if (func2(data12) < 1) {
-                  const err14 = {
-                    instancePath: instancePath + '/spec/groupRef/name',
-                    schemaPath: '#/properties/spec/properties/groupRef/properties/name/minLength',
-                    keyword: 'minLength',
-                    params: { limit: 1 },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err14]
-                  } else {
-                    vErrors.push(err14)
-                  }
-                  errors++
-                }
-              } else {
-                const err15 = {
-                  instancePath: instancePath + '/spec/groupRef/name',
-                  schemaPath: '#/properties/spec/properties/groupRef/properties/name/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err15]
-                } else {
-                  vErrors.push(err15)
-                }
-                errors++
-              }
-            }
-          }
-        }
-        if (data10.externalAuthConfigRef !== undefined) {
-          let data13 = data10.externalAuthConfigRef
-          if (data13 && typeof data13 == 'object' && !Array.isArray(data13)) {
-            if (data13.name === undefined) {
-              const err16 = {
-                instancePath: instancePath + '/spec/externalAuthConfigRef',
-                schemaPath: '#/properties/spec/properties/externalAuthConfigRef/required',
-                keyword: 'required',
-                params: { missingProperty: 'name' },
-              }
-              if (vErrors === null) {
-                vErrors = [err16]
-              } else {
-                vErrors.push(err16)
-              }
-              errors++
-            }
-            if (data13.name !== undefined) {
-              let data14 = data13.name
-              if (typeof data14 === 'string') {
-                if (func2(data14) < 1) {
-                  const err17 = {
-                    instancePath: instancePath + '/spec/externalAuthConfigRef/name',
-                    schemaPath:
-                      '#/properties/spec/properties/externalAuthConfigRef/properties/name/minLength',
-                    keyword: 'minLength',
-                    params: { limit: 1 },
-                  }
-                  if (vErrors === null) {
-                    vErrors = [err17]
-                  } else {
-                    vErrors.push(err17)
-                  }
-                  errors++
-                }
-              } else {
-                const err18 = {
-                  instancePath: instancePath + '/spec/externalAuthConfigRef/name',
-                  schemaPath: '#/properties/spec/properties/externalAuthConfigRef/properties/name/type',
-                  keyword: 'type',
-                  params: { type: 'string' },
-                }
-                if (vErrors === null) {
-                  vErrors = [err18]
-                } else {
-                  vErrors.push(err18)
-                }
-                errors++
-              }
-            }
-          } else {
-            const err19 = {
-              instancePath: instancePath + '/spec/externalAuthConfigRef',
-              schemaPath: '#/properties/spec/properties/externalAuthConfigRef/type',
-              keyword: 'type',
-              params: { type: 'object' },
-            }
-            if (vErrors === null) {
-              vErrors = [err19]
-            } else {
-              vErrors.push(err19)
-            }
-            errors++
-          }
-        }
-      } else {
-        const err20 = {
-          instancePath: instancePath + '/spec',
-          schemaPath: '#/properties/spec/type',
-          keyword: 'type',
-          params: { type: 'object' },
-        }
-        if (vErrors === null) {
-          vErrors = [err20]
-        } else {
-          vErrors.push(err20)
-        }
-        errors++
-      }
-    }
-    if (data.status !== undefined) {
-      let data15 = data.status
-      if (!(data15 && typeof data15 == 'object' && !Array.isArray(data15))) {
-        const err21 = {
-          instancePath: instancePath + '/status',
-          schemaPath: '#/properties/status/type',
-          keyword: 'type',
-          params: { type: 'object' },
-        }
-        if (vErrors === null) {
-          vErrors = [err21]
-        } else {
-          vErrors.push(err21)
-        }
-        errors++
-      }
-    }
-  } else {
-    const err22 = { instancePath, schemaPath: '#/type', keyword: 'type', params: { type: 'object' } }
-    if (vErrors === null) {
-      vErrors = [err22]
-    } else {
-      vErrors.push(err22)
-    }
-    errors++
-  }
-  validate16.errors = vErrors
-  return errors === 0
+errors++;
+}
+}
+if(data.kind !== undefined){
+if(typeof data.kind !== "string"){
+const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.metadata !== undefined){
+let data2 = data.metadata;
+if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
+if(data2.name !== undefined){
+if(typeof data2.name !== "string"){
+const err3 = {instancePath:instancePath+"/metadata/name",schemaPath:"#/properties/metadata/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data2.generateName !== undefined){
+if(typeof data2.generateName !== "string"){
+const err4 = {instancePath:instancePath+"/metadata/generateName",schemaPath:"#/properties/metadata/properties/generateName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data2.namespace !== undefined){
+if(typeof data2.namespace !== "string"){
+const err5 = {instancePath:instancePath+"/metadata/namespace",schemaPath:"#/properties/metadata/properties/namespace/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(data2.labels !== undefined){
+let data6 = data2.labels;
+if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
+for(const key0 in data6){
+if(typeof data6[key0] !== "string"){
+const err6 = {instancePath:instancePath+"/metadata/labels/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/properties/labels/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+else {
+const err7 = {instancePath:instancePath+"/metadata/labels",schemaPath:"#/properties/metadata/properties/labels/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(data2.annotations !== undefined){
+let data8 = data2.annotations;
+if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
+for(const key1 in data8){
+if(typeof data8[key1] !== "string"){
+const err8 = {instancePath:instancePath+"/metadata/annotations/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/properties/annotations/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+}
+else {
+const err9 = {instancePath:instancePath+"/metadata/annotations",schemaPath:"#/properties/metadata/properties/annotations/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+}
+else {
+const err10 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+if(data.spec !== undefined){
+let data10 = data.spec;
+if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
+if(data10.groupRef !== undefined){
+let data11 = data10.groupRef;
+if((typeof data11 !== "string") && (!(data11 && typeof data11 == "object" && !Array.isArray(data11)))){
+const err11 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/type",keyword:"type",params:{type: schema17.properties.spec.properties.groupRef.type}};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+if(typeof data11 === "string"){
+if(func2(data11) < 1){
+const err12 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
+if(data11.name === undefined){
+const err13 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+if(data11.name !== undefined){
+let data12 = data11.name;
+if(typeof data12 === "string"){
+if(func2(data12) < 1){
+const err14 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/properties/spec/properties/groupRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+else {
+const err15 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/properties/spec/properties/groupRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+}
+}
+if(data10.externalAuthConfigRef !== undefined){
+let data13 = data10.externalAuthConfigRef;
+if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
+if(data13.name === undefined){
+const err16 = {instancePath:instancePath+"/spec/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data13.name !== undefined){
+let data14 = data13.name;
+if(typeof data14 === "string"){
+if(func2(data14) < 1){
+const err17 = {instancePath:instancePath+"/spec/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+else {
+const err18 = {instancePath:instancePath+"/spec/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/spec/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+if(data.status !== undefined){
+let data15 = data.status;
+if(!(data15 && typeof data15 == "object" && !Array.isArray(data15))){
+const err21 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+}
+else {
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+validate16.errors = vErrors;
+return errors === 0;
 }

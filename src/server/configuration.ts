@@ -1,25 +1,5 @@
-import { DEFAULT_API_GROUP } from '../kinds/index.ts'
-import { ALL_IDS } from '../review/engine-ids.ts'
-import { parseSeveritySetting, type SeveritySetting } from '../review/settings.ts'
-import { choice, type Flag, port, text, toggle, type Values } from './flags.ts'
-
-const severity: Flag<readonly SeveritySetting[]> = {
-  help: 'weigh one rule: ID[:PATH]=error|warning|off[@NAMESPACE,...]; may be repeated, the last that applies counts',
-  argument: 'SETTING',
-  repeated: true,
-  fallback: [],
-  read: (value, before) => {
-    const setting = parseSeveritySetting(value, ALL_IDS)
-    if (typeof setting === 'string') throw new Error(setting)
-    return [...before, setting]
-  },
-}
-
-/** The settings that decide what is found: the same for the server and the CLI. */
-export const JUDGING_FLAGS = {
-  'api-group': text('API group of the resources', 'GROUP', DEFAULT_API_GROUP),
-  severity,
-}
+import { choice, port, text, toggle, type Values } from '../configuration/flags.ts'
+import { JUDGING_FLAGS } from '../configuration/judging.ts'
 
 /** Every setting of the server, by flag and by environment variable. */
 export const SERVER_FLAGS = {

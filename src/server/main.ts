@@ -6,7 +6,7 @@ import { localPair } from '../certificates/local.ts'
 import { emptyCluster } from '../rule/cluster.ts'
 import { buildProbes, buildWebhook, type Parts } from './app.ts'
 import { SERVER_FLAGS, type ServerConfiguration } from './configuration.ts'
-import { helpLines, readFlags, UsageError } from './flags.ts'
+import { helpLines, readFlags, UsageError } from '../configuration/flags.ts'
 import { createMetrics } from './metrics.ts'
 
 const USAGE = [

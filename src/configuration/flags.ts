@@ -84,7 +84,7 @@ function firstSentence(error: unknown): string {
 export function helpLines(table: object): string[] {
   const rows = Object.entries(table as Record<string, Flag<unknown>>).map(([name, flag]) => {
     const left = flag.argument === undefined ? `--${name}` : `--${name} ${flag.argument}`
-    const fallback = ['', undefined, false].includes(flag.fallback as never) || Array.isArray(flag.fallback)
+    const fallback = !['string', 'number'].includes(typeof flag.fallback) || flag.fallback === ''
     return [
       left,
       `${flag.help}${fallback ? '' : ` (default ${String(flag.fallback)})`} [${variableOf(name)}]`,

@@ -1,0 +1,53 @@
+#!/usr/bin/env node
+import { helpLines, UsageError } from '../configuration/flags.ts'
+import { CHECK_FLAGS, check } from './check.ts'
+import { explain } from './explain.ts'
+
+/** Exit codes of every command; the worst counts. */
+export const EXIT = { clean: 0, findings: 1, usage: 2, unread: 3 } as const
+
+const USAGE = [
+  'Usage: vmcp-admission COMMAND',
+  '',
+  'Checks the authentication resources of vMCP as the admission webhook does, before they reach a cluster.',
+  '',
+  '  check [flags] FILE|DIRECTORY|- ...   judge the resources in these files',
+  '  explain ID                           what a rule asks for, why, and how to satisfy it',
+  '',
+  'Flags of check:',
+  ...helpLines(CHECK_FLAGS),
+  '',
+  'Exit codes: 0 no error, 1 at least one error, 2 wrong usage, 3 something could not be read.',
+  '',
+].join('\n')
+
+async function main([command, ...args]: readonly string[]): Promise<number> {
+  if (args.includes('--help')) return main(['help'])
+  switch (command) {
+    case 'check':
+      return check(args, process.env)
+    case 'explain':
+      return explain(args)
+    case 'help':
+    case '--help':
+      process.stdout.write(USAGE)
+      return EXIT.clean
+    case undefined:
+      throw new UsageError('name a command: check or explain')
+    default:
+      throw new UsageError(`'${command}' is not a command; the commands are check and explain`)
+  }
+}
+
+main(process.argv.slice(2))
+  .catch((error: unknown) => {
+    const usage = error instanceof UsageError
+    const message =
+      error instanceof Error ? (usage ? error.message : (error.stack ?? error.message)) : String(error)
+    process.stderr.write(`vmcp-admission: ${message}\n`)
+    if (usage) process.stderr.write('vmcp-admission --help shows how it is used\n')
+    return usage ? EXIT.usage : EXIT.unread
+  })
+  .then((code) => {
+    process.exitCode = code
+  })

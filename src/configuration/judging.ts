@@ -1,0 +1,22 @@
+import { DEFAULT_API_GROUP } from '../kinds/index.ts'
+import { ALL_IDS } from '../review/engine-ids.ts'
+import { parseSeveritySetting, type SeveritySetting } from '../review/settings.ts'
+import { type Flag, text } from './flags.ts'
+
+const severity: Flag<readonly SeveritySetting[]> = {
+  help: 'weigh one rule: ID[:PATH]=error|warning|off[@NAMESPACE,...]; may be repeated, the last that applies counts',
+  argument: 'SETTING',
+  repeated: true,
+  fallback: [],
+  read: (value, before) => {
+    const setting = parseSeveritySetting(value, ALL_IDS)
+    if (typeof setting === 'string') throw new Error(setting)
+    return [...before, setting]
+  },
+}
+
+/** The settings that decide what is found: the same for the server and the CLI. */
+export const JUDGING_FLAGS = {
+  'api-group': text('API group of the resources', 'GROUP', DEFAULT_API_GROUP),
+  severity,
+}

@@ -1,0 +1,31 @@
+/** The known name that the given one was probably meant to be; undefined when none is near. Case and `_` count little. */
+export function nearest(name: string, known: Iterable<string>): string | undefined {
+  const allowed = name.length < 5 ? 1 : name.length < 9 ? 2 : 3
+  let best: string | undefined
+  let bestDistance = allowed + 1
+  for (const candidate of known) {
+    const distance = editDistance(plain(name), plain(candidate), allowed)
+    if (distance < bestDistance && candidate.length > distance) {
+      best = candidate
+      bestDistance = distance
+    }
+  }
+  return best
+}
+
+const plain = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, '')
+
+/** Levenshtein distance; anything over `limit` once the lengths alone differ by more. */
+function editDistance(one: string, other: string, limit: number): number {
+  if (Math.abs(one.length - other.length) > limit) return limit + 1
+  let row = Array.from({ length: other.length + 1 }, (_, column) => column)
+  for (let line = 1; line <= one.length; line++) {
+    const next = [line]
+    for (let column = 1; column <= other.length; column++) {
+      const replaced = (row[column - 1] ?? 0) + (one[line - 1] === other[column - 1] ? 0 : 1)
+      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[other.length] ?? limit + 1
+}

@@ -1,0 +1,114 @@
+/** What rules read of a URL, as it stands in the text; only the scheme is put in lower case. */
+export interface Url {
+  /** Empty in a relative reference. */
+  readonly scheme: string
+  readonly hasUserInfo: boolean
+  /** Without port and brackets; empty where there is none. */
+  readonly host: string
+  readonly port: string
+}
+
+/**
+ * The text cut where `net/url.Parse` of Go 1.26 cuts it; undefined where Parse refuses. Never WHATWG `URL`, which reads
+ * `127.1` and `127.0.0.1\@evil.com` as loopback hosts. Percent-escapes are checked as there but stay as written: in a
+ * host they can only stand for what no rule looks for. Takes time linear in the length of the text.
+ */
+export function parseUrl(text: string): Url | undefined {
+  const [reference, fragment] = cut(text, '#')
+  if (CONTROL.test(reference) || BAD_ESCAPE.test(fragment)) return undefined
+  const [hierarchy] = cut(reference, '?')
+  const scheme = /^[A-Za-z][A-Za-z0-9+.-]*(?=:)/.exec(hierarchy)?.[0].toLowerCase() ?? ''
+  const rest = scheme === '' ? hierarchy : hierarchy.slice(scheme.length + 1)
+  if (!rest.startsWith('/')) {
+    if (scheme !== '') return { scheme, ...NO_AUTHORITY }
+    const [firstSegment] = cut(rest, '/')
+    return firstSegment.includes(':') || BAD_ESCAPE.test(rest) ? undefined : { scheme, ...NO_AUTHORITY }
+  }
+  if (!rest.startsWith('//') || (scheme === '' && rest.startsWith('///'))) {
+    return BAD_ESCAPE.test(rest) ? undefined : { scheme, ...NO_AUTHORITY }
+  }
+  const [authority, path] = cut(rest.slice(2), '/')
+  if (BAD_ESCAPE.test(path)) return undefined
+  const at = authority.lastIndexOf('@')
+  if (at >= 0 && !isUserInfo(authority.slice(0, at))) return undefined
+  const host = parseHost(scheme, authority.slice(at + 1))
+  return host && { scheme, hasUserInfo: at >= 0, ...host }
+}
+
+/**
+ * `localhost` in any case, `127.x.x.x` of four decimal numbers as Go's net.ParseIP reads them, `::1` (decision 13).
+ * Other spellings of `::1` are not loopback.
+ */
+export function isLoopback(host: string): boolean {
+  return host === '::1' || /^localhost$/i.test(host) || LOOPBACK_IPV4.test(host)
+}
+
+const LOOPBACK_IPV4 = /^127(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/
+const NO_AUTHORITY = { hasUserInfo: false, host: '', port: '' }
+const CONTROL = /[\u0000-\u001f\u007f]/
+const BAD_ESCAPE = /%(?![0-9A-Fa-f]{2})/
+const USER_INFO = /^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/
+/** The ASCII that Go takes in a host as it is, and everything beyond ASCII. */
+const HOST_CHARACTERS = /^[A-Za-z0-9!"$&'()*+,\-.:;<=>[\]_~\u0080-\uffff]*$/
+/** In a host an escape stands for a byte beyond ASCII or for the percent sign. */
+const HOST_ESCAPE = /%(?:25|[89A-Fa-f][0-9A-Fa-f])/g
+/** In a zone an escape stands for ASCII that a host may hold, the space or the percent sign. */
+const ZONE_ESCAPE = /%(?:2[0-24-9A-Ea-e]|3[0-9A-Ea-e]|4[1-9A-Fa-f]|5[0-9AaBbDdFf]|6[1-9A-Fa-f]|7[0-9AaEe])/g
+
+function isUserInfo(text: string): boolean {
+  return USER_INFO.test(text) && !BAD_ESCAPE.test(text)
+}
+
+/** `net/url.parseHost`, then `URL.Hostname` and `URL.Port`. */
+function parseHost(scheme: string, text: string): Pick<Url, 'host' | 'port'> | undefined {
+  const bracket = text.lastIndexOf('[')
+  if (bracket > 0) return undefined
+  if (bracket === 0) {
+    const end = text.lastIndexOf(']')
+    const host = text.slice(1, Math.max(end, 1))
+    const port = optionalPort(text.slice(end + 1))
+    return end < 0 || port === undefined || !isIpLiteral(host) ? undefined : { host, port }
+  }
+  if (!HOST_CHARACTERS.test(text.replace(HOST_ESCAPE, ''))) return undefined
+  const isStrict = scheme === 'http' || scheme === 'https'
+  const colon = isStrict ? text.indexOf(':') : text.lastIndexOf(':')
+  const port = colon < 0 ? '' : optionalPort(text.slice(colon))
+  return port === undefined ? undefined : { host: colon < 0 ? text : text.slice(0, colon), port }
+}
+
+/** The port of `:80`, `:` or nothing. */
+function optionalPort(text: string): string | undefined {
+  return text === '' || /^:\d*$/.test(text) ? text.slice(1) : undefined
+}
+
+/** What may stand in brackets: an IPv6 address as `net/netip.ParseAddr` reads it, with a zone after `%25` or without. */
+function isIpLiteral(text: string): boolean {
+  const zoneAt = text.indexOf('%25')
+  if (zoneAt < 0) return isIpv6(text)
+  const zone = text.slice(zoneAt + 3)
+  return isIpv6(text.slice(0, zoneAt)) && zone !== '' && HOST_CHARACTERS.test(zone.replace(ZONE_ESCAPE, ''))
+}
+
+const LONGEST_IPV6 = '0000:0000:0000:0000:0000:ffff:255.255.255.255'.length
+
+function isIpv6(text: string): boolean {
+  if (text.length > LONGEST_IPV6) return false
+  const hex = text.replace(DOTTED_QUAD_AT_END, ':0:0')
+  const [head = '', tail, ...more] = hex.split('::')
+  const before = head === '' ? [] : head.split(':')
+  const after = tail === undefined || tail === '' ? [] : tail.split(':')
+  const count = before.length + after.length
+  return (
+    more.length === 0 &&
+    (tail === undefined ? count === 8 : count < 8) &&
+    [...before, ...after].every((group) => /^[0-9A-Fa-f]{1,4}$/.test(group))
+  )
+}
+
+const DOTTED_QUAD_AT_END = /:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/
+
+/** The text before and after the first separator. */
+function cut(text: string, separator: string): readonly [string, string] {
+  const at = text.indexOf(separator)
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + separator.length)]
+}
