@@ -1,0 +1,63 @@
+import type { OAuth2Config, Provider, RedisStorage, SentinelConfig, Server } from './effective.ts'
+
+/** Values that the examples of this part share: the first of each is one that a production operator would want. */
+export const okta: Provider = {
+  name: 'okta',
+  type: 'oidc',
+  oidcConfig: {
+    issuerUrl: 'https://example.okta.com',
+    clientId: 'vmcp',
+    clientSecretRef: { name: 'okta', key: 'client-secret' },
+  },
+}
+
+export const githubConfig: OAuth2Config = {
+  authorizationEndpoint: 'https://github.com/login/oauth/authorize',
+  tokenEndpoint: 'https://github.com/login/oauth/access_token',
+  clientId: 'vmcp',
+  clientSecretRef: { name: 'github', key: 'client-secret' },
+  userInfo: { endpointUrl: 'https://api.github.com/user' },
+}
+
+export const github: Provider = { name: 'github', type: 'oauth2', oauth2Config: githubConfig }
+
+export const sentinel: SentinelConfig = {
+  masterName: 'vmcp',
+  sentinelAddrs: ['sentinel-0.redis:26379', 'sentinel-1.redis:26379'],
+}
+
+export const redis: RedisStorage = {
+  aclUserConfig: {
+    usernameSecretRef: { name: 'redis', key: 'username' },
+    passwordSecretRef: { name: 'redis', key: 'password' },
+  },
+  sentinelConfig: sentinel,
+  sentinelTls: {},
+  tls: {},
+}
+
+export const server: Server = {
+  issuer: 'https://auth.example.com',
+  signingKeySecretRefs: [{ name: 'auth-server', key: 'signing-key' }],
+  hmacSecretRefs: [{ name: 'auth-server', key: 'hmac-secret' }],
+  storage: { type: 'redis', redis },
+  upstreamProviders: [okta],
+}
+
+/** The server with one OAuth 2.0 provider of the given settings. */
+export const withOAuth2 = (oauth2Config: OAuth2Config): Server => ({
+  ...server,
+  upstreamProviders: [{ ...github, oauth2Config }],
+})
+
+/** The server with one OpenID Connect provider that has the given settings beside the required ones. */
+export const withOidc = (settings: NonNullable<Provider['oidcConfig']>): Server => ({
+  ...server,
+  upstreamProviders: [{ ...okta, oidcConfig: { ...okta.oidcConfig, ...settings } }],
+})
+
+/** The server with the given Redis storage. */
+export const withRedis = (storage: RedisStorage): Server => ({
+  ...server,
+  storage: { type: 'redis', redis: storage },
+})

@@ -1,0 +1,84 @@
+import { invalid } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { isLoopback, parseUrl } from '../../../rule/url.ts'
+import { compilePattern, PATTERNS } from '../../patterns.ts'
+import type { Server } from '../effective.ts'
+import { server } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+const ISSUER = compilePattern(PATTERNS.issuer.ecmaScript)
+
+export const authServerUrlHttpsOrLoopback = defineRule({
+  id: 'auth-server-url-https-or-loopback',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'error',
+  summary:
+    'The issuer and the authorization base URL have a host and use https; plain http is for loopback hosts.',
+  why: 'Over http anyone on the path can read authorization codes and tokens; the server refuses to start.',
+  sources: ['2.4.3', 'decision 3', 'decision 13'],
+  *check(server, { path }) {
+    for (const field of ['issuer', 'authorizationEndpointBaseUrl'] as const) {
+      const text = server[field]
+      if (text === undefined || !ISSUER.test(text)) continue
+      const url = parseUrl(text)
+      if (url === undefined || url.host === '') {
+        yield invalid(path[field], text, "must be a URL with a host, such as 'https://auth.example.com'")
+      } else if (url.scheme !== 'https' && !isLoopback(url.host) && !mayAllowHttp(server)) {
+        yield invalid(path[field], text, "must start with 'https://' unless the host is loopback")
+      }
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'https URLs',
+        value: { ...server, authorizationEndpointBaseUrl: 'https://login.example.com/mcp' },
+      },
+      {
+        title: 'http on loopback hosts',
+        value: {
+          ...server,
+          issuer: 'http://LocalHost:8080/auth',
+          authorizationEndpointBaseUrl: 'http://[::1]:8080',
+        },
+      },
+      {
+        title: 'http elsewhere, with the alternative of newer releases',
+        value: { ...server, issuer: 'http://auth.internal', insecureAllowHTTP: true },
+      },
+    ],
+    invalid: [
+      {
+        title: 'http on other hosts',
+        value: {
+          ...server,
+          issuer: 'http://auth.example.com',
+          authorizationEndpointBaseUrl: 'http://127.1:8080',
+        },
+        findings: [
+          'issuer: Invalid value: "http://auth.example.com": must start with \'https://\' unless the host is loopback',
+          'authorizationEndpointBaseUrl: Invalid value: "http://127.1:8080": must start with \'https://\' unless the host is loopback',
+        ],
+      },
+      {
+        title: 'no host, or a host that cannot be told',
+        value: {
+          ...server,
+          issuer: 'https:///auth',
+          authorizationEndpointBaseUrl: String.raw`http://127.0.0.1\@login.example.com`,
+        },
+        findings: [
+          'issuer: Invalid value: "https:///auth": must be a URL with a host, such as \'https://auth.example.com\'',
+          String.raw`authorizationEndpointBaseUrl: Invalid value: "http://127.0.0.1\\@login.example.com": must be a URL with a host, such as 'https://auth.example.com'`,
+        ],
+      },
+    ],
+  },
+})
+
+/** Only `true` lifts the demand for https; a value that cannot be read may be true. */
+function mayAllowHttp(server: Server): boolean {
+  return !isAbsent(server, 'insecureAllowHTTP') && (server.insecureAllowHTTP ?? true) === true
+}

@@ -1,0 +1,39 @@
+import { required } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { redis, withRedis } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+const { sentinelConfig: _, ...unfindable } = redis
+
+export const redisSentinelConfigConfigured = defineRule({
+  id: 'redis-sentinel-config-configured',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'error',
+  summary: 'Redis storage has `sentinelConfig`, unless it has the `addr` of newer releases.',
+  why: 'The server finds the Redis master through Sentinel; without it no session can be stored.',
+  sources: ['2.4.3', 'decision 3'],
+  *check({ storage }, { path }) {
+    const redis = storage?.redis
+    if (redis && isAbsent(redis, 'sentinelConfig') && isAbsent(redis, 'addr')) {
+      yield required(path.storage.redis.sentinelConfig, 'must be set to find the Redis master')
+    }
+  },
+  examples: {
+    valid: [
+      { title: 'through Sentinel', value: withRedis(redis) },
+      {
+        title: 'a Redis without Sentinel (newer releases)',
+        value: withRedis({ ...unfindable, addr: 'redis.example.com:6379' }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'no way to find the master',
+        value: withRedis(unfindable),
+        findings: ['storage.redis.sentinelConfig: Required value: must be set to find the Redis master'],
+      },
+    ],
+  },
+})

@@ -1,0 +1,58 @@
+import { forbidden } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { redis, sentinel, withRedis } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+export const sentinelAddressesOrService = defineRule({
+  id: 'sentinel-addresses-or-service',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'error',
+  summary: 'Sentinel is found by addresses or by a Service, not by both.',
+  why: 'The two are mutually exclusive; the Service would be ignored without a word.',
+  sources: ['2.4.3', '7', 'decision 17'],
+  *check({ storage }, { path }) {
+    const sentinel = storage?.redis?.sentinelConfig
+    if (sentinel && !isAbsent(sentinel, 'sentinelAddrs') && !isAbsent(sentinel, 'sentinelService')) {
+      yield forbidden(
+        path.storage.redis.sentinelConfig.sentinelService,
+        'may not be specified when `sentinelAddrs` is set; keep one of the two',
+      )
+    }
+  },
+  examples: {
+    valid: [
+      { title: 'addresses', value: withRedis(redis) },
+      {
+        title: 'a Service',
+        value: withRedis({
+          ...redis,
+          sentinelConfig: { masterName: 'vmcp', sentinelService: { name: 'sentinel' } },
+        }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'both',
+        value: withRedis({
+          ...redis,
+          sentinelConfig: { ...sentinel, sentinelService: { name: 'sentinel' } },
+        }),
+        findings: [
+          'storage.redis.sentinelConfig.sentinelService: Forbidden: may not be specified when `sentinelAddrs` is set; keep one of the two',
+        ],
+      },
+      {
+        title: 'an empty list is set too',
+        value: withRedis({
+          ...redis,
+          sentinelConfig: { masterName: 'vmcp', sentinelAddrs: [], sentinelService: { name: 'sentinel' } },
+        }),
+        findings: [
+          'storage.redis.sentinelConfig.sentinelService: Forbidden: may not be specified when `sentinelAddrs` is set; keep one of the two',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,33 @@
+import { required } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { server } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+export const storageRedisConfigured = defineRule({
+  id: 'storage-redis-configured',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'error',
+  summary: 'Storage of type `redis` has `redis`.',
+  why: 'The server does not know where its Redis is, and the workload is never deployed.',
+  sources: ['2.4.3'],
+  *check({ storage }, { path }) {
+    if (storage?.type === 'redis' && isAbsent(storage, 'redis')) {
+      yield required(path.storage.redis, "must be set when `type` is 'redis'")
+    }
+  },
+  examples: {
+    valid: [
+      { title: 'Redis, with settings', value: server },
+      { title: 'memory needs none', value: { ...server, storage: { type: 'memory' } } },
+    ],
+    invalid: [
+      {
+        title: 'Redis, without settings',
+        value: { ...server, storage: { type: 'redis' } },
+        findings: ["storage.redis: Required value: must be set when `type` is 'redis'"],
+      },
+    ],
+  },
+})

@@ -1,0 +1,82 @@
+import { forbidden } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { githubConfig, withOAuth2, withOidc } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+/** The parameters that the server sets, and where each comes from. */
+const RESERVED = new Map([
+  ['response_type', 'the server sets it'],
+  ['client_id', 'the server takes it from `clientId`'],
+  ['redirect_uri', 'the server takes it from `redirectUri`'],
+  ['scope', 'the server takes it from `scopes`'],
+  ['state', 'the server sets it'],
+  ['code_challenge', 'the server sets it'],
+  ['code_challenge_method', 'the server sets it'],
+  ['nonce', 'the server sets it'],
+])
+
+export const upstreamAuthorizationParamsAllowed = defineRule({
+  id: 'upstream-authorization-params-allowed',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'error',
+  summary: 'Extra authorization parameters leave alone those that the server sets itself.',
+  why: 'A second value for one of them breaks the login or its protection against forgery; the server refuses it.',
+  sources: ['2.4.3', '7'],
+  *check({ upstreamProviders }, { path }) {
+    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+      for (const config of ['oidcConfig', 'oauth2Config'] as const) {
+        for (const name of Object.keys(provider?.[config]?.additionalAuthorizationParams ?? {})) {
+          const origin = RESERVED.get(name)
+          const place = path.upstreamProviders.at(i)[config].additionalAuthorizationParams.at(name)
+          if (origin !== undefined) yield forbidden(place, `may not be set here; ${origin}`)
+        }
+      }
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'parameters of the provider; names are case-sensitive',
+        value: withOidc({ additionalAuthorizationParams: { prompt: 'consent', Scope: 'all' } }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'parameters that come from other fields',
+        value: withOAuth2({
+          ...githubConfig,
+          additionalAuthorizationParams: {
+            client_id: 'other',
+            redirect_uri: 'https://mcp.example.com/callback',
+            scope: 'repo',
+          },
+        }),
+        findings: [
+          'upstreamProviders[0].oauth2Config.additionalAuthorizationParams[client_id]: Forbidden: may not be set here; the server takes it from `clientId`',
+          'upstreamProviders[0].oauth2Config.additionalAuthorizationParams[redirect_uri]: Forbidden: may not be set here; the server takes it from `redirectUri`',
+          'upstreamProviders[0].oauth2Config.additionalAuthorizationParams[scope]: Forbidden: may not be set here; the server takes it from `scopes`',
+        ],
+      },
+      {
+        title: 'parameters that the server makes up',
+        value: withOidc({
+          additionalAuthorizationParams: {
+            response_type: 'token',
+            state: 'fixed',
+            code_challenge: 'fixed',
+            code_challenge_method: 'plain',
+            nonce: 'fixed',
+          },
+        }),
+        findings: [
+          'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[response_type]: Forbidden: may not be set here; the server sets it',
+          'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[state]: Forbidden: may not be set here; the server sets it',
+          'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[code_challenge]: Forbidden: may not be set here; the server sets it',
+          'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[code_challenge_method]: Forbidden: may not be set here; the server sets it',
+          'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[nonce]: Forbidden: may not be set here; the server sets it',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,48 @@
+import { required } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { githubConfig, withOAuth2 } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+const { clientId: _, clientSecretRef: __, ...unregistered } = githubConfig
+
+export const upstreamOauth2ClientIdConfigured = defineRule({
+  id: 'upstream-oauth2-client-id-configured',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'error',
+  summary: 'An OAuth 2.0 provider has `clientId`, unless the client registers dynamically.',
+  why: 'The provider refuses every login of a client that it does not know.',
+  sources: ['2.4.3', 'decision 3'],
+  *check({ upstreamProviders }, { path }) {
+    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+      const config = provider?.oauth2Config
+      if (!config || !isAbsent(config, 'clientId') || !isAbsent(config, 'dcrConfig')) continue
+      yield required(
+        path.upstreamProviders.at(i).oauth2Config.clientId,
+        'must be the client identifier registered with the provider',
+      )
+    }
+  },
+  examples: {
+    valid: [
+      { title: 'a registered client', value: withOAuth2(githubConfig) },
+      {
+        title: 'dynamic registration (newer releases)',
+        value: withOAuth2({
+          ...unregistered,
+          dcrConfig: { registrationEndpoint: 'https://idp.example.com/register' },
+        }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'no client',
+        value: withOAuth2(unregistered),
+        findings: [
+          'upstreamProviders[0].oauth2Config.clientId: Required value: must be the client identifier registered with the provider',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,46 @@
+import { required } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { githubConfig, withOAuth2 } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+const { userInfo: _, ...anonymous } = githubConfig
+
+export const upstreamOauth2UserInfoConfigured = defineRule({
+  id: 'upstream-oauth2-user-info-configured',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'error',
+  summary: 'An OAuth 2.0 provider has `userInfo`, or an alternative of newer releases.',
+  why: 'OAuth 2.0 alone does not say who logged in: the server asks the userinfo endpoint.',
+  sources: ['2.4.3', '7', 'decision 3'],
+  *check({ upstreamProviders }, { path }) {
+    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+      const config = provider?.oauth2Config
+      if (!config || !isAbsent(config, 'userInfo')) continue
+      if (!isAbsent(config, 'identityFromToken') || !isAbsent(config, 'dcrConfig')) continue
+      yield required(
+        path.upstreamProviders.at(i).oauth2Config.userInfo,
+        'must be set to learn who the user is',
+      )
+    }
+  },
+  examples: {
+    valid: [
+      { title: 'a userinfo endpoint', value: withOAuth2(githubConfig) },
+      {
+        title: 'the identity is in the token response (newer releases)',
+        value: withOAuth2({ ...anonymous, identityFromToken: { subjectPath: 'user.id' } }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'nothing that says who the user is',
+        value: withOAuth2(anonymous),
+        findings: [
+          'upstreamProviders[0].oauth2Config.userInfo: Required value: must be set to learn who the user is',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,68 @@
+import { forbidden, required } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { github, githubConfig, okta, server } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+const CONFIGS = [
+  ['oidc', 'oidcConfig'],
+  ['oauth2', 'oauth2Config'],
+] as const
+
+export const upstreamProviderConfigMatchesType = defineRule({
+  id: 'upstream-provider-config-matches-type',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'error',
+  summary:
+    'An upstream provider of type `oidc` has `oidcConfig` alone, one of type `oauth2` `oauth2Config` alone.',
+  why: 'Only the settings that fit the type are read; without them nobody can log in.',
+  sources: ['2.4.3', '7'],
+  *check({ upstreamProviders }, { path }) {
+    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+      if (provider?.type !== 'oidc' && provider?.type !== 'oauth2') continue
+      for (const [type, config] of CONFIGS) {
+        const place = path.upstreamProviders.at(i)[config]
+        const absent = isAbsent(provider, config)
+        if (type === provider.type && absent) yield required(place, `must be set when \`type\` is '${type}'`)
+        if (type !== provider.type && !absent) {
+          yield forbidden(place, `may not be specified when \`type\` is '${provider.type}'`)
+        }
+      }
+    }
+  },
+  examples: {
+    valid: [{ title: 'one of each type', value: { ...server, upstreamProviders: [okta, github] } }],
+    invalid: [
+      {
+        title: 'without settings',
+        value: {
+          ...server,
+          upstreamProviders: [
+            { name: 'okta', type: 'oidc' },
+            { name: 'github', type: 'oauth2' },
+          ],
+        },
+        findings: [
+          "upstreamProviders[0].oidcConfig: Required value: must be set when `type` is 'oidc'",
+          "upstreamProviders[1].oauth2Config: Required value: must be set when `type` is 'oauth2'",
+        ],
+      },
+      {
+        title: 'with both settings',
+        value: { ...server, upstreamProviders: [{ ...okta, oauth2Config: githubConfig }] },
+        findings: [
+          "upstreamProviders[0].oauth2Config: Forbidden: may not be specified when `type` is 'oidc'",
+        ],
+      },
+      {
+        title: 'with the settings of the other type',
+        value: { ...server, upstreamProviders: [{ ...okta, type: 'oauth2' }] },
+        findings: [
+          "upstreamProviders[0].oidcConfig: Forbidden: may not be specified when `type` is 'oauth2'",
+          "upstreamProviders[0].oauth2Config: Required value: must be set when `type` is 'oauth2'",
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,37 @@
+import { duplicate } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { github, okta, server } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+export const upstreamProviderNameUnique = defineRule({
+  id: 'upstream-provider-name-unique',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'error',
+  summary: 'Every upstream provider has a name of its own.',
+  why: 'Routes, sessions and stored tokens are kept by provider name; the tokens of two providers would mix.',
+  sources: ['2.4.3'],
+  *check({ upstreamProviders }, { path }) {
+    const seen = new Set<string>()
+    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+      const name = provider?.name
+      // An empty name is none: the schema asks for one.
+      if (name === undefined || name === '') continue
+      if (seen.has(name)) yield duplicate(path.upstreamProviders.at(i).name, name)
+      seen.add(name)
+    }
+  },
+  examples: {
+    valid: [{ title: 'two names', value: { ...server, upstreamProviders: [okta, github] } }],
+    invalid: [
+      {
+        title: 'one name for three providers',
+        value: { ...server, upstreamProviders: [okta, { ...github, name: 'okta' }, okta] },
+        findings: [
+          'upstreamProviders[1].name: Duplicate value: "okta"',
+          'upstreamProviders[2].name: Duplicate value: "okta"',
+        ],
+      },
+    ],
+  },
+})
