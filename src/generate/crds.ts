@@ -23,7 +23,12 @@ export function* crds(): Iterable<GeneratedFile> {
 
 const yaml = (value: object) => HEADER + stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })
 
-function crd({ kind, plural, shortNames, printerColumns, schema }: Kind, strict: boolean): object {
+interface Crd {
+  readonly spec: SchemaNode
+  readonly [field: string]: unknown
+}
+
+export function crd({ kind, plural, shortNames, printerColumns, schema }: Kind, strict: boolean): Crd {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',

@@ -1,5 +1,7 @@
 import { crds } from './crds.ts'
+import { fieldsPage } from './fields-page.ts'
 import { jsonSchemas } from './json-schemas.ts'
+import { rulesPage } from './rules-page.ts'
 import { validatorsModule } from './validators.ts'
 
 export interface GeneratedFile {
@@ -13,4 +15,6 @@ export function* generatedFiles(): Iterable<GeneratedFile> {
   yield { path: 'src/review/validators.js', text: validatorsModule() }
   yield* jsonSchemas()
   yield* crds()
+  yield rulesPage()
+  yield fieldsPage()
 }

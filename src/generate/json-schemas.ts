@@ -2,18 +2,12 @@ import { ANNOTATIONS } from '../kinds/fields.ts'
 import { API_VERSION, DEFAULT_API_GROUP, KINDS } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import type { GeneratedFile } from './files.ts'
+import { alternativesOf } from './schema-fields.ts'
 import { mapSchema, ordered, type SchemaNode } from './schema-tree.ts'
 
 const DRAFT = 'http://json-schema.org/draft-07/schema#'
 const ORDER = ['$schema', 'title', 'description', 'type', 'required', 'properties']
 const VERSIONS = [API_VERSION, 'v1alpha1'].map((version) => `${DEFAULT_API_GROUP}/${version}`)
-
-/** Decision 3: a required field that gives way to a field of a newer release. */
-const ALTERNATIVES: Readonly<Record<string, readonly string[]>> = {
-  clientId: ['dcrConfig'],
-  userInfo: ['identityFromToken', 'dcrConfig'],
-  sentinelConfig: ['addr'],
-}
 
 const RANGES: Readonly<Record<string, readonly [number, number]>> = {
   int32: [-(2 ** 31), 2 ** 31 - 1],
@@ -65,11 +59,11 @@ function range({ format, minimum, maximum }: SchemaNode): SchemaNode {
   return { format: undefined, minimum: minimum ?? bounds[0], maximum: maximum ?? bounds[1] }
 }
 
-function alternatives({ properties = {} }: SchemaNode): SchemaNode[] {
-  return Object.entries(ALTERNATIVES).flatMap(([field, others]) => {
-    const declared = others.filter((other) => other in properties)
-    if (!(field in properties) || declared.length === 0) return []
-    return [{ anyOf: [field, ...declared].map((name) => ({ required: [name] })) }]
+/** Decision 3: one of the fields must be there. */
+function alternatives(node: SchemaNode): SchemaNode[] {
+  return Object.keys(node.properties ?? {}).flatMap((field) => {
+    const others = alternativesOf(node, field)
+    return others.length === 0 ? [] : [{ anyOf: [field, ...others].map((name) => ({ required: [name] })) }]
   })
 }
 
