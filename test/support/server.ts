@@ -20,7 +20,10 @@ export interface RunningServer {
 
 const MAIN = fileURLToPath(new URL('../../src/server/main.ts', import.meta.url))
 
-export async function startServer(flags: readonly string[] = [], certificates?: string): Promise<RunningServer> {
+export async function startServer(
+  flags: readonly string[] = [],
+  certificates?: string,
+): Promise<RunningServer> {
   const folder = certificates ?? (await mkdtemp(join(tmpdir(), 'vmcp-admission-')))
   const args = [MAIN, '--port', '0', '--probe-port', '0', '--cert-dir', folder, ...flags]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })

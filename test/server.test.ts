@@ -1,0 +1,451 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import type { FastifyInstance } from 'fastify'
+import { pino } from 'pino'
+import t from 'tap'
+import { localPair } from '../src/certificates/local.ts'
+import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
+import type { Engine } from '../src/review/index.ts'
+import { DEFAULT_SETTINGS, parseSeveritySetting, type SeveritySetting } from '../src/review/settings.ts'
+import { ALL_IDS } from '../src/review/engine-ids.ts'
+import { emptyCluster } from '../src/rule/cluster.ts'
+import { buildProbes, buildWebhook } from '../src/server/app.ts'
+import { createMetrics } from '../src/server/metrics.ts'
+import { resourceOf, reviewOf } from './support/review.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-'))
+const pair = await localPair(folder, '127.0.0.1')
+t.teardown(() => rm(folder, { recursive: true }))
+
+const role = 'arn:aws:iam::123456789012:role/reader'
+const awsSts = (spec: object) => ({ type: 'awsSts', awsSts: { region: 'eu-central-1', ...spec } })
+const valid = resourceOf('MCPExternalAuthConfig', awsSts({ fallbackRoleArn: role }))
+const both = { roleArn: role, claim: 'a', matcher: '"a" in claims.groups' }
+const invalid = resourceOf('MCPExternalAuthConfig', awsSts({ roleMappings: [both] }))
+
+interface Answer {
+  response: {
+    uid: string
+    allowed: boolean
+    status?: {
+      code: number
+      reason: string
+      message: string
+      details: { kind: string; name: string; causes: { field: string; message: string; reason: string }[] }
+    }
+    warnings?: string[]
+    patch?: string
+    patchType?: string
+    auditAnnotations?: Record<string, string>
+  }
+  error?: string
+}
+
+function server(settings: Partial<Engine['settings']> = {}) {
+  const log: string[] = []
+  const stream = new Writable({
+    write: (chunk, _encoding, done) => {
+      log.push(String(chunk))
+      done()
+    },
+  })
+  const engine = {
+    group: DEFAULT_API_GROUP,
+    settings: { ...DEFAULT_SETTINGS, ...settings },
+    cluster: emptyCluster,
+  }
+  const metrics = createMetrics()
+  metrics.serving(pair)
+  const parts = { engine, logger: pino({ base: null }, stream), metrics }
+  return { app: buildWebhook(parts, pair), probes: buildProbes(parts, () => true), log }
+}
+
+async function send(
+  app: FastifyInstance,
+  path: string,
+  payload: string | object,
+  headers: object = { 'content-type': 'application/json' },
+) {
+  const text = typeof payload === 'string' ? payload : JSON.stringify(payload)
+  const answer = await app.inject({ method: 'POST', url: path, payload: text, headers: { ...headers } })
+  return {
+    status: answer.statusCode,
+    type: answer.headers['content-type'],
+    body: JSON.parse(answer.payload) as Answer,
+  }
+}
+
+const { app, probes, log } = server()
+const ask = async (path: string, object: unknown, request: Record<string, unknown> = {}) => {
+  const { status, body } = await send(app, path, reviewOf(object, request))
+  if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`)
+  return body.response
+}
+
+t.test('a denial is complete for kubectl, for clients and for machines', async (t) => {
+  const { status, body } = await send(app, '/validate?timeout=10s', reviewOf(invalid))
+  t.equal(status, 200)
+  const text =
+    'Forbidden: may not be specified when `claim` is set; keep one of the two (role-mapping-claim-or-matcher)'
+  t.strictSame(body, {
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    response: {
+      uid: '705ab4f5-6393-11e8-b7cc-42010a800002',
+      allowed: false,
+      status: {
+        status: 'Failure',
+        code: 422,
+        reason: 'Invalid',
+        message: `MCPExternalAuthConfig.${DEFAULT_API_GROUP} "example" is invalid: spec.awsSts.roleMappings[0].matcher: ${text}`,
+        details: {
+          name: 'example',
+          group: DEFAULT_API_GROUP,
+          kind: 'MCPExternalAuthConfig',
+          causes: [
+            { reason: 'FieldValueForbidden', field: 'spec.awsSts.roleMappings[0].matcher', message: text },
+          ],
+        },
+      },
+      auditAnnotations: { errors: 'role-mapping-claim-or-matcher' },
+    },
+  })
+})
+
+t.test('what is admitted', async (t) => {
+  const widget = { ...resourceOf('Widget', {}), apiVersion: 'x/v1' }
+  const rows: [string, unknown, Record<string, unknown>, string[]?][] = [
+    ['a valid object', valid, {}],
+    ['DELETE', null, { operation: 'DELETE', oldObject: invalid }],
+    ['CONNECT', invalid, { operation: 'CONNECT' }],
+    ['a subresource', invalid, { subResource: 'status' }],
+    [
+      'an object that is being deleted',
+      { ...invalid, metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } },
+      {},
+    ],
+    [
+      'an update that leaves the spec',
+      invalid,
+      { operation: 'UPDATE', oldObject: { ...invalid, metadata: {} } },
+    ],
+    ['another version of our group', invalid, { operation: 'UPDATE', oldObject: invalid }],
+    [
+      'an unknown kind',
+      widget,
+      { kind: { group: 'x', version: 'v1', kind: 'Widget' } },
+      [
+        "this webhook does not know Widget of the group 'x'; its registration is too wide (registration-covers-known-kinds)",
+      ],
+    ],
+  ]
+  for (const [title, object, request, warnings] of rows) {
+    const response = await ask('/validate', object, request)
+    t.equal(response.allowed, true, title)
+    t.strictSame(response.warnings, warnings, `${title}: warnings`)
+    const mutated = await ask('/mutate', object, request)
+    t.equal(mutated.allowed, true, `${title}: /mutate`)
+    if (title !== 'a valid object') t.equal(mutated.patch, undefined, `${title}: no patch`)
+  }
+})
+
+t.test('what is no review is a 4xx with a sentence, on both paths', async (t) => {
+  const json = { 'content-type': 'application/json' }
+  const text = JSON.stringify(reviewOf(valid))
+  const nested = (depth: number) => '[1,'.repeat(depth) + '1' + ']'.repeat(depth)
+  const rows: [string, string, number, RegExp, object?][] = [
+    ['no JSON', '{', 400, /not JSON/],
+    ['an empty body', '', 400, /body/],
+    ['another content type', text, 415, /content-type/, { 'content-type': 'text/plain' }],
+    ['no content type', text, 415, /content-type/, {}],
+    [
+      'a charset is fine',
+      '{}',
+      400,
+      /AdmissionReview/,
+      { 'content-type': 'application/json; charset=utf-8' },
+    ],
+    ['an array', '[]', 400, /AdmissionReview/],
+    ['null', 'null', 400, /AdmissionReview/],
+    ['another kind', '{"kind":"Pod"}', 400, /kind/],
+    [
+      'v1beta1',
+      text.replace('admission.k8s.io/v1', 'admission.k8s.io/v1beta1'),
+      400,
+      /admissionReviewVersions/,
+    ],
+    ['no request', '{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}', 400, /request/],
+    ['no uid', JSON.stringify(reviewOf(valid, { uid: undefined })), 400, /uid/],
+    ['an empty uid', JSON.stringify(reviewOf(valid, { uid: '' })), 400, /uid/],
+    ['no kind', JSON.stringify(reviewOf(valid, { kind: undefined })), 400, /kind/],
+    ['an unknown operation', JSON.stringify(reviewOf(valid, { operation: 'PATCH' })), 400, /operation/],
+    ['1e400', text.replace('"dryRun":false', '"x":1e400'), 400, /out of the range/],
+    ['-1e400 deep inside', text.replace('"dryRun":false', '"x":{"y":[0,[-1e400]]}'), 400, /out of the range/],
+    ['over 7 MiB', JSON.stringify({ filling: 'x'.repeat(7 * 1024 * 1024) }), 413, /7340032 bytes/],
+    ['nested over 1,000', text.replace('"dryRun":false', `"x":${nested(1001)}`), 400, /1000 levels/],
+    ['nested 100,000', nested(100_000), 400, /1000 levels/],
+  ]
+  for (const path of ['/validate', '/mutate']) {
+    for (const [title, payload, status, error, headers = json] of rows) {
+      const answer = await send(app, path, payload, headers)
+      t.equal(answer.status, status, `${path}: ${title}`)
+      t.match(answer.body.error, error, `${path}: ${title}`)
+      t.match(answer.type, /^application\/json/)
+    }
+  }
+  t.equal((await send(app, '/else', text)).status, 404)
+  t.equal((await app.inject({ method: 'GET', url: '/validate' })).statusCode, 404)
+})
+
+t.test(
+  'a review with a wrong-typed object is denied by /validate and admitted without a patch by /mutate',
+  async (t) => {
+    const mistyped = resourceOf('MCPExternalAuthConfig', {
+      type: 'awsSts',
+      awsSts: { region: 7, fallbackRoleArn: role },
+    })
+    const objects = [
+      'text',
+      7,
+      true,
+      [],
+      null,
+      { ...valid, spec: 'text' },
+      { ...valid, spec: [] },
+      { ...valid, metadata: 7 },
+      mistyped,
+    ]
+    for (const object of objects) {
+      const request = {
+        kind: { group: DEFAULT_API_GROUP, version: 'v1beta1', kind: 'MCPExternalAuthConfig' },
+      }
+      const response = await ask('/validate', object, request)
+      t.equal(response.allowed, false, JSON.stringify(object))
+      t.equal(response.status?.code, 422)
+      t.match(response.status?.details.causes.map(({ message }) => message).join('\n'), /must be of type/)
+      const mutated = await ask('/mutate', object, request)
+      t.strictSame([mutated.allowed, mutated.patch], [true, undefined], `${JSON.stringify(object)}: /mutate`)
+    }
+  },
+)
+
+t.test('the kind of the request decides, and the object must agree', async (t) => {
+  const response = await ask(
+    '/validate',
+    { ...valid, kind: 'MCPGroup' },
+    { kind: { group: DEFAULT_API_GROUP, version: 'v1beta1', kind: 'MCPExternalAuthConfig' } },
+  )
+  t.strictSame(
+    response.status?.details.causes.map(({ field }) => field),
+    ['kind'],
+  )
+})
+
+t.test('strange but legal objects are judged as any other, and the next request is served', async (t) => {
+  const mappings = Array.from({ length: 5_000 }, (_, i) => ({ roleArn: role, claim: `group-${i}` }))
+  const wrong = mappings.map((mapping) => ({ ...mapping, matcher: 'claims.x', priority: -1 }))
+  const exchange = (spec: object) =>
+    resourceOf('MCPExternalAuthConfig', {
+      type: 'tokenExchange',
+      tokenExchange: { tokenUrl: 'https://sts.example.com', audience: 'a', ...spec },
+    })
+  const withKeys = JSON.parse(
+    '{"__proto__":{"type":"x"},"constructor":{"prototype":1},"toString":"x"}',
+  ) as object
+  const matchers = Array.from({ length: 50 }, (_, i) => ({
+    roleArn: role,
+    matcher: `[${Array(1_600).fill('{}').join(',')}, ${i}] == [] || `,
+  }))
+  const rows: [string, unknown, boolean][] = [
+    ['5,000 role mappings', resourceOf('MCPExternalAuthConfig', awsSts({ roleMappings: mappings })), true],
+    [
+      '5,000 wrong role mappings',
+      resourceOf('MCPExternalAuthConfig', awsSts({ roleMappings: wrong })),
+      false,
+    ],
+    [
+      '50 matchers that do not parse',
+      resourceOf('MCPExternalAuthConfig', awsSts({ roleMappings: matchers })),
+      false,
+    ],
+    ['a 100 KB URL', exchange({ tokenUrl: `https://sts.example.com/${'a'.repeat(100_000)}` }), true],
+    ['NUL in free text', exchange({ audience: 'a\u0000b' }), true],
+    ['a lone surrogate in free text', exchange({ audience: 'a\ud800b' }), true],
+    ['a lone surrogate in a wrong value', exchange({ subjectTokenType: '\ud800\u0000' }), false],
+    [
+      '__proto__ and constructor keys',
+      resourceOf('MCPExternalAuthConfig', { ...awsSts({ fallbackRoleArn: role }), ...withKeys }),
+      true,
+    ],
+    [
+      '__proto__ as a map key',
+      resourceOf(
+        'VirtualMCPServer',
+        JSON.parse(
+          '{"groupRef":{"name":"g"},"incomingAuth":{"type":"anonymous"},"outgoingAuth":{"source":"inline","backends":{"__proto__":{"type":"externalAuthConfigRef"}}}}',
+        ),
+      ),
+      false,
+    ],
+  ]
+  for (const [title, object, allowed] of rows) {
+    const response = await ask('/validate', object)
+    t.equal(response.allowed, allowed, title)
+    t.equal((await ask('/mutate', object)).allowed, true, `${title}: /mutate`)
+    t.equal((await ask('/validate', valid)).allowed, true, `${title}: the next request`)
+  }
+  const key = await ask('/validate', rows.at(-1)?.[1])
+  t.strictSame(
+    key.status?.details.causes.map(({ field }) => field),
+    ['spec.outgoingAuth.backends[__proto__].externalAuthConfigRef'],
+  )
+})
+
+t.test('defaults come as a JSON Patch', async (t) => {
+  const response = await ask('/mutate', valid)
+  t.equal(response.patchType, 'JSONPatch')
+  t.strictSame(JSON.parse(Buffer.from(response.patch ?? '', 'base64').toString()), [
+    { op: 'add', path: '/spec/awsSts/service', value: 'aws-mcp' },
+    { op: 'add', path: '/spec/awsSts/roleClaim', value: 'groups' },
+    { op: 'add', path: '/spec/awsSts/sessionDuration', value: 3600 },
+    { op: 'add', path: '/spec/awsSts/sessionNameClaim', value: 'sub' },
+  ])
+})
+
+t.test('ratchet: an error that the stored object has already is a warning', async (t) => {
+  const mapping = (fields: object) => ({ roleArn: role, ...fields })
+  const config = (...roleMappings: object[]) =>
+    resourceOf('MCPExternalAuthConfig', awsSts({ roleMappings, service: 's' }))
+  const update = async (before: object, after: object) => {
+    const { allowed, warnings = [] } = await ask('/validate', after, {
+      operation: 'UPDATE',
+      oldObject: before,
+    })
+    return { allowed, stored: warnings.filter((text) => text.startsWith('stored before: ')).length }
+  }
+  const rows: [string, object, object, boolean, number][] = [
+    ['the same error at the same place', config(both), config(both, mapping({ claim: 'b' })), true, 1],
+    ['moved to another index', config(both), config(mapping({ claim: 'b' }), both), true, 1],
+    ['one old error excuses one new one', config(both), config(both, { ...both, priority: 1 }), false, 1],
+    [
+      'another value at the same place',
+      config(mapping({ claim: 'a', priority: -1 })),
+      config(mapping({ claim: 'a', priority: -2 })),
+      false,
+      0,
+    ],
+    [
+      'the same value with another neighbour',
+      config(mapping({ claim: 'a', priority: -1 })),
+      config(mapping({ claim: 'b', priority: -1 })),
+      true,
+      1,
+    ],
+    [
+      'a Forbidden field may change its value',
+      config(both),
+      config({ ...both, matcher: 'has(claims.b)' }),
+      true,
+      1,
+    ],
+    ['a new error', config(mapping({ claim: 'a' })), config(both), false, 0],
+  ]
+  for (const [title, before, after, allowed, stored] of rows)
+    t.strictSame(await update(before, after), { allowed, stored }, title)
+})
+
+const setting = (text: string) => parseSeveritySetting(text, ALL_IDS) as SeveritySetting
+
+t.test('mode and severities', async (t) => {
+  const rows: [string, Partial<Engine['settings']>, boolean, number][] = [
+    ['mode warn', { mode: 'warn' }, true, 1],
+    ['off', { severities: [setting('role-mapping-claim-or-matcher=off')] }, true, 0],
+    ['warning', { severities: [setting('role-mapping-claim-or-matcher=warning')] }, true, 1],
+    [
+      'off at this path',
+      { severities: [setting('role-mapping-claim-or-matcher:spec.awsSts.roleMappings.matcher=off')] },
+      true,
+      0,
+    ],
+    [
+      'off at another path',
+      { severities: [setting('role-mapping-claim-or-matcher:spec.awsSts=off')] },
+      false,
+      0,
+    ],
+    [
+      'off in this namespace',
+      { severities: [setting('role-mapping-claim-or-matcher=off@other,default')] },
+      true,
+      0,
+    ],
+    [
+      'off in another namespace',
+      { severities: [setting('role-mapping-claim-or-matcher=off@other')] },
+      false,
+      0,
+    ],
+    [
+      'the last one counts',
+      {
+        severities: [
+          setting('role-mapping-claim-or-matcher=off'),
+          setting('role-mapping-claim-or-matcher=error'),
+        ],
+      },
+      false,
+      0,
+    ],
+  ]
+  for (const [title, settings, allowed, warnings] of rows) {
+    const { app: other, log: lines } = server(settings)
+    const { body } = await send(other, '/validate', reviewOf(invalid))
+    t.strictSame([body.response.allowed, body.response.warnings?.length ?? 0], [allowed, warnings], title)
+    if (settings.mode === 'warn') t.match(body.response.warnings?.[0], /^would be denied: spec\.awsSts/)
+    if (settings.severities !== undefined && allowed)
+      t.match(lines.join(''), /"exempted":\["role-mapping-claim-or-matcher"\]/, `${title} is logged`)
+  }
+  for (const [text, problem] of [
+    ['x', /is not ID/],
+    ['no-such-rule=off', /not the id of a rule/],
+    ['schema-type=off', /always an error/],
+    ['schema-required=never', /is not ID/],
+  ] as const)
+    t.match(parseSeveritySetting(text, ALL_IDS), problem)
+})
+
+t.test('warnings fit what the API server passes on', async (t) => {
+  const refs = Array.from({ length: 60 }, (_, i) => [
+    `backend-${i}-${'x'.repeat(300)}\n`,
+    { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: '${CONFIG}' } },
+  ])
+  const object = resourceOf('VirtualMCPServer', {
+    groupRef: { name: 'g' },
+    incomingAuth: { type: 'anonymous' },
+    outgoingAuth: { source: 'inline', backends: Object.fromEntries(refs) as object },
+  })
+  const { warnings = [], allowed } = await ask('/validate', object)
+  t.equal(allowed, true)
+  t.ok(warnings.join('').length <= 4_096, 'all of them')
+  for (const text of warnings) t.ok(text.length <= 256 && !/[\u0000-\u001f]/.test(text), text)
+  t.match(warnings.at(-1), /^and \d+ more; `vmcp-admission check` shows all of them$/)
+  t.match(warnings[1], /… \(unresolved-placeholder\)$/)
+})
+
+t.test('probes, metrics and log', async (t) => {
+  t.equal((await probes.inject('/livez')).statusCode, 200)
+  t.equal((await probes.inject('/readyz')).statusCode, 200)
+  const { payload } = await probes.inject('/metrics')
+  t.match(
+    payload,
+    /vmcp_admission_reviews_total\{webhook="validate",kind="MCPExternalAuthConfig",operation="CREATE",verdict="denied"\} \d+/,
+  )
+  t.match(payload, /vmcp_admission_findings_total\{id="role-mapping-claim-or-matcher",severity="error"\} \d+/)
+  t.match(payload, /vmcp_admission_review_duration_seconds_bucket/)
+  t.match(payload, /vmcp_admission_certificate_expiry_timestamp_seconds\{certificate="leaf"\} 1\d{9}/)
+  t.match(payload, /vmcp_admission_certificate_expiry_timestamp_seconds\{certificate="ca"\} 1\d{9}/)
+  t.match(payload, /vmcp_admission_refused_requests_total\{status="413"\} 2/)
+  t.notMatch(log.join(''), /123456789012|claims|eu-central/, 'nothing of the object is logged')
+})
