@@ -1,0 +1,38 @@
+import type { Static } from 'typebox'
+import type { Given } from '../../rule/resource.ts'
+import type { VirtualMCPServer } from './schema.ts'
+
+type Server = Given<Static<typeof VirtualMCPServer>>
+type Spec = NonNullable<Server['spec']>
+
+/** Incoming tokens are validated by the MCPOIDCConfig `corporate`. */
+export const oidc: NonNullable<Spec['incomingAuth']> = {
+  type: 'oidc',
+  oidcConfigRef: { name: 'corporate' },
+  audience: 'tools',
+}
+
+/** A server that warns about nothing, with these settings instead or beside. */
+export const server = (settings: Spec): Server => ({
+  spec: { groupRef: { name: 'tools' }, incomingAuth: oidc, ...settings },
+})
+
+/** A server with this incoming authentication. */
+export const incoming = (incomingAuth: Spec['incomingAuth']) => server({ incomingAuth })
+
+/** A server with this outgoing authentication. */
+export const outgoing = (outgoingAuth: Spec['outgoingAuth']) => server({ outgoingAuth })
+
+/** An embedded authorization server with one upstream provider. */
+export const embedded: NonNullable<Spec['authServerConfig']> = {
+  issuer: 'https://auth.example.com',
+  signingKeySecretRefs: [{ name: 'auth', key: 'signing-key' }],
+  hmacSecretRefs: [{ name: 'auth', key: 'hmac' }],
+  upstreamProviders: [
+    {
+      name: 'okta',
+      type: 'oidc',
+      oidcConfig: { issuerUrl: 'https://okta.example.com', clientId: 'vmcp' },
+    },
+  ],
+}

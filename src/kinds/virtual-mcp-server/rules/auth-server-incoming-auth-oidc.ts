@@ -1,0 +1,33 @@
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { embedded, server } from '../examples.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+export const authServerIncomingAuthOidc = defineRule({
+  id: 'auth-server-incoming-auth-oidc',
+  on: VirtualMCPServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'Beside an embedded authorization server, incoming authentication is of type `oidc`.',
+  why: 'Nobody checks the tokens that the embedded server issues, so no upstream token of the caller is found.',
+  sources: ['5.1', 'decision 21'],
+  *check({ spec }, { path }) {
+    if (!spec?.authServerConfig || spec.incomingAuth?.type !== 'anonymous') return
+    yield advice(
+      path.spec.authServerConfig,
+      "issues tokens that nobody checks; set `incomingAuth.type` to 'oidc' with the same issuer",
+    )
+  },
+  examples: {
+    valid: [{ title: 'OIDC', value: server({ authServerConfig: embedded }) }],
+    invalid: [
+      {
+        title: 'no authentication',
+        value: server({ authServerConfig: embedded, incomingAuth: { type: 'anonymous' } }),
+        findings: [
+          "spec.authServerConfig: issues tokens that nobody checks; set `incomingAuth.type` to 'oidc' with the same issuer",
+        ],
+      },
+    ],
+  },
+})

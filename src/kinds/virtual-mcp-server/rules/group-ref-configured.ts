@@ -1,0 +1,29 @@
+import { advice } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { oidc, server } from '../examples.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+export const groupRefConfigured = defineRule({
+  id: 'group-ref-configured',
+  on: VirtualMCPServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'The server names the MCPGroup whose backends it fronts.',
+  why: 'Without a group it has no backends.',
+  sources: ['2.2', 'decision 5'],
+  *check({ spec }, { path }) {
+    if (!spec || !isAbsent(spec, 'groupRef')) return
+    yield advice(path.spec.groupRef, 'no backends are fronted; name the MCPGroup that holds them')
+  },
+  examples: {
+    valid: [{ title: 'a group', value: server({}) }],
+    invalid: [
+      {
+        title: 'no group',
+        value: { spec: { incomingAuth: oidc } },
+        findings: ['spec.groupRef: no backends are fronted; name the MCPGroup that holds them'],
+      },
+    ],
+  },
+})

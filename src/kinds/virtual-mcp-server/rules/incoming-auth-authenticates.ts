@@ -1,0 +1,33 @@
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { incoming, oidc } from '../examples.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+export const incomingAuthAuthenticates = defineRule({
+  id: 'incoming-auth-authenticates',
+  on: VirtualMCPServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'Clients authenticate before they reach a backend.',
+  why: 'With `anonymous` all access control is disabled: whoever reaches the server may call every backend.',
+  sources: ['5.1', 'decision 21'],
+  *check({ spec }, { path }) {
+    if (spec?.incomingAuth?.type !== 'anonymous') return
+    yield advice(
+      path.spec.incomingAuth.type,
+      "'anonymous' disables all access control; use 'oidc' in production",
+    )
+  },
+  examples: {
+    valid: [{ title: 'OIDC', value: incoming(oidc) }],
+    invalid: [
+      {
+        title: 'no authentication',
+        value: incoming({ type: 'anonymous' }),
+        findings: [
+          "spec.incomingAuth.type: 'anonymous' disables all access control; use 'oidc' in production",
+        ],
+      },
+    ],
+  },
+})

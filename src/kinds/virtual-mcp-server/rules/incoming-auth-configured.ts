@@ -1,0 +1,29 @@
+import { advice } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { incoming, oidc } from '../examples.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+export const incomingAuthConfigured = defineRule({
+  id: 'incoming-auth-configured',
+  on: VirtualMCPServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'The server says how clients authenticate.',
+  why: 'Whether everyone may call the backends is left to the release that runs.',
+  sources: ['5.1', 'decision 5'],
+  *check({ spec }, { path }) {
+    if (!spec || !isAbsent(spec, 'incomingAuth')) return
+    yield advice(path.spec.incomingAuth, "nothing says how clients authenticate; set it, with `type` 'oidc'")
+  },
+  examples: {
+    valid: [{ title: 'OIDC', value: incoming(oidc) }],
+    invalid: [
+      {
+        title: 'no incoming authentication',
+        value: { spec: { groupRef: { name: 'tools' } } },
+        findings: ["spec.incomingAuth: nothing says how clients authenticate; set it, with `type` 'oidc'"],
+      },
+    ],
+  },
+})

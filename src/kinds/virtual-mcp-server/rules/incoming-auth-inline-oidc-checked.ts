@@ -1,0 +1,35 @@
+import { advice } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { incoming, oidc } from '../examples.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+export const incomingAuthInlineOidcChecked = defineRule({
+  id: 'incoming-auth-inline-oidc-checked',
+  on: VirtualMCPServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'Token validation is described by a MCPOIDCConfig, which is checked.',
+  why: 'Mistakes in the inline `oidcConfig` of older releases show only when the first client comes.',
+  sources: ['2.2', 'decision 5'],
+  *check({ spec }, { path }) {
+    const incomingAuth = spec?.incomingAuth
+    if (!incomingAuth || isAbsent(incomingAuth, 'oidcConfig')) return
+    yield advice(
+      path.spec.incomingAuth.oidcConfig,
+      'is of older releases and not checked; move it to a MCPOIDCConfig and set `oidcConfigRef`',
+    )
+  },
+  examples: {
+    valid: [{ title: 'a shared configuration', value: incoming(oidc) }],
+    invalid: [
+      {
+        title: 'an inline configuration',
+        value: incoming({ type: 'oidc', oidcConfig: { type: 'inline' } }),
+        findings: [
+          'spec.incomingAuth.oidcConfig: is of older releases and not checked; move it to a MCPOIDCConfig and set `oidcConfigRef`',
+        ],
+      },
+    ],
+  },
+})

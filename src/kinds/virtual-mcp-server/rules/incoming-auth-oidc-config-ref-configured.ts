@@ -1,0 +1,39 @@
+import { required } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { incoming, oidc } from '../examples.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+export const incomingAuthOidcConfigRefConfigured = defineRule({
+  id: 'incoming-auth-oidc-config-ref-configured',
+  on: VirtualMCPServer,
+  reads: [],
+  severity: 'error',
+  summary:
+    'Incoming authentication of type `oidc` names the MCPOIDCConfig that validates tokens, or has the inline `oidcConfig` of older releases.',
+  why: 'Nothing says which issuer to trust, so no token can be validated.',
+  sources: ['2.2', '5.1', 'decision 5'],
+  *check({ spec }, { path }) {
+    const incomingAuth = spec?.incomingAuth
+    if (incomingAuth?.type !== 'oidc') return
+    if (!isAbsent(incomingAuth, 'oidcConfigRef') || !isAbsent(incomingAuth, 'oidcConfig')) return
+    yield required(path.spec.incomingAuth.oidcConfigRef, "must be set when `type` is 'oidc'")
+  },
+  examples: {
+    valid: [
+      { title: 'a shared configuration', value: incoming(oidc) },
+      {
+        title: 'an inline configuration of an older release',
+        value: incoming({ type: 'oidc', oidcConfig: { type: 'inline' } }),
+      },
+      { title: 'no authentication', value: incoming({ type: 'anonymous' }) },
+    ],
+    invalid: [
+      {
+        title: 'no configuration',
+        value: incoming({ type: 'oidc' }),
+        findings: ["spec.incomingAuth.oidcConfigRef: Required value: must be set when `type` is 'oidc'"],
+      },
+    ],
+  },
+})

@@ -1,0 +1,35 @@
+import { advice } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { incoming, oidc } from '../examples.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+export const incomingAuthOidcConfigRefUsed = defineRule({
+  id: 'incoming-auth-oidc-config-ref-used',
+  on: VirtualMCPServer,
+  reads: [],
+  severity: 'warning',
+  summary: '`oidcConfigRef` is set with the type `oidc` only.',
+  why: 'It looks as if tokens were validated, and none is.',
+  sources: ['2.2', 'decision 5'],
+  *check({ spec }, { path }) {
+    const incomingAuth = spec?.incomingAuth
+    if (incomingAuth?.type !== 'anonymous' || isAbsent(incomingAuth, 'oidcConfigRef')) return
+    yield advice(
+      path.spec.incomingAuth.oidcConfigRef,
+      "is not used when `type` is 'anonymous'; set `type` to 'oidc' or remove it",
+    )
+  },
+  examples: {
+    valid: [{ title: 'OIDC', value: incoming(oidc) }],
+    invalid: [
+      {
+        title: 'a reference and no authentication',
+        value: incoming({ ...oidc, type: 'anonymous' }),
+        findings: [
+          "spec.incomingAuth.oidcConfigRef: is not used when `type` is 'anonymous'; set `type` to 'oidc' or remove it",
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,47 @@
+import { required } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { outgoing } from '../examples.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+export const outgoingAuthBackendRefConfigured = defineRule({
+  id: 'outgoing-auth-backend-ref-configured',
+  on: VirtualMCPServer,
+  reads: [],
+  severity: 'error',
+  summary: 'A backend of type `externalAuthConfigRef` names the MCPExternalAuthConfig to use.',
+  why: 'Nothing says which credentials to send to the backend.',
+  sources: ['2.2', 'decision 5'],
+  *check({ spec }, { path }) {
+    for (const [name, backend] of Object.entries(spec?.outgoingAuth?.backends ?? {})) {
+      if (backend?.type !== 'externalAuthConfigRef' || !isAbsent(backend, 'externalAuthConfigRef')) continue
+      yield required(
+        path.spec.outgoingAuth.backends.at(name).externalAuthConfigRef,
+        "must be set when `type` is 'externalAuthConfigRef'",
+      )
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'a reference, and a backend that brings its own',
+        value: outgoing({
+          source: 'inline',
+          backends: {
+            jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'jira' } },
+            github: { type: 'discovered' },
+          },
+        }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'no reference',
+        value: outgoing({ source: 'inline', backends: { jira: { type: 'externalAuthConfigRef' } } }),
+        findings: [
+          "spec.outgoingAuth.backends[jira].externalAuthConfigRef: Required value: must be set when `type` is 'externalAuthConfigRef'",
+        ],
+      },
+    ],
+  },
+})

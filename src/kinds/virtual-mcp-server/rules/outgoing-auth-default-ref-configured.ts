@@ -1,0 +1,40 @@
+import { advice } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { outgoing } from '../examples.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+export const outgoingAuthDefaultRefConfigured = defineRule({
+  id: 'outgoing-auth-default-ref-configured',
+  on: VirtualMCPServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'The default strategy names the MCPExternalAuthConfig to use.',
+  why: 'Backends that are not listed are contacted without credentials, as if there were no default.',
+  sources: ['2.2', '5.2', 'decision 10'],
+  *check({ spec }, { path }) {
+    const fallback = spec?.outgoingAuth?.default
+    if (spec?.outgoingAuth?.source !== 'inline' || !fallback) return
+    if (!isAbsent(fallback, 'externalAuthConfigRef')) return
+    const isEmpty = Object.keys(fallback).length === 0
+    // Releases have a type here as in `backends`; the specification does not name it.
+    const isReference = 'type' in fallback && fallback.type === 'externalAuthConfigRef'
+    if (isEmpty || isReference)
+      yield advice(path.spec.outgoingAuth.default, 'does nothing; set `externalAuthConfigRef` or remove it')
+  },
+  examples: {
+    valid: [
+      {
+        title: 'a reference',
+        value: outgoing({ source: 'inline', default: { externalAuthConfigRef: { name: 'jira' } } }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'an empty default',
+        value: outgoing({ source: 'inline', default: {} }),
+        findings: ['spec.outgoingAuth.default: does nothing; set `externalAuthConfigRef` or remove it'],
+      },
+    ],
+  },
+})

@@ -1,0 +1,57 @@
+import { advice } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { outgoing } from '../examples.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+export const outgoingAuthInlineUsed = defineRule({
+  id: 'outgoing-auth-inline-used',
+  on: VirtualMCPServer,
+  reads: [],
+  severity: 'warning',
+  summary: '`backends` and `default` are set with the source `inline` only.',
+  why: 'With `discovered`, the source when none is given, they are not read: each backend brings its own strategy.',
+  sources: ['2.2', '5.2', 'decision 10'],
+  *check({ spec }, { path }) {
+    const outgoingAuth = spec?.outgoingAuth
+    if (!outgoingAuth) return
+    if (!isAbsent(outgoingAuth, 'source') && outgoingAuth.source !== 'discovered') return
+    for (const field of ['backends', 'default'] as const) {
+      if (isAbsent(outgoingAuth, field)) continue
+      yield advice(
+        path.spec.outgoingAuth[field],
+        "is not read with source 'discovered'; set `source` to 'inline' or remove it",
+      )
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'inline strategies',
+        value: outgoing({
+          source: 'inline',
+          backends: { jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'jira' } } },
+        }),
+      },
+      { title: 'each backend brings its own', value: outgoing({ source: 'discovered' }) },
+    ],
+    invalid: [
+      {
+        title: 'strategies without a source',
+        value: outgoing({
+          backends: { jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'jira' } } },
+        }),
+        findings: [
+          "spec.outgoingAuth.backends: is not read with source 'discovered'; set `source` to 'inline' or remove it",
+        ],
+      },
+      {
+        title: 'a default that is not read',
+        value: outgoing({ source: 'discovered', default: { externalAuthConfigRef: { name: 'jira' } } }),
+        findings: [
+          "spec.outgoingAuth.default: is not read with source 'discovered'; set `source` to 'inline' or remove it",
+        ],
+      },
+    ],
+  },
+})
