@@ -1,4 +1,6 @@
 import { AGE, type Kind } from '../kind.ts'
+import { oidcConfigIssuerAbsolute } from './rules/oidc-config-issuer-absolute.ts'
+import { oidcConfigMatchesType } from './rules/oidc-config-matches-type.ts'
 import { MCPOIDCConfig } from './schema.ts'
 
 export const mcpOidcConfig: Kind = {
@@ -7,6 +9,6 @@ export const mcpOidcConfig: Kind = {
   shortNames: [],
   printerColumns: [{ name: 'Type', jsonPath: '.spec.type', type: 'string' }, AGE],
   schema: MCPOIDCConfig,
-  rules: [],
+  rules: [oidcConfigMatchesType, oidcConfigIssuerAbsolute],
   parts: [],
 }

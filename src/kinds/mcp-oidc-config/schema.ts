@@ -4,13 +4,15 @@ import { openStatus, resource, secretRef } from '../parts.ts'
 const SOURCE = '2.3'
 const jwksAllowPrivateIP = optional(flag('Allows fetching keys from private addresses.'))
 
+export const OIDC_TYPES = ['inline', 'kubernetesServiceAccount'] as const
+
 /** Section 2.3. */
 export const MCPOIDCConfig = resource(
   'MCPOIDCConfig',
   {
     spec: object(
       {
-        type: oneOf(['inline', 'kubernetesServiceAccount'], 'Which settings validate tokens.'),
+        type: oneOf(OIDC_TYPES, 'Which settings validate tokens.'),
         inline: optional(
           object(
             {
