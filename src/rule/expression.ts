@@ -9,7 +9,7 @@ export type MatcherVerdict =
   | { readonly ok: false; readonly line: number; readonly column: number; readonly message: string }
 
 /** Several rules ask for the same matcher, and the same configuration comes again: verdicts are kept by text. */
-const MOST_VERDICTS = 10_000
+const MOST_VERDICTS = 50_000
 const MOST_CHARACTERS = 2_000_000
 const LONGEST_PHRASE = 200
 

@@ -9,6 +9,9 @@ export type RoleMappings = readonly (RoleMapping | undefined)[]
 /** Most distinct matcher text in one object, in UTF-8 bytes (decision 15): the API server's patience is finite. */
 const MOST_MATCHER_TEXT = 512 * 1024
 
+/** Result types of a matcher that may match; `dyn` is known only at run time. */
+export const MATCHER_TYPES: ReadonlySet<string> = new Set(['bool', 'dyn'])
+
 export interface Matcher {
   /** Index of the mapping. */
   readonly index: number

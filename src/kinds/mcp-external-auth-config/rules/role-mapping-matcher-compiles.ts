@@ -2,7 +2,7 @@ import { invalid, tooLong } from '../../../rule/field-error.ts'
 import { LONGEST_MATCHER } from '../../../rule/expression.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { role, signing } from '../examples.ts'
-import { compiledMatchers, isTooLong, matchersIn } from '../role-mappings.ts'
+import { compiledMatchers, isTooLong, MATCHER_TYPES, matchersIn } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
 export const roleMappingMatcherCompiles = defineRule({
@@ -24,7 +24,7 @@ export const roleMappingMatcherCompiles = defineRule({
       if (!verdict.ok) {
         const { line, column, message } = verdict
         yield invalid(matcherAt(index), text, `${line}:${column}: ${message}`)
-      } else if (verdict.type !== 'bool' && verdict.type !== 'dyn') {
+      } else if (!MATCHER_TYPES.has(verdict.type)) {
         yield invalid(matcherAt(index), text, `must be a bool, and this is of type ${verdict.type}`)
       }
     }

@@ -2,7 +2,7 @@ import { advice } from '../../../rule/field-error.ts'
 import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { role, signing } from '../examples.ts'
-import { compiledMatchers, type RoleMappings } from '../role-mappings.ts'
+import { compiledMatchers, MATCHER_TYPES, type RoleMappings } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
 export const roleMappingReachable = defineRule({
@@ -94,7 +94,7 @@ const ALWAYS = 'always'
 const NEVER = 'never'
 const LAST = Number.MAX_VALUE
 
-/** What each mapping tests, by index; none where that is not known: no condition, two, or one that does not compile. */
+/** What each mapping tests, by index; none where that is not known: no condition, two, or a bad matcher. */
 function conditionsOf(mappings: RoleMappings): ReadonlyMap<number, string> {
   const conditions = new Map<number, string>()
   mappings.forEach((mapping, i) => {
@@ -102,7 +102,8 @@ function conditionsOf(mappings: RoleMappings): ReadonlyMap<number, string> {
   })
   for (const { index, text, verdict } of compiledMatchers(mappings)) {
     const mapping = mappings[index]
-    if (!verdict.ok || mapping === undefined || !isAbsent(mapping, 'claim')) continue
+    if (!verdict.ok || !MATCHER_TYPES.has(verdict.type)) continue
+    if (mapping === undefined || !isAbsent(mapping, 'claim')) continue
     const named = verdict.constant === undefined ? `matcher ${text}` : verdict.constant ? ALWAYS : NEVER
     conditions.set(index, named)
   }
