@@ -6,7 +6,6 @@ import type { EmbeddedAuthServer } from './schema.ts'
 export type Server = Given<Static<typeof EmbeddedAuthServer>>
 export type Provider = NonNullable<NonNullable<Server['upstreamProviders']>[number]>
 export type OAuth2Config = NonNullable<Provider['oauth2Config']>
-export type OidcConfig = NonNullable<Provider['oidcConfig']>
 export type RedisStorage = NonNullable<NonNullable<Server['storage']>['redis']>
 export type SentinelConfig = NonNullable<RedisStorage['sentinelConfig']>
 
@@ -17,7 +16,10 @@ export function storageType(server: Server): 'memory' | 'redis' | undefined {
   return storage && isAbsent(storage, 'type') ? 'memory' : storage?.type
 }
 
-/** The scopes of an OpenID Connect provider, given or default. */
-export function oidcScopes(config: OidcConfig): OidcConfig['scopes'] {
-  return isAbsent(config, 'scopes') ? ['openid', 'offline_access'] : config.scopes
+/** The scopes that are requested from a provider, given or default; only OpenID Connect has a default. */
+export function requestedScopes(provider: Provider, config: 'oidcConfig' | 'oauth2Config') {
+  const { oidcConfig } = provider
+  if (config === 'oidcConfig' && oidcConfig && isAbsent(oidcConfig, 'scopes'))
+    return ['openid', 'offline_access']
+  return provider[config]?.scopes
 }

@@ -61,3 +61,10 @@ export const withRedis = (storage: RedisStorage): Server => ({
   ...server,
   storage: { type: 'redis', redis: storage },
 })
+
+/** A copy that lacks the given fields. */
+export function without<T extends object, K extends keyof T>(value: T, ...fields: readonly K[]): Omit<T, K> {
+  const copy = { ...value }
+  for (const field of fields) delete copy[field]
+  return copy
+}

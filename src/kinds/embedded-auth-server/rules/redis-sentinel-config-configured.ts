@@ -1,10 +1,10 @@
 import { required } from '../../../rule/field-error.ts'
 import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
-import { redis, withRedis } from '../examples.ts'
+import { redis, withRedis, without } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
-const { sentinelConfig: _, ...unfindable } = redis
+const unfindable = without(redis, 'sentinelConfig')
 
 export const redisSentinelConfigConfigured = defineRule({
   id: 'redis-sentinel-config-configured',

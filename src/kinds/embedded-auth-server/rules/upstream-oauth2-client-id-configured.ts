@@ -1,10 +1,10 @@
 import { required } from '../../../rule/field-error.ts'
 import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
-import { githubConfig, withOAuth2 } from '../examples.ts'
+import { githubConfig, withOAuth2, without } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
-const { clientId: _, clientSecretRef: __, ...unregistered } = githubConfig
+const unregistered = without(githubConfig, 'clientId', 'clientSecretRef')
 
 export const upstreamOauth2ClientIdConfigured = defineRule({
   id: 'upstream-oauth2-client-id-configured',

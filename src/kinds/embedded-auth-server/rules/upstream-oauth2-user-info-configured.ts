@@ -1,10 +1,10 @@
 import { required } from '../../../rule/field-error.ts'
 import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
-import { githubConfig, withOAuth2 } from '../examples.ts'
+import { githubConfig, withOAuth2, without } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
-const { userInfo: _, ...anonymous } = githubConfig
+const anonymous = without(githubConfig, 'userInfo')
 
 export const upstreamOauth2UserInfoConfigured = defineRule({
   id: 'upstream-oauth2-user-info-configured',

@@ -1,0 +1,35 @@
+import { advice } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { server, without } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+export const authServerHmacSecretsPersistent = defineRule({
+  id: 'auth-server-hmac-secrets-persistent',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'The authorization server has its HMAC secret in a Secret.',
+  why: 'A secret made at start is lost at a restart: authorization codes and refresh tokens can no longer be decoded.',
+  sources: ['2.4.3', '5.3', '7', 'decision 21'],
+  *check(server, { path }) {
+    if (isAbsent(server, 'hmacSecretRefs') || server.hmacSecretRefs?.length === 0) {
+      yield advice(path.hmacSecretRefs, 'without an HMAC secret every restart voids all refresh tokens')
+    }
+  },
+  examples: {
+    valid: [{ title: 'a secret', value: server }],
+    invalid: [
+      {
+        title: 'no secrets',
+        value: without(server, 'hmacSecretRefs'),
+        findings: ['hmacSecretRefs: without an HMAC secret every restart voids all refresh tokens'],
+      },
+      {
+        title: 'an empty list of secrets',
+        value: { ...server, hmacSecretRefs: [] },
+        findings: ['hmacSecretRefs: without an HMAC secret every restart voids all refresh tokens'],
+      },
+    ],
+  },
+})

@@ -1,0 +1,35 @@
+import { advice } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { server, without } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+export const authServerSigningKeysPersistent = defineRule({
+  id: 'auth-server-signing-keys-persistent',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'The authorization server has a signing key in a Secret.',
+  why: 'A key made at start is lost at a restart: issued tokens can no longer be verified and every user must log in again.',
+  sources: ['2.4.3', '5.3', '7', 'decision 21'],
+  *check(server, { path }) {
+    if (isAbsent(server, 'signingKeySecretRefs') || server.signingKeySecretRefs?.length === 0) {
+      yield advice(path.signingKeySecretRefs, 'without a signing key every restart voids all issued tokens')
+    }
+  },
+  examples: {
+    valid: [{ title: 'a key', value: server }],
+    invalid: [
+      {
+        title: 'no keys',
+        value: without(server, 'signingKeySecretRefs'),
+        findings: ['signingKeySecretRefs: without a signing key every restart voids all issued tokens'],
+      },
+      {
+        title: 'an empty list of keys',
+        value: { ...server, signingKeySecretRefs: [] },
+        findings: ['signingKeySecretRefs: without a signing key every restart voids all issued tokens'],
+      },
+    ],
+  },
+})

@@ -1,0 +1,35 @@
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { storageType } from '../effective.ts'
+import { server, without } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+export const authServerStoragePersistent = defineRule({
+  id: 'auth-server-storage-persistent',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'Upstream tokens are stored in Redis, not in memory.',
+  why: 'What is in memory is lost at a restart, and every user must log in again.',
+  sources: ['2.4.3', '5.3', 'decision 21'],
+  *check(server, { path }) {
+    if (storageType(server) === 'memory') {
+      yield advice(path.storage.type, "tokens in memory are lost at a restart; use 'redis' in production")
+    }
+  },
+  examples: {
+    valid: [{ title: 'Redis', value: server }],
+    invalid: [
+      {
+        title: 'memory',
+        value: { ...server, storage: { type: 'memory' } },
+        findings: ["storage.type: tokens in memory are lost at a restart; use 'redis' in production"],
+      },
+      {
+        title: 'memory by default',
+        value: without(server, 'storage'),
+        findings: ["storage.type: tokens in memory are lost at a restart; use 'redis' in production"],
+      },
+    ],
+  },
+})

@@ -1,0 +1,42 @@
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { parseUrl } from '../../../rule/url.ts'
+import { compilePattern, PATTERNS } from '../../patterns.ts'
+import { server } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+const ISSUER = compilePattern(PATTERNS.issuer.ecmaScript)
+
+export const authServerUrlWithoutUserInfo = defineRule({
+  id: 'auth-server-url-without-user-info',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'The issuer and the authorization base URL hold no user name or password.',
+  why: 'Both are public: they stand in the discovery document, the issuer in every token. The server refuses to start.',
+  sources: ['2.4.3', 'decision 13'],
+  *check(server, { path }) {
+    for (const field of ['issuer', 'authorizationEndpointBaseUrl'] as const) {
+      const text = server[field]
+      if (text === undefined || !ISSUER.test(text)) continue
+      if (parseUrl(text)?.hasUserInfo) yield advice(path[field], "remove the user information before the '@'")
+    }
+  },
+  examples: {
+    valid: [{ title: 'a plain issuer', value: server }],
+    invalid: [
+      {
+        title: 'user information in both',
+        value: {
+          ...server,
+          issuer: 'https://admin@auth.example.com',
+          authorizationEndpointBaseUrl: 'https://admin:hunter2@login.example.com',
+        },
+        findings: [
+          "issuer: remove the user information before the '@'",
+          "authorizationEndpointBaseUrl: remove the user information before the '@'",
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,57 @@
+import { parseDuration } from '../../../rule/duration.ts'
+import { advice } from '../../../rule/field-error.ts'
+import type { Path } from '../../../rule/path.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { compilePattern, PATTERNS } from '../../patterns.ts'
+import { redis, server, withRedis } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+const DURATION = compilePattern(PATTERNS.duration.ecmaScript)
+
+export const durationRepresentable = defineRule({
+  id: 'duration-representable',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary:
+    'Lifespans and timeouts are at most 2562047h47m16.854775807s, the longest duration that Go can hold.',
+  why: 'The server cannot read a longer one and does not start.',
+  sources: ['2.4.3', '2.5', 'decision 16'],
+  *check({ tokenLifespans, storage }, { path }) {
+    for (const field of ['accessTokenLifespan', 'refreshTokenLifespan', 'authCodeLifespan'] as const) {
+      yield* representable(path.tokenLifespans[field], tokenLifespans?.[field])
+    }
+    for (const field of ['dialTimeout', 'readTimeout', 'writeTimeout'] as const) {
+      yield* representable(path.storage.redis[field], storage?.redis?.[field])
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'the longest duration',
+        value: withRedis({ ...redis, dialTimeout: '2562047h47m16.854775807s' }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'a nanosecond longer',
+        value: withRedis({ ...redis, dialTimeout: '2562047h47m16.854775808s' }),
+        findings: ['storage.redis.dialTimeout: must be at most about 2562047h, the longest that Go can hold'],
+      },
+      {
+        title: 'a thousand years',
+        value: { ...server, tokenLifespans: { refreshTokenLifespan: '8766000h' } },
+        findings: [
+          'tokenLifespans.refreshTokenLifespan: must be at most about 2562047h, the longest that Go can hold',
+        ],
+      },
+    ],
+  },
+})
+
+function* representable(path: Path<string>, duration: string | undefined) {
+  if (duration === undefined || !DURATION.test(duration)) return
+  if (parseDuration(duration) === undefined) {
+    yield advice(path, 'must be at most about 2562047h, the longest that Go can hold')
+  }
+}

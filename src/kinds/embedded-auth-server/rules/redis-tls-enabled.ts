@@ -1,0 +1,51 @@
+import { advice } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { redis, server, withRedis, without } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+const plaintext = without(redis, 'tls', 'sentinelTls')
+
+export const redisTlsEnabled = defineRule({
+  id: 'redis-tls-enabled',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'Redis and Sentinel are reached over TLS, each by its own setting.',
+  why: 'Upstream tokens and the Redis password go over the network in plaintext.',
+  sources: ['2.4.3', 'decision 21'],
+  *check({ storage }, { path }) {
+    const redis = storage?.redis
+    if (storage?.type !== 'redis' || redis === undefined) return
+    if (isAbsent(redis, 'tls')) {
+      yield advice(path.storage.redis.tls, 'absent: plaintext to Redis; an empty object turns TLS on')
+    }
+    if (!isAbsent(redis, 'sentinelConfig') && isAbsent(redis, 'sentinelTls')) {
+      yield advice(
+        path.storage.redis.sentinelTls,
+        'absent: plaintext to Sentinel; an empty object turns TLS on',
+      )
+    }
+  },
+  examples: {
+    valid: [
+      { title: 'TLS with the system root certificates', value: withRedis(redis) },
+      { title: 'Redis settings that are not used', value: { ...server, storage: { redis: plaintext } } },
+    ],
+    invalid: [
+      {
+        title: 'plaintext',
+        value: withRedis(plaintext),
+        findings: [
+          'storage.redis.tls: absent: plaintext to Redis; an empty object turns TLS on',
+          'storage.redis.sentinelTls: absent: plaintext to Sentinel; an empty object turns TLS on',
+        ],
+      },
+      {
+        title: 'TLS towards Redis does not cover Sentinel',
+        value: withRedis({ ...plaintext, tls: {} }),
+        findings: ['storage.redis.sentinelTls: absent: plaintext to Sentinel; an empty object turns TLS on'],
+      },
+    ],
+  },
+})

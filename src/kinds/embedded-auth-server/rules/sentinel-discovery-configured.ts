@@ -1,0 +1,40 @@
+import { advice } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { redis, withRedis } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+export const sentinelDiscoveryConfigured = defineRule({
+  id: 'sentinel-discovery-configured',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'Sentinel can be found: by addresses or by a Service.',
+  why: 'With neither the server does not know whom to ask for the Redis master, and the workload is never deployed.',
+  sources: ['2.4.3', 'decision 14'],
+  *check({ storage }, { path }) {
+    const sentinel = storage?.redis?.sentinelConfig
+    if (sentinel && isAbsent(sentinel, 'sentinelAddrs') && isAbsent(sentinel, 'sentinelService')) {
+      yield advice(path.storage.redis.sentinelConfig, 'set `sentinelAddrs` or `sentinelService`')
+    }
+  },
+  examples: {
+    valid: [
+      { title: 'addresses', value: withRedis(redis) },
+      {
+        title: 'a Service',
+        value: withRedis({
+          ...redis,
+          sentinelConfig: { masterName: 'vmcp', sentinelService: { name: 'sentinel' } },
+        }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'neither',
+        value: withRedis({ ...redis, sentinelConfig: { masterName: 'vmcp' } }),
+        findings: ['storage.redis.sentinelConfig: set `sentinelAddrs` or `sentinelService`'],
+      },
+    ],
+  },
+})

@@ -1,0 +1,37 @@
+import { advice } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { storageType } from '../effective.ts'
+import { redis, server } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+export const storageRedisUsed = defineRule({
+  id: 'storage-redis-used',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'Redis settings are there only when the storage type is `redis`.',
+  why: 'With any other type they are ignored without a word, and the tokens stay in memory.',
+  sources: ['2.4.3', 'decision 14'],
+  *check(server, { path }) {
+    const { storage } = server
+    if (storage && !isAbsent(storage, 'redis') && storageType(server) === 'memory') {
+      yield advice(path.storage.redis, "is ignored; set `type` to 'redis' to use it")
+    }
+  },
+  examples: {
+    valid: [{ title: 'settings that are used', value: server }],
+    invalid: [
+      {
+        title: 'settings beside memory',
+        value: { ...server, storage: { type: 'memory', redis } },
+        findings: ["storage.redis: is ignored; set `type` to 'redis' to use it"],
+      },
+      {
+        title: 'settings without a type, which is memory by default',
+        value: { ...server, storage: { redis } },
+        findings: ["storage.redis: is ignored; set `type` to 'redis' to use it"],
+      },
+    ],
+  },
+})

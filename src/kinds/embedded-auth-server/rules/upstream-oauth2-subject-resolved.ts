@@ -1,0 +1,52 @@
+import { advice } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { githubConfig, withOAuth2, without } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+const anonymous = without(githubConfig, 'userInfo')
+const unregistered = without(anonymous, 'clientId', 'clientSecretRef')
+
+export const upstreamOauth2SubjectResolved = defineRule({
+  id: 'upstream-oauth2-subject-resolved',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'An OAuth 2.0 provider resolves the subject through `userInfo`.',
+  why: 'Without it the subject is synthesised or taken from the token response: policies may see another user than you expect.',
+  sources: ['2.4.3', 'decision 3'],
+  *check({ upstreamProviders }, { path }) {
+    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+      const config = provider?.oauth2Config
+      if (!config || !isAbsent(config, 'userInfo')) continue
+      const place = path.upstreamProviders.at(i).oauth2Config.userInfo
+      if (!isAbsent(config, 'identityFromToken')) {
+        yield advice(place, 'absent: the subject comes from `identityFromToken`, which is not checked')
+      } else if (!isAbsent(config, 'dcrConfig')) {
+        yield advice(place, 'absent: the subject of each user is synthesised')
+      }
+    }
+  },
+  examples: {
+    valid: [{ title: 'a userinfo endpoint', value: withOAuth2(githubConfig) }],
+    invalid: [
+      {
+        title: 'dynamic registration alone',
+        value: withOAuth2({
+          ...unregistered,
+          dcrConfig: { registrationEndpoint: 'https://idp.example.com/register' },
+        }),
+        findings: [
+          'upstreamProviders[0].oauth2Config.userInfo: absent: the subject of each user is synthesised',
+        ],
+      },
+      {
+        title: 'the identity is in the token response',
+        value: withOAuth2({ ...anonymous, identityFromToken: { subjectPath: 'user.id' } }),
+        findings: [
+          'upstreamProviders[0].oauth2Config.userInfo: absent: the subject comes from `identityFromToken`, which is not checked',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,41 @@
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { github, okta, server } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+export const upstreamProviderNameNotReserved = defineRule({
+  id: 'upstream-provider-name-not-reserved',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'None of several upstream providers is named `default`.',
+  why: 'With two or more providers the server keeps this name for itself and does not start.',
+  sources: ['2.4.3'],
+  *check({ upstreamProviders = [] }, { path }) {
+    if (upstreamProviders.length < 2) return
+    for (const [i, provider] of upstreamProviders.entries()) {
+      if (provider?.name === 'default') {
+        yield advice(
+          path.upstreamProviders.at(i).name,
+          "'default' is reserved when there are several providers",
+        )
+      }
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'the only provider',
+        value: { ...server, upstreamProviders: [{ ...okta, name: 'default' }] },
+      },
+      { title: 'several with names of their own', value: { ...server, upstreamProviders: [okta, github] } },
+    ],
+    invalid: [
+      {
+        title: 'one of several',
+        value: { ...server, upstreamProviders: [okta, { ...github, name: 'default' }] },
+        findings: ["upstreamProviders[1].name: 'default' is reserved when there are several providers"],
+      },
+    ],
+  },
+})

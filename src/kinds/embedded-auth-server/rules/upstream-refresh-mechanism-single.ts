@@ -1,0 +1,61 @@
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { requestedScopes } from '../effective.ts'
+import { githubConfig, withOAuth2, withOidc } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+export const upstreamRefreshMechanismSingle = defineRule({
+  id: 'upstream-refresh-mechanism-single',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary:
+    'Refresh tokens are asked for by scope `offline_access` or by parameter `access_type`, not by both.',
+  why: 'Both are sent; a provider that knows only one of them may refuse the login.',
+  sources: ['2.4.3', 'decision 21'],
+  *check({ upstreamProviders }, { path }) {
+    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+      for (const config of ['oidcConfig', 'oauth2Config'] as const) {
+        const params = provider?.[config]?.additionalAuthorizationParams ?? {}
+        if (!Object.hasOwn(params, 'access_type')) continue
+        if (!provider || !requestedScopes(provider, config)?.includes('offline_access')) continue
+        yield advice(
+          path.upstreamProviders.at(i)[config].additionalAuthorizationParams.at('access_type'),
+          "set `scopes` without 'offline_access' beside it",
+        )
+      }
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'the parameter alone',
+        value: withOidc({
+          scopes: ['openid', 'email'],
+          additionalAuthorizationParams: { access_type: 'offline' },
+        }),
+      },
+      { title: 'the scope alone', value: withOidc({ scopes: ['openid', 'offline_access'] }) },
+    ],
+    invalid: [
+      {
+        title: 'both, the scope by default',
+        value: withOidc({ additionalAuthorizationParams: { access_type: 'offline' } }),
+        findings: [
+          "upstreamProviders[0].oidcConfig.additionalAuthorizationParams[access_type]: set `scopes` without 'offline_access' beside it",
+        ],
+      },
+      {
+        title: 'both, given',
+        value: withOAuth2({
+          ...githubConfig,
+          scopes: ['offline_access'],
+          additionalAuthorizationParams: { access_type: 'offline' },
+        }),
+        findings: [
+          "upstreamProviders[0].oauth2Config.additionalAuthorizationParams[access_type]: set `scopes` without 'offline_access' beside it",
+        ],
+      },
+    ],
+  },
+})

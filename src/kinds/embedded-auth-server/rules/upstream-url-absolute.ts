@@ -1,0 +1,62 @@
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { parseUrl } from '../../../rule/url.ts'
+import { githubConfig, withOAuth2, withOidc } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+import { upstreamEndpoints, upstreamIdentifiers } from '../upstream-urls.ts'
+
+export const upstreamUrlAbsolute = defineRule({
+  id: 'upstream-url-absolute',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'The URLs of upstream providers are absolute and have a host.',
+  why: 'Their patterns let `https://` pass; the server cannot call it or send a user there.',
+  sources: ['2.4.3', '2.5', 'decision 13'],
+  *check(server, { path }) {
+    for (const [place, text] of [...upstreamEndpoints(server, path), ...upstreamIdentifiers(server, path)]) {
+      const url = parseUrl(text)
+      if (!url?.scheme || !url.host) yield advice(place, 'must be an absolute URL with a host')
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'absolute URLs',
+        value: withOidc({ redirectUri: 'https://mcp.example.com/oauth/callback' }),
+      },
+      { title: 'an empty redirect URI counts as not given', value: withOidc({ redirectUri: '' }) },
+    ],
+    invalid: [
+      {
+        title: 'an OAuth 2.0 provider without hosts',
+        value: withOAuth2({
+          ...githubConfig,
+          authorizationEndpoint: 'https://',
+          tokenEndpoint: 'https:///token',
+          userInfo: { endpointUrl: 'https://idp example.com/user' },
+          redirectUri: '/oauth/callback',
+        }),
+        findings: [
+          'upstreamProviders[0].oauth2Config.authorizationEndpoint: must be an absolute URL with a host',
+          'upstreamProviders[0].oauth2Config.tokenEndpoint: must be an absolute URL with a host',
+          'upstreamProviders[0].oauth2Config.userInfo.endpointUrl: must be an absolute URL with a host',
+          'upstreamProviders[0].oauth2Config.redirectUri: must be an absolute URL with a host',
+        ],
+      },
+      {
+        title: 'an OpenID Connect provider without hosts',
+        value: withOidc({
+          issuerUrl: 'https://:8443',
+          redirectUri: 'mcp.example.com/oauth/callback',
+          userInfoOverride: { endpointUrl: 'http://[::1' },
+        }),
+        findings: [
+          'upstreamProviders[0].oidcConfig.userInfoOverride.endpointUrl: must be an absolute URL with a host',
+          'upstreamProviders[0].oidcConfig.issuerUrl: must be an absolute URL with a host',
+          'upstreamProviders[0].oidcConfig.redirectUri: must be an absolute URL with a host',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,56 @@
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { isLoopback, parseUrl } from '../../../rule/url.ts'
+import { githubConfig, withOAuth2, withOidc } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+import { upstreamEndpoints } from '../upstream-urls.ts'
+
+export const upstreamUrlHttps = defineRule({
+  id: 'upstream-url-https',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'The endpoints of upstream providers use https, except on loopback hosts.',
+  why: 'Codes, tokens and the client secret can be read on the way; the server refuses to start.',
+  sources: ['2.4.3', 'decision 21'],
+  *check(server, { path }) {
+    for (const [place, text] of upstreamEndpoints(server, path)) {
+      const url = parseUrl(text)
+      if (url?.scheme === 'http' && url.host !== '' && !isLoopback(url.host)) {
+        yield advice(place, "use 'https://': codes, tokens and secrets can be read on the way")
+      }
+    }
+  },
+  examples: {
+    valid: [
+      { title: 'https endpoints', value: withOAuth2(githubConfig) },
+      {
+        title: 'a provider on the same host',
+        value: withOAuth2({ ...githubConfig, tokenEndpoint: 'http://localhost:8080/token' }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'http endpoints of an OAuth 2.0 provider',
+        value: withOAuth2({
+          ...githubConfig,
+          authorizationEndpoint: 'http://idp.example.com/authorize',
+          tokenEndpoint: 'http://idp.example.com/token',
+          userInfo: { endpointUrl: 'http://idp.example.com/user' },
+        }),
+        findings: [
+          "upstreamProviders[0].oauth2Config.authorizationEndpoint: use 'https://': codes, tokens and secrets can be read on the way",
+          "upstreamProviders[0].oauth2Config.tokenEndpoint: use 'https://': codes, tokens and secrets can be read on the way",
+          "upstreamProviders[0].oauth2Config.userInfo.endpointUrl: use 'https://': codes, tokens and secrets can be read on the way",
+        ],
+      },
+      {
+        title: 'an http userinfo endpoint of an OpenID Connect provider',
+        value: withOidc({ userInfoOverride: { endpointUrl: 'http://idp.example.com/user' } }),
+        findings: [
+          "upstreamProviders[0].oidcConfig.userInfoOverride.endpointUrl: use 'https://': codes, tokens and secrets can be read on the way",
+        ],
+      },
+    ],
+  },
+})
