@@ -148,22 +148,29 @@ function readDocument(part: Part, notes: readonly Note[], places: (offset: numbe
     value,
     line: places(node.offset).line,
     within,
-    notes: notes.map(({ message, offset }) => ({ message, ...places(offset) })),
+    notes: notes.slice(0, maxNotes).map(({ message, offset }) => ({ message, ...places(offset) })),
     locate: (segments, target) => places(locateNode(node, segments, target)),
   }
 }
 
+/** How many notes of a document are worth reading. */
+const maxNotes = 20
+
 const withoutUndefined = (object: object): object =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined && value !== ''))
 
-/** Turns offsets into places. The lines are counted when the first place is asked for. */
+/** Turns offsets into places. The text is looked through when the first place is asked for. */
 function placesOf(text: string): (offset: number) => Place {
   let starts: number[] | undefined
+  let pairs: number[] | undefined
   return (offset) => {
     starts ??= lineStarts(text)
-    const line = lastAtOrBefore(starts, offset)
-    const before = text.slice(starts[line] ?? 0, offset)
-    return { line: line + 1, column: [...before].length + 1 }
+    pairs ??= surrogatePairs(text)
+    const line = countBefore(starts, offset + 1)
+    const start = starts[line - 1] ?? 0
+    // A character beyond the basic plane has two code units, and counts once.
+    const twice = countBefore(pairs, offset) - countBefore(pairs, start)
+    return { line, column: offset - start - twice + 1 }
   }
 }
 
@@ -173,14 +180,17 @@ function lineStarts(text: string): number[] {
   return starts
 }
 
-/** The index of the last start that is not behind the offset. */
-function lastAtOrBefore(starts: readonly number[], offset: number): number {
+const surrogatePairs = (text: string): number[] =>
+  Array.from(text.matchAll(/[\ud800-\udbff]/g), (match) => match.index)
+
+/** How many of the ascending numbers are less than the limit. */
+function countBefore(numbers: readonly number[], limit: number): number {
   let low = 0
-  let high = starts.length - 1
+  let high = numbers.length
   while (low < high) {
-    const middle = Math.ceil((low + high) / 2)
-    if ((starts[middle] ?? 0) <= offset) low = middle
-    else high = middle - 1
+    const middle = (low + high) >> 1
+    if ((numbers[middle] ?? 0) < limit) low = middle + 1
+    else high = middle
   }
   return low
 }

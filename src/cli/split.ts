@@ -75,7 +75,7 @@ function splitYaml(text: string, start: number): Chunk[] {
   const chunks: Chunk[] = []
   let begin = start
   const push = (end: number) => {
-    if (end > begin) chunks.push({ yaml: text.slice(begin, end), offset: begin })
+    if (end > begin) chunks.push({ yaml: endLine(text.slice(begin, end)), offset: begin })
   }
   for (let line = start; line < text.length;) {
     const end = lineEnd(text, line)
@@ -94,6 +94,9 @@ function splitYaml(text: string, start: number): Chunk[] {
   push(text.length)
   return chunks
 }
+
+/** kubectl's reader ends the last line of a file, which a block scalar can tell. */
+const endLine = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`)
 
 const badSeparator = (rest: string): string =>
   `only a comment can follow "---" on its line, not ${JSON.stringify(rest.slice(0, 40))}`

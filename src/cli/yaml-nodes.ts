@@ -1,15 +1,14 @@
 /**
- * One YAML document as kubectl reads it. The package `yaml` parses, with every scalar left as text; what
- * the text means is decided here, as decode.go of go.yaml.in/yaml/v2 2.4.3 does: aliases, merge keys,
- * keys that are not strings, and how much may come out of aliases.
+ * One YAML document as kubectl reads it: a port of decode.go of go.yaml.in/yaml/v2 2.4.3 (aliases, merge keys,
+ * keys that are not strings, how much may come out of aliases) with the conversion of keys to JSON.
  */
-import { Composer, isAlias, isMap, isPair, isScalar, isSeq, Parser } from 'yaml'
-import type { CST, ParsedNode } from 'yaml'
 import { duplicateKey } from './json-text.ts'
 import { maxDepth, ReadError, tooDeep } from './nodes.ts'
 import type { Entry, Node, Note } from './nodes.ts'
 import { jsonKey, jsonScalar, resolveScalar } from './yaml-scalars.ts'
 import type { Resolved } from './yaml-scalars.ts'
+import { parseYaml } from './yaml-parser.ts'
+import type { YamlPair, YamlScalar, YamlText, YamlTree } from './yaml-parser.ts'
 
 export type YamlRead = { readonly node: Node; readonly notes: readonly Note[] }
 
@@ -18,56 +17,28 @@ export type YamlRead = { readonly node: Node; readonly notes: readonly Note[] }
  * is left unread (a note says so). A document without content is null. Throws ReadError.
  */
 export function readYaml(text: string, offset: number): YamlRead {
-  const reader = new Reader(offset)
+  if (text.startsWith('\ufeff')) return readYaml(text.slice(1), offset + 1)
   const control = controlPattern.exec(text)
-  const tree = compose(text, offset, reader.notes)
-  if (control) throw new ReadError('a control character is not allowed', offset + control.index)
-  const node: Node = tree ? reader.read(tree, 1).node : { kind: 'scalar', offset, value: null }
-  return { node, notes: reader.notes }
+  if (control) throw new ReadError('control characters are not allowed', offset + control.index)
+  const { root, unread } = parse(text, offset)
+  const reader = new Reader(offset)
+  const node: Node = root ? reader.read(root, 1).node : { kind: 'scalar', offset, value: null }
+  const more = unread === undefined ? [] : [{ message: unreadText, offset: offset + unread }]
+  return { node, notes: [...reader.notes, ...more] }
 }
 
-/** What goyaml.v2 does not accept anywhere (yaml_parser_update_buffer). */
-const controlPattern = /[^\t\n\r\x20-\x7e\x85\xa0-\ufffd]|\ufeff/
+const unreadText = 'kubectl does not read what follows the end of the document'
 
-const options = { schema: 'failsafe', merge: false, uniqueKeys: false, strict: true } as const
+/** What the library does not accept anywhere (readerc.go). */
+const controlPattern = /[^\t\n\r\x20-\x7e\x85\xa0-\ufffd]/
 
-/** The tree of the first document, or undefined when there is no content. */
-function compose(text: string, offset: number, notes: Note[]): ParsedNode | undefined {
-  const composer = new Composer({ ...options, resolveKnownTags: false, prettyErrors: false })
-  let begun = false
-  // A lone CR ends a line for goyaml.v2; the yaml package knows only LF and CR LF.
-  for (const token of new Parser().parse(text.replace(/\r(?!\n)/g, '\n'))) {
-    if (begun && token.type !== 'error') {
-      if (token.type === 'document')
-        notes.push({ message: 'kubectl does not read what follows the end of the document', offset })
-      break
-    }
-    begun = token.type === 'document'
-    if (token.type === 'document') checkDepth(token, offset)
-    for (const _ of composer.next(token));
-  }
-  const [document] = composer.end(true, text.length)
-  const error = document?.errors[0]
-  if (error) throw new ReadError(lowerFirst(error.message), offset + error.pos[0])
-  return (document?.contents as ParsedNode | null | undefined) ?? undefined
-}
-
-const lowerFirst = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1)
-
-/** Throws where the tokens nest too deep: composing them would exhaust the stack. */
-function checkDepth(document: CST.Document, offset: number): void {
-  let level: CST.Token[] = document.value ? [document.value] : []
-  for (let depth = 1; level.length > 0; depth++) {
-    const next: CST.Token[] = []
-    for (const token of level) {
-      if (!('items' in token)) continue
-      if (depth > maxDepth) throw tooDeep(offset + token.offset)
-      for (const item of token.items) {
-        if ('key' in item && item.key) next.push(item.key)
-        if (item.value) next.push(item.value)
-      }
-    }
-    level = next
+/** parseYaml, with the offsets of its errors in the file. */
+function parse(text: string, offset: number): YamlText {
+  try {
+    return parseYaml(text)
+  } catch (error) {
+    if (error instanceof ReadError) throw new ReadError(error.message, offset + error.offset)
+    throw error
   }
 }
 
@@ -84,12 +55,14 @@ type Sized = {
 
 type MapEntry = Entry & { readonly merged: boolean }
 
+/** What an anchor names: nothing while the anchored node is still being read. */
+type Anchor = { sized?: Sized }
+
 /** The state of decoding one document. */
 class Reader {
   readonly notes: Note[] = []
   readonly #offset: number
-  /** What each anchor names; undefined while the anchored node is still being read. */
-  readonly #anchors = new Map<string, Sized | undefined>()
+  readonly #anchors = new Map<string, Anchor>()
   #decodeCount = 0
   #aliasCount = 0
 
@@ -97,153 +70,119 @@ class Reader {
     this.#offset = offset
   }
 
-  read(tree: ParsedNode | null, depth: number): Sized {
-    const offset = this.#offset + (tree?.range[0] ?? 0)
-    if (isAlias(tree)) return this.#alias(tree.source, offset, depth)
+  /** Reads a node at a depth (the root is 1). Throws ReadError. */
+  read(tree: YamlTree, depth: number): Sized {
+    const offset = this.#offset + tree.offset
+    if (tree.kind === 'alias') return this.#alias(tree.name, offset, depth)
     this.#count(1, 0, offset)
-    const anchor = tree && 'anchor' in tree ? tree.anchor : undefined
-    if (anchor !== undefined) this.#anchors.set(anchor, undefined)
-    const sized = this.#content(tree, offset, depth)
-    if (anchor !== undefined) this.#anchors.set(anchor, sized)
-    return sized
+    if (tree.anchor === undefined) return this.#content(tree, offset, depth)
+    const anchor: Anchor = {}
+    this.#anchors.set(tree.anchor, anchor)
+    return (anchor.sized = this.#content(tree, offset, depth))
   }
 
-  #content(tree: ParsedNode | null, offset: number, depth: number): Sized {
-    if (isScalar(tree) || tree === null) return scalarNode(tree, offset)
-    if (depth > maxDepth) throw tooDeep(offset)
-    if (isSeq(tree)) return this.#list(tree.items as readonly (ParsedNode | null)[], offset, depth)
-    if (isMap(tree)) return this.#map(tree.items as unknown as readonly PairTree[], offset, depth)
-    throw new ReadError('this cannot stand here', offset)
+  #content(tree: Exclude<YamlTree, { kind: 'alias' }>, offset: number, depth: number): Sized {
+    if (tree.kind === 'scalar') return scalarNode(tree, offset)
+    if (tree.kind === 'mapping') return this.#map(tree.pairs, offset, depth)
+    const items = tree.items.map((item) => this.read(item, depth + 1))
+    const node = { kind: 'list', offset, items: items.map((item) => item.node) } as const
+    return { node, size: sum(items), height: 1 + highest(items) }
   }
 
   #alias(name: string, offset: number, depth: number): Sized {
-    const target = this.#anchors.get(name)
-    if (!target)
-      throw new ReadError(
-        this.#anchors.has(name)
-          ? `the anchor &${name} contains itself`
-          : `there is no anchor &${name} before this`,
-        offset,
-      )
-    if (depth + target.height > maxDepth + 1) throw tooDeep(offset)
-    this.#count(1 + target.size, target.size, offset)
-    return { ...target, node: { ...target.node, offset }, size: target.size + 1 }
+    const anchor = this.#anchors.get(name)
+    if (!anchor) throw new ReadError(`unknown anchor '${name}' referenced`, offset)
+    const { sized } = anchor
+    if (!sized) throw new ReadError(`anchor '${name}' value contains itself`, offset)
+    if (depth + sized.height > maxDepth + 1) throw tooDeep(offset)
+    this.#count(1 + sized.size, sized.size, offset)
+    return { ...sized, node: { ...sized.node, offset }, size: sized.size + 1 }
   }
 
-  /** Go's guard against texts that are small only because of their aliases ("excessive aliasing"). */
+  /** The library's guard against texts that are small only because of their aliases. */
   #count(decoded: number, aliased: number, offset: number): void {
     this.#decodeCount += decoded
     this.#aliasCount += aliased
     if (this.#aliasCount <= 100 || this.#decodeCount <= 1000) return
     if (this.#aliasCount / this.#decodeCount > allowedAliasRatio(this.#decodeCount))
-      throw new ReadError('aliases make up too much of the document', offset)
+      throw new ReadError('document contains excessive aliasing', offset)
   }
 
-  #list(trees: readonly (ParsedNode | null)[], offset: number, depth: number): Sized {
-    const items: Node[] = []
-    let size = 1
-    let height = 0
-    for (const tree of trees) {
-      // A pair in a list (`[a: b]`) is a map of one member.
-      const item = isPair(tree)
-        ? this.#map(
-            [tree as unknown as PairTree],
-            this.#pairOffset(tree as unknown as PairTree, offset),
-            depth + 1,
-          )
-        : this.read(tree, depth + 1)
-      items.push(item.node)
-      size += item.size
-      height = Math.max(height, item.height)
-    }
-    return { node: { kind: 'list', offset, items }, size, height: height + 1 }
-  }
-
-  #pairOffset(pair: PairTree, otherwise: number): number {
-    const start = pair.key?.range[0]
-    return start === undefined ? otherwise : this.#offset + start
-  }
-
-  #map(pairs: readonly PairTree[], offset: number, depth: number): Sized {
+  #map(pairs: readonly YamlPair[], offset: number, depth: number): Sized {
     const entries = new Map<string, MapEntry>()
     let size = 1
     let height = 0
-    for (const pair of pairs) {
-      const keyOffset = this.#pairOffset(pair, offset)
-      if (isMergeKey(pair.key)) {
-        const merged = this.#merge(pair.value, entries, keyOffset, depth)
-        size += merged.size
-        height = Math.max(height, merged.height)
-        continue
-      }
-      const key = this.read(pair.key, depth + 1)
-      const name = keyName(key, keyOffset)
-      const value = this.read(pair.value, depth + 1)
-      const previous = entries.get(name)
-      if (previous && !previous.merged) this.notes.push({ message: duplicateKey(name), offset: keyOffset })
-      const node = isUnwritten(pair.value) ? { ...value.node, offset: keyOffset } : value.node
-      entries.set(name, { keyOffset, node, merged: false })
-      size += key.size + value.size
-      height = Math.max(height, value.height)
+    for (const { key, value } of pairs) {
+      const keyOffset = this.#offset + key.offset
+      const isMerge = isMergeKey(key)
+      const read = isMerge
+        ? this.#merge(value, entries, keyOffset, depth)
+        : this.#member(key, value, entries, keyOffset, depth)
+      size += read.size
+      height = Math.max(height, read.height)
     }
     return { node: { kind: 'map', offset, entries }, size, height: height + 1 }
   }
 
-  /**
-   * Puts what `<<` names among the entries, as Go does: at its place, so that it wins over keys before it. Of
-   * several maps the first wins.
-   */
-  #merge(
-    tree: ParsedNode | null,
+  #member(
+    keyTree: YamlTree,
+    valueTree: YamlTree,
     entries: Map<string, MapEntry>,
     keyOffset: number,
     depth: number,
-  ): { size: number; height: number } {
-    const trees = isSeq(tree) ? (tree.items as readonly (ParsedNode | null)[]) : [tree]
-    let size = 0
-    let height = 0
+  ): Extent {
+    const key = this.read(keyTree, depth + 1)
+    const name = keyName(key, keyOffset)
+    const value = this.read(valueTree, depth + 1)
+    const previous = entries.get(name)
+    if (previous && !previous.merged) this.notes.push({ message: duplicateKey(name), offset: keyOffset })
+    const unwritten = valueTree.kind === 'scalar' && !valueTree.written
+    const node = unwritten ? { ...value.node, offset: keyOffset } : value.node
+    entries.set(name, { keyOffset, node, merged: false })
+    return { size: key.size + value.size, height: value.height }
+  }
+
+  /**
+   * Puts what `<<` names among the entries, as the library does: at its place, so that it wins over the keys
+   * before it. Of several maps the first wins.
+   */
+  #merge(tree: YamlTree, entries: Map<string, MapEntry>, keyOffset: number, depth: number): Extent {
+    const trees = tree.kind === 'sequence' ? tree.items : [tree]
     const maps = trees.map((item) => {
-      if (!isMap(item) && !isAlias(item)) throw new ReadError(mergeError, keyOffset)
-      const merged = this.read(item as ParsedNode, depth)
-      if (merged.node.kind !== 'map') throw new ReadError(mergeError, keyOffset)
-      size += merged.size
-      height = Math.max(height, merged.height - 1)
-      return merged.node
+      const merged = item.kind === 'mapping' || item.kind === 'alias' ? this.read(item, depth) : undefined
+      if (merged?.node.kind !== 'map') throw new ReadError(mergeError, keyOffset)
+      return { size: merged.size, height: merged.height - 1, node: merged.node }
     })
-    for (const map of maps.toReversed())
-      for (const [name, entry] of map.entries) {
+    for (const { node } of maps.toReversed())
+      for (const [name, entry] of node.entries) {
         const previous = entries.get(name)
         if (previous && !previous.merged) this.notes.push({ message: mergeWins(name), offset: keyOffset })
         entries.set(name, { ...entry, merged: true })
       }
-    return { size, height }
+    return { size: sum(maps) - 1, height: highest(maps) }
   }
 }
 
-/** The two sides of a pair as the composer leaves them. */
-type PairTree = { readonly key: ParsedNode | null; readonly value: ParsedNode | null }
+/** How many nodes are decoded for something, and how deep it nests. */
+type Extent = { readonly size: number; readonly height: number }
 
-const mergeError = 'a merge ("<<") needs a map, or a list of maps'
+const sum = (parts: readonly Extent[]): number => parts.reduce((total, part) => total + part.size, 1)
+const highest = (parts: readonly Extent[]): number =>
+  parts.reduce((height, part) => Math.max(height, part.height), 0)
+
+const mergeError = 'map merge requires map or sequence of maps as the value'
 
 const mergeWins = (name: string): string =>
-  `the merge sets ${JSON.stringify(name)} again, and with kubectl it wins over the key before it`
+  `the merge sets ${JSON.stringify(name)} again: kubectl lets it win over the key before it`
 
-/** A merge key is plain or tagged; a quoted "<<" is a key like any other. */
-function isMergeKey(key: ParsedNode | null): boolean {
-  if (!isScalar(key) || key.value !== '<<') return false
-  return key.type === 'PLAIN' || key.tag !== undefined
-}
-
-/** Whether a value has no characters of its own: `key:` and nothing behind it. */
-const isUnwritten = (tree: ParsedNode | null): boolean =>
-  tree === null || (isScalar(tree) && tree.range[0] === tree.range[1])
+/** A merge key is plain, or tagged as one; a quoted "<<" is a key like any other. */
+const isMergeKey = (key: YamlTree): boolean =>
+  key.kind === 'scalar' && key.text === '<<' && (key.implicit || key.tag === 'tag:yaml.org,2002:merge')
 
 /** Reads a scalar. Throws ReadError when its tag and its content do not go together. */
-function scalarNode(tree: ParsedNode | null, offset: number): Sized {
+function scalarNode(tree: YamlScalar, offset: number): Sized {
   try {
-    const text = isScalar(tree) ? String(tree.value ?? '') : ''
-    const plain = !isScalar(tree) || tree.type === undefined || tree.type === 'PLAIN'
-    const scalar = resolveScalar({ tag: tree?.tag ?? '', plain, text })
+    const scalar = resolveScalar(tree)
     return { node: { kind: 'scalar', offset, value: jsonScalar(scalar) }, size: 1, height: 0, scalar }
   } catch (error) {
     throw new ReadError((error as Error).message, offset)

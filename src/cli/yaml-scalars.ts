@@ -7,8 +7,8 @@ import type { ScalarValue } from './nodes.ts'
 /** A scalar of the text: its tag in the long form (`tag:yaml.org,2002:int`) or empty, and its content. */
 export type ScalarText = {
   readonly tag: string
-  /** Whether it is plain: neither quoted nor a block. */
-  readonly plain: boolean
+  /** Whether its type is to be found out from its content: plain, neither quoted nor a block. */
+  readonly implicit: boolean
   readonly text: string
 }
 
@@ -41,12 +41,11 @@ define({ type: 'float', value: -Infinity }, '-.inf', '-.Inf', '-.INF')
  * what the content is not.
  */
 export function resolveScalar(scalar: ScalarText): Resolved {
-  const { tag, plain, text } = scalar
-  if (tag === '' && !plain) return { type: 'str', value: text }
-  // The tag "!" on a quoted scalar makes libyaml forget the quotes.
-  const name = tag === '!' ? '' : tag.startsWith(yamlTag) ? tag.slice(yamlTag.length) : tag
-  if (name === 'binary' && tag !== name) return { type: 'str', value: decodeBase64(text) }
-  if (!resolvable.has(name) || (name !== '' && tag === name)) return { type: 'other', value: text }
+  const { tag, implicit, text } = scalar
+  if (tag === '' && !implicit) return { type: 'str', value: text }
+  const name = tag.startsWith(yamlTag) ? tag.slice(yamlTag.length) : tag === '' ? '' : 'other'
+  if (name === 'binary') return { type: 'str', value: decodeBase64(text) }
+  if (!resolvable.has(name)) return { type: 'other', value: text }
   if (name === 'str') return { type: 'str', value: text }
   const resolved = resolveText(text, name === '' || name === 'timestamp')
   if (name === '' || typeName(resolved) === name) return resolved
