@@ -97,7 +97,8 @@ function initial(defaults: Defaults, source: unknown): unknown {
   if (defaults.value !== undefined) return structuredClone(defaults.value)
   if (defaults.from !== undefined) return valueAt(source, defaults.from)
   if (!defaults.create) return undefined
-  return Object.fromEntries(defaults.properties.map(([name, property]) => [name, initial(property, source)]))
+  const fields = defaults.properties.map(([name, property]) => [name, initial(property, source)] as const)
+  return Object.fromEntries(fields.filter(([, field]) => field !== undefined))
 }
 
 /** The object with the defaults written: a copy; the original is not changed. */
