@@ -1,5 +1,8 @@
 import { KINDS } from '../kinds/index.ts'
 import { allRules } from '../kinds/places.ts'
+import { ENGINE_IDS } from '../review/engine-ids.ts'
+import type { Kind } from '../kinds/kind.ts'
+import { pathText } from '../rule/path.ts'
 import type { GeneratedFile } from './files.ts'
 import { coverageProblems, keywordsOf } from './coverage.ts'
 import { code, GENERATED, page, table } from './markdown.ts'
@@ -56,11 +59,15 @@ function sentenceRow({ text, must, owners, because }: Sentence): string[] {
 }
 
 function ownerLink(owner: Owner): string {
-  if ('rule' in owner) return idLink(owner.rule)
+  if ('rule' in owner) return idLink(owner.rule) + (WARNINGS.has(owner.rule) ? ' (warning)' : '')
   if ('crd' in owner) return `${code(owner.field)} in the CRD of ${owner.crd}`
   const { kind, path, keyword } = owner
   return `${keywordText(keyword)} of ${code(path)} (${kind})`
 }
+
+const WARNINGS = new Set(
+  [...allRules(), ...ENGINE_IDS].filter(({ severity }) => severity === 'warning').map(({ id }) => id),
+)
 
 const idLink = (id: string) => `[${id}](rules.md#${id.toLowerCase()})`
 
@@ -72,21 +79,24 @@ function keywordText(keyword: string): string {
 
 /** The rows of a section's field tables, from the objects that name it as their source. */
 function fieldRows(section: string): string[][] {
-  const seen = new Set<unknown>()
   return KINDS.flatMap((kind) =>
-    fieldsOf(kind)
+    listedOnce(kind)
       .filter(({ holder, node }) => holder.section === section && node['newer'] !== true)
-      .filter((field) => !repeated(field, seen))
       .map((field) => [`${code(field.path)} of ${kind.kind}`, holdersOf(field)]),
   )
 }
 
-/** Fields of a shape that was listed before: of a Secret reference, or of an object that two kinds hold. */
-function repeated({ node, name, holder }: Field, seen: Set<unknown>): boolean {
-  const identity = isSecretRef(holder.node) ? `secret.${name}` : holder.section === '1' ? {} : node
-  if (seen.has(identity)) return true
-  seen.add(identity)
-  return false
+const SECRET = 'spec.bearerToken.tokenSecretRef'
+
+/** The fields of a kind without the inside of a part that an earlier kind holds too, and of Secret references but one. */
+function listedOnce(kind: Kind): Field[] {
+  const earlier = KINDS.slice(0, KINDS.indexOf(kind)).flatMap(({ parts }) => parts.map(({ part }) => part))
+  const repeated = kind.parts.filter(({ part }) => earlier.includes(part)).map(({ at }) => `${pathText(at)}.`)
+  return fieldsOf(kind).filter(
+    ({ path, holder }) =>
+      !repeated.some((part) => path.startsWith(part)) &&
+      (!isSecretRef(holder.node) || holder.path === SECRET),
+  )
 }
 
 function holdersOf(field: Field): string {
@@ -97,7 +107,7 @@ function holdersOf(field: Field): string {
     ...keywords.map(
       (keyword) => `${keywordText(keyword)}${decided.includes(keyword) ? ' (decision 17)' : ''}`,
     ),
-    ...(others.length === 0 ? [] : [`required: see above`]),
+    ...(others.length === 0 ? [] : ['required: see above']),
   ].join(', ')
 }
 

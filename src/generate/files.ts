@@ -1,3 +1,4 @@
+import { coveragePage } from './coverage-page.ts'
 import { crds } from './crds.ts'
 import { fieldsPage } from './fields-page.ts'
 import { jsonSchemas } from './json-schemas.ts'
@@ -17,4 +18,5 @@ export function* generatedFiles(): Iterable<GeneratedFile> {
   yield* crds()
   yield rulesPage()
   yield fieldsPage()
+  yield coveragePage()
 }

@@ -74,7 +74,7 @@ function alternatives(node: SchemaNode): SchemaNode[] {
 function pairs({ properties = {} }: SchemaNode): SchemaNode[] {
   const values = (properties['type']?.['enum'] ?? []) as readonly string[]
   const paired = values.flatMap((value) => {
-    const field = [value, `${value}Config`].find((name) => name in properties)
+    const field = [value, `${value}Config`].find((name) => properties[name]?.type === 'object')
     return field === undefined ? [] : [{ value, field }]
   })
   return paired.flatMap(({ value, field }) => {

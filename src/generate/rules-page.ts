@@ -39,7 +39,7 @@ export function rulesPage(): GeneratedFile {
     '## Constraints of the schemas',
     CONSTRAINTS,
     block('text', RELAXED),
-    'A wrong JSON type (`schema-type`) cannot be relaxed: nobody could read the field.',
+    'A wrong JSON type (`schema-type`) cannot be relaxed: nobody could read the field. Nor can `request-kind-agrees`.',
     ...constraints.flatMap(engineSection),
     '## Ids of the engine',
     ...engine.flatMap(engineSection),
