@@ -1,0 +1,355 @@
+import { readFileSync } from 'node:fs'
+import { Ajv } from 'ajv'
+import formats from 'ajv-formats'
+import t from 'tap'
+import { parse } from 'yaml'
+import { generatedFiles } from '../src/generate/files.ts'
+import { KINDS } from '../src/kinds/index.ts'
+import { exampleResource, rulePlaces } from '../src/kinds/places.ts'
+
+interface Node {
+  readonly [keyword: string]: unknown
+  readonly type?: string
+  readonly properties?: Readonly<Record<string, Node>>
+  readonly items?: Node
+  readonly additionalProperties?: Node
+  readonly required?: readonly string[]
+}
+
+const file = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
+const jsonSchema = (kind: string) => JSON.parse(file(`schemas/${kind}.json`)) as Node
+
+interface Crd {
+  readonly spec: { readonly versions: readonly { readonly schema: { readonly openAPIV3Schema: Node } }[] }
+}
+
+function crdSchema(set: 'crds' | 'crds-strict', plural: string): Node {
+  const [version] = (parse(file(`deploy/${set}/${plural}.yaml`)) as Crd).spec.versions
+  return version?.schema.openAPIV3Schema ?? {}
+}
+
+t.test('everything generated is fresh', async (t) => {
+  for (const { path, text } of generatedFiles()) t.ok(file(path) === text, path)
+})
+
+const ajv = new Ajv({ strict: false, allErrors: true })
+formats.default(ajv)
+const accepts = new Map(KINDS.map(({ kind }) => [kind, ajv.compile(jsonSchema(kind))]))
+
+t.test('a plain Ajv accepts every valid example', async (t) => {
+  for (const place of rulePlaces()) {
+    const validate = accepts.get(place.kind.kind)
+    for (const { title, value } of place.rule.examples.valid) {
+      const valid = validate?.(exampleResource(place, value, 'example'))
+      t.ok(valid, `${place.rule.id} on ${place.kind.kind}: ${title}`, { errors: validate?.errors })
+    }
+  }
+})
+
+t.test('an editor is told what a type needs, and of required fields with an alternative', async (t) => {
+  const errorsOf = (kind: string, spec: object) => {
+    const validate = accepts.get(kind)
+    validate?.({ apiVersion: 'toolhive.stacklok.dev/v1beta1', kind, metadata: { name: 'a' }, spec })
+    return (validate?.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)
+  }
+  const upstreamInject = { providerName: 'okta' }
+  t.strictSame(errorsOf('MCPExternalAuthConfig', { type: 'upstreamInject', upstreamInject }), [])
+  t.match(errorsOf('MCPExternalAuthConfig', { type: 'upstreamInject' }), [
+    "/spec must have required property 'upstreamInject'",
+  ])
+  t.match(errorsOf('MCPExternalAuthConfig', { type: 'unauthenticated', upstreamInject }), [
+    '/spec/type must be equal to constant',
+  ])
+  t.match(errorsOf('MCPOIDCConfig', { type: 'inline', kubernetesServiceAccount: {} }), [
+    "/spec must have required property 'inline'",
+    '/spec must match "then" schema',
+    '/spec/type must be equal to constant',
+  ])
+  const oauth2 = (more: object) => ({
+    authServerConfig: {
+      issuer: 'https://auth.example.com',
+      upstreamProviders: [
+        {
+          name: 'a',
+          type: 'oauth2',
+          oauth2Config: { authorizationEndpoint: 'https://a', tokenEndpoint: 'https://a', ...more },
+        },
+      ],
+    },
+  })
+  t.strictSame(errorsOf('VirtualMCPServer', oauth2({ dcrConfig: {} })), [])
+  t.strictSame(errorsOf('VirtualMCPServer', oauth2({ clientId: 'a', identityFromToken: {} })), [])
+  t.ok(errorsOf('VirtualMCPServer', oauth2({})).includes(at("must have required property 'clientId'")))
+  t.ok(errorsOf('VirtualMCPServer', oauth2({})).includes(at("must have required property 'userInfo'")))
+})
+
+const at = (message: string) => `/spec/authServerConfig/upstreamProviders/0/oauth2Config ${message}`
+
+const CONSTRAINTS = [
+  'required',
+  'enum',
+  'pattern',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'minimum',
+  'maximum',
+]
+
+/** The node without constraints, all the way down; `dropped` sees what goes. */
+function bare(node: Node, dropped: (keyword: string) => void): Node {
+  const each = (nodes: Readonly<Record<string, Node>>) =>
+    Object.fromEntries(Object.entries(nodes).map(([name, child]) => [name, bare(child, dropped)]))
+  const { properties, items, additionalProperties, ...rest } = node
+  const kept = Object.entries(rest).filter(([keyword]) => !CONSTRAINTS.includes(keyword))
+  CONSTRAINTS.filter((keyword) => keyword in rest).forEach(dropped)
+  if ('default' in rest) dropped('default')
+  return {
+    ...Object.fromEntries(kept),
+    ...(properties && { properties: each(properties) }),
+    ...(items && { items: bare(items, dropped) }),
+    ...(additionalProperties && { additionalProperties: bare(additionalProperties, dropped) }),
+  }
+}
+
+t.test('crds has types only; crds-strict is the same with constraints', async (t) => {
+  for (const { plural } of KINDS) {
+    const inPlain: string[] = []
+    const inStrict: string[] = []
+    const plain = bare(crdSchema('crds', plural), (keyword) => inPlain.push(keyword))
+    const strict = bare(crdSchema('crds-strict', plural), (keyword) => inStrict.push(keyword))
+    t.strictSame(inPlain, [], `crds/${plural}: no constraint, no default`)
+    t.notOk(inStrict.includes('default'), `crds-strict/${plural}: no default`)
+    t.strictSame(strict, plain, plural)
+  }
+})
+
+t.test('authServerConfig has the shape of embeddedAuthServer', async (t) => {
+  const shapes = (schema: (kind: string, plural: string) => Node) => [
+    nodeAt(schema('VirtualMCPServer', 'virtualmcpservers'), 'spec.authServerConfig'),
+    nodeAt(schema('MCPExternalAuthConfig', 'mcpexternalauthconfigs'), 'spec.embeddedAuthServer'),
+  ]
+  for (const schema of [jsonSchema, (_: string, plural: string) => crdSchema('crds-strict', plural)]) {
+    const [virtual, auth] = shapes(schema)
+    t.strictSame(virtual, auth)
+  }
+})
+
+/** The patterns of section 2.5, typed from the specification. */
+const P: Readonly<Record<string, string>> = {
+  arn: String.raw`^arn:(aws|aws-cn|aws-us-gov):iam::\d{12}:role/[\w+=,.@\-_/]+$`,
+  region: String.raw`^[a-z]{2}(-[a-z]+)+-\d+$`,
+  issuer: String.raw`^https?://[^\s?#]+[^/\s?#]$`,
+  duration: String.raw`^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`,
+  dnslabel: '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$',
+  url: '^https?://.*$',
+  https: '^https://.*$',
+  subjecttype: '^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))?$',
+  reason: '^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$',
+  condtype: String.raw`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$`,
+}
+
+/**
+ * Every field of sections 2.4 and 8, typed from the specification: path, type, `!` when required (`?!` when a newer
+ * release may leave it out), then constraints and the default. `A`, `O`, `U`, `R` and `S` stand for long paths.
+ */
+const PATHS: Readonly<Record<string, string>> = {
+  A: 'spec.embeddedAuthServer',
+  O: 'spec.embeddedAuthServer.upstreamProviders[].oauth2Config',
+  U: 'spec.embeddedAuthServer.upstreamProviders[].oidcConfig',
+  R: 'spec.embeddedAuthServer.storage.redis',
+  S: 'status.conditions[]',
+}
+const FIELDS = `
+spec.type string! enum=tokenExchange,headerInjection,bearerToken,unauthenticated,embeddedAuthServer,awsSts,upstreamInject
+spec.awsSts object
+spec.awsSts.region string! minLength=1 pattern=region
+spec.awsSts.service string default="aws-mcp"
+spec.awsSts.fallbackRoleArn string pattern=arn
+spec.awsSts.roleClaim string default="groups"
+spec.awsSts.roleMappings object[]
+spec.awsSts.roleMappings[].roleArn string! pattern=arn
+spec.awsSts.roleMappings[].claim string minLength=1
+spec.awsSts.roleMappings[].matcher string minLength=1
+spec.awsSts.roleMappings[].priority int32 minimum=0
+spec.awsSts.sessionDuration int32 minimum=900 maximum=43200 default=3600
+spec.awsSts.sessionNameClaim string default="sub"
+spec.bearerToken object
+spec.bearerToken.tokenSecretRef secret!
+A object
+A.issuer string! pattern=issuer
+A.authorizationEndpointBaseUrl string pattern=issuer
+A.signingKeySecretRefs secret[]
+A.hmacSecretRefs secret[]
+A.tokenLifespans object
+A.tokenLifespans.accessTokenLifespan string pattern=duration default="1h"
+A.tokenLifespans.refreshTokenLifespan string pattern=duration default="168h"
+A.tokenLifespans.authCodeLifespan string pattern=duration default="10m"
+A.storage object
+A.storage.type string enum=memory,redis default="memory"
+R object
+R.aclUserConfig object!
+R.aclUserConfig.usernameSecretRef secret!
+R.aclUserConfig.passwordSecretRef secret!
+R.sentinelConfig object?!
+R.sentinelConfig.masterName string!
+R.sentinelConfig.db int32 default=0
+R.sentinelConfig.sentinelAddrs string[]
+R.sentinelConfig.sentinelService object
+R.sentinelConfig.sentinelService.name string!
+R.sentinelConfig.sentinelService.namespace string
+R.sentinelConfig.sentinelService.port int32 default=26379
+R.sentinelTls object
+R.sentinelTls.caCertSecretRef secret
+R.sentinelTls.insecureSkipVerify boolean
+R.tls object
+R.tls.caCertSecretRef secret
+R.tls.insecureSkipVerify boolean
+R.dialTimeout string pattern=duration default="5s"
+R.readTimeout string pattern=duration default="3s"
+R.writeTimeout string pattern=duration default="3s"
+A.upstreamProviders object[]!
+A.upstreamProviders[].name string! pattern=dnslabel minLength=1 maxLength=63
+A.upstreamProviders[].type string! enum=oidc,oauth2
+O object
+O.authorizationEndpoint string! pattern=url
+O.tokenEndpoint string! pattern=url
+O.clientId string?!
+O.clientSecretRef secret
+O.redirectUri string
+O.scopes string[]
+O.additionalAuthorizationParams string{}
+O.tokenResponseMapping object
+O.tokenResponseMapping.accessTokenPath string! minLength=1
+O.tokenResponseMapping.scopePath string default="scope"
+O.tokenResponseMapping.refreshTokenPath string default="refresh_token"
+O.tokenResponseMapping.expiresInPath string default="expires_in"
+O.userInfo object?!
+O.userInfo.endpointUrl string! pattern=url
+O.userInfo.httpMethod string enum=GET,POST default="GET"
+O.userInfo.additionalHeaders string{}
+O.userInfo.fieldMapping object
+O.userInfo.fieldMapping.subjectFields string[] default=["sub"]
+O.userInfo.fieldMapping.nameFields string[] default=["name"]
+O.userInfo.fieldMapping.emailFields string[] default=["email"]
+U object
+U.issuerUrl string! pattern=https
+U.clientId string!
+U.clientSecretRef secret
+U.redirectUri string
+U.scopes string[] default=["openid","offline_access"]
+U.additionalAuthorizationParams string{}
+U.userInfoOverride object
+U.userInfoOverride.endpointUrl string! pattern=url
+U.userInfoOverride.httpMethod string enum=GET,POST default="GET"
+U.userInfoOverride.additionalHeaders string{}
+U.userInfoOverride.fieldMapping object
+U.userInfoOverride.fieldMapping.subjectFields string[] default=["sub"]
+U.userInfoOverride.fieldMapping.nameFields string[] default=["name"]
+U.userInfoOverride.fieldMapping.emailFields string[] default=["email"]
+spec.headerInjection object
+spec.headerInjection.headerName string! minLength=1
+spec.headerInjection.valueSecretRef secret!
+spec.tokenExchange object
+spec.tokenExchange.tokenUrl string!
+spec.tokenExchange.audience string!
+spec.tokenExchange.clientId string
+spec.tokenExchange.clientSecretRef secret
+spec.tokenExchange.scopes string[]
+spec.tokenExchange.subjectTokenType string pattern=subjecttype default="access_token"
+spec.tokenExchange.externalTokenHeaderName string
+spec.tokenExchange.subjectProviderName string
+spec.upstreamInject object
+spec.upstreamInject.providerName string! minLength=1
+status.conditions object[]
+S.type string! pattern=condtype maxLength=316
+S.status string! enum=True,False,Unknown
+S.reason string! pattern=reason minLength=1 maxLength=1024
+S.message string! maxLength=32768
+S.lastTransitionTime date-time!
+S.observedGeneration int64 minimum=0
+status.configHash string
+status.observedGeneration int64
+status.referencingWorkloads object[]
+status.referencingWorkloads[].kind string! enum=MCPServer,VirtualMCPServer,MCPRemoteProxy
+status.referencingWorkloads[].name string! minLength=1
+`
+
+interface Row {
+  readonly path: string
+  /** What the strict CRD says at the path, in the words of the table: type, required mark, constraints. */
+  readonly strict: string
+  readonly default: unknown
+  readonly alternative: boolean
+}
+
+const ROWS: readonly Row[] = FIELDS.trim()
+  .split('\n')
+  .flatMap((line) => {
+    const [short = '', type = '', ...more] = line.split(' ')
+    const path = short.replace(/^[A-Z]/, (letter) => PATHS[letter] ?? letter)
+    const given = more.find((word) => word.startsWith('default='))?.slice('default='.length)
+    const words = more.filter((word) => !word.startsWith('default='))
+    const strict = [type.replace('?!', '').replace('secret', 'object'), ...words].sort().join(' ')
+    const row = { default: given && (JSON.parse(given) as unknown), alternative: type.endsWith('?!') }
+    const inner = type.startsWith('secret') ? ['name', 'key'] : []
+    const holder = type.endsWith('[]') ? `${path}[]` : path
+    return [
+      { path, strict, ...row },
+      ...inner.map((name) => ({
+        path: `${holder}.${name}`,
+        strict: 'string!',
+        default: undefined,
+        alternative: false,
+      })),
+    ]
+  })
+
+t.test('the fields of sections 2.4 and 8, no more and no less', async (t) => {
+  const root = crdSchema('crds-strict', 'mcpexternalauthconfigs').properties ?? {}
+  const found = ['spec', 'status'].flatMap((name) => [...described(root[name] ?? {}, name)])
+  t.strictSame(
+    Object.fromEntries(found),
+    Object.fromEntries(ROWS.map(({ path, strict }) => [path, strict])),
+    'types, required marks, enums, patterns, lengths and bounds',
+  )
+  const schema = jsonSchema('MCPExternalAuthConfig')
+  for (const { path, default: written, alternative } of ROWS) {
+    t.strictSame(nodeAt(schema, path)?.['default'], written, `default of ${path}`)
+    if (!alternative) continue
+    const holder = nodeAt(schema, path.slice(0, path.lastIndexOf('.')))
+    const first = { required: [path.slice(path.lastIndexOf('.') + 1)] }
+    t.ok(JSON.stringify(holder?.['allOf']).includes(`{"anyOf":[${JSON.stringify(first)},`), path)
+  }
+})
+
+/** Every field below a node, described in the words of the table. */
+function* described(node: Node, path: string): Iterable<readonly [string, string]> {
+  for (const [name, field] of Object.entries(node.properties ?? {})) {
+    const words = CONSTRAINTS.filter((keyword) => keyword !== 'required' && keyword in field)
+    const mark = node.required?.includes(name) ? '!' : ''
+    const place = `${path}.${name}`
+    yield [
+      place,
+      [typeOf(field) + mark, ...words.map((word) => `${word}=${valueOf(field, word)}`)].sort().join(' '),
+    ]
+    yield* described(field.items ?? field, field.items ? `${place}[]` : place)
+  }
+}
+
+function typeOf({ type, format, items, additionalProperties }: Node): string {
+  if (items) return `${typeOf(items)}[]`
+  return additionalProperties ? `${typeOf(additionalProperties)}{}` : String(format ?? type)
+}
+
+function valueOf(field: Node, keyword: string): string {
+  const value = field[keyword]
+  if (keyword !== 'pattern') return String(value)
+  return Object.keys(P).find((name) => P[name] === value) ?? String(value)
+}
+
+function nodeAt(root: Node, path: string): Node | undefined {
+  return path
+    .split(/\.|(?=\[\])/)
+    .reduce<Node | undefined>((node, step) => (step === '[]' ? node?.items : node?.properties?.[step]), root)
+}
