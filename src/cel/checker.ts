@@ -216,6 +216,8 @@ function isImpossibleIndex({ name, args }: Call): boolean {
 
 /** The result type over all signatures that fit: dyn when they differ; undefined when none fits. */
 function resultOf(state: Check, call: Call, types: readonly Type[]): Type | undefined {
+  // Without variables to bind, nothing after the first dyn matters.
+  const closed = !types.some((type) => type.open)
   let result: Type | undefined
   for (const overload of overloadsOf(call.name, call.target !== undefined, types.length)) {
     if (overload.loopOnly && state.loops === 0) continue
@@ -223,6 +225,7 @@ function resultOf(state: Check, call: Call, types: readonly Type[]): Type | unde
     if (next === undefined) continue
     if (result === undefined) result = next
     else if (!state.unifier.equal(next, state.unifier.settle(result))) result = dyn
+    if (closed && result === dyn) break
   }
   return result
 }
