@@ -17,13 +17,14 @@ export const maxDepth = 250
 /** Most nodes of a tree after the expansion of macros. */
 export const maxNodes = 20_000
 
-/** The first syntax error of a source; `offset` is a UTF-16 index. */
-export class SyntaxProblem extends Error {
+/** The first syntax error of a source; `offset` is a UTF-16 index. No Error: its stack would cost more than the parse. */
+export class SyntaxProblem {
   readonly offset: number
+  readonly message: string
 
   constructor(offset: number, message: string) {
-    super(message)
     this.offset = offset
+    this.message = message
   }
 }
 

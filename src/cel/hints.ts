@@ -1,3 +1,4 @@
+import { nearest } from '../rule/nearest.ts'
 import { overloads, typeNames, variables } from './declarations.ts'
 
 /** Functions of other languages and of CEL extensions that matchers cannot use, with what to write instead. */
@@ -79,30 +80,6 @@ function inParentheses(hint: string | undefined): string {
 }
 
 function didYouMean(name: string, known: readonly string[]): string | undefined {
-  const allowed = name.length < 4 ? 1 : 2
-  let best: string | undefined
-  let bestDistance = allowed + 1
-  for (const candidate of known) {
-    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase(), allowed)
-    if (candidate.length > distance && distance < bestDistance) {
-      best = candidate
-      bestDistance = distance
-    }
-  }
-  return best === undefined ? undefined : `did you mean '${best}'`
-}
-
-/** Insertions, deletions and replacements between two words; more than `limit` when the lengths say so already. */
-function editDistance(one: string, other: string, limit: number): number {
-  if (Math.abs(one.length - other.length) > limit) return limit + 1
-  let row = Array.from({ length: other.length + 1 }, (_, column) => column)
-  for (let line = 1; line <= one.length; line++) {
-    const next = [line]
-    for (let column = 1; column <= other.length; column++) {
-      const replaced = (row[column - 1] ?? 0) + (one[line - 1] === other[column - 1] ? 0 : 1)
-      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[other.length] ?? limit + 1
+  const near = nearest(name, known)
+  return near === undefined ? undefined : `did you mean '${near}'`
 }

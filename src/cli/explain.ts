@@ -1,5 +1,79 @@
+import { stringify } from 'yaml'
 import { UsageError } from '../configuration/flags.ts'
+import { allRules, exampleResource, type RulePlace, rulePlaces } from '../kinds/places.ts'
+import { ALL_IDS, ENGINE_IDS } from '../review/engine-ids.ts'
+import { nearest } from '../rule/nearest.ts'
+import { pathText } from '../rule/path.ts'
+import type { Rule } from '../rule/rule.ts'
 
+/** Prints what an id asks for, why, and examples; returns the exit code. Throws UsageError. */
 export function explain(args: readonly string[]): number {
-  throw new UsageError(`not yet ${args.length}`)
+  const [id, more] = args
+  if (id === undefined || more !== undefined)
+    throw new UsageError('name one id, as it ends a finding in parentheses')
+  process.stdout.write(`${pageOf(id).join('\n')}\n`)
+  return 0
+}
+
+function pageOf(id: string): string[] {
+  const rule = allRules().find((each) => each.id === id)
+  if (rule !== undefined) return [...head(rule), ...places(rule), ...examples(rule)]
+  const found = ENGINE_IDS.find((each) => each.id === id)
+  if (found !== undefined) return head(found)
+  const near = nearest(id, ALL_IDS)
+  throw new UsageError(
+    `'${id}' is not an id${near === undefined ? '; docs/rules.md lists them' : `; did you mean '${near}'`}`,
+  )
+}
+
+interface Described {
+  readonly id: string
+  readonly severity: string
+  readonly summary: string
+  readonly why: string
+  readonly sources: readonly string[]
+}
+
+function head({ id, severity, summary, why, sources }: Described): string[] {
+  const named = sources.map((source) => (source.startsWith('decision') ? source : `section ${source}`))
+  return [`${id} (${severity})`, '', summary, why, '', `from: ${named.join(', ')}`]
+}
+
+function places(rule: Rule): string[] {
+  const texts = placesOf(rule).map(({ kind, at }) =>
+    at.length === 0 ? kind.kind : `${pathText(at)} of ${kind.kind}`,
+  )
+  return [
+    `on: ${texts.join(', ')}`,
+    `relax: --severity ${rule.id}=warning (or off, or for one namespace: =off@NAMESPACE)`,
+  ]
+}
+
+function examples(rule: Rule): string[] {
+  const [place] = placesOf(rule)
+  if (place === undefined) return []
+  const { valid, invalid } = rule.examples
+  const prefix = place.at.length === 0 ? '' : `${pathText(place.at)}.`
+  return [
+    ...valid.flatMap(({ title, value }) => ['', `accepted: ${title}`, ...manifest(place, value)]),
+    ...invalid.flatMap(({ title, value, findings }) => [
+      '',
+      `${rule.severity === 'error' ? 'denied' : 'warned about'}: ${title}`,
+      ...manifest(place, value),
+      ...findings.map((text) => `  => ${prefix}${text} (${rule.id})`),
+    ]),
+  ]
+}
+
+const placesOf = (rule: Rule) => rulePlaces().filter((place) => place.rule === rule)
+
+function manifest(place: RulePlace, value: unknown): string[] {
+  const text = stringify(exampleResource(place, value, 'example'), {
+    aliasDuplicateObjects: false,
+    lineWidth: 0,
+  })
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => `    ${line.length > 160 ? `${line.slice(0, 160)}…` : line}`)
 }

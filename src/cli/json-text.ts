@@ -12,7 +12,7 @@ export type JsonRead = { readonly node: Node; readonly end: number; readonly not
 export class JsonEndError extends ReadError {}
 
 const space = /[ \t\r\n]*/y
-const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?/y
+const number = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?/y
 const plainString = /"[^"\\\x00-\x1f]*"/y
 
 /** The offset of the next character that is not white space. */
@@ -106,12 +106,19 @@ export function readJson(text: string, offset: number): JsonRead {
         position += word.length
         return { kind: 'scalar', offset: start, value }
       }
+    return readNumber()
+  }
+
+  function readNumber(): Node {
+    const start = position
     number.lastIndex = position
-    if (!number.test(text)) throw fail('a value')
-    const digits = text.slice(position, number.lastIndex)
+    const [digits, fraction, exponent] = number.exec(text) ?? []
+    if (digits === undefined) throw fail('a value')
     position = number.lastIndex
-    // Go reads -0 as an integer. A number that is too large becomes infinite, which toValue refuses.
-    return { kind: 'scalar', offset: start, value: digits === '-0' ? 0 : Number(digits) }
+    const next = text[position] ?? ''
+    if (!exponent && (/[eE]/.test(next) || (!fraction && next === '.'))) throw fail('the rest of a number')
+    // Negative zero becomes zero. What is too large becomes infinite, which toValue refuses.
+    return { kind: 'scalar', offset: start, value: Number(digits) + 0 }
   }
 
   const node = readValue(0)

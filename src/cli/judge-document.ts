@@ -66,16 +66,16 @@ function strictly({ strict }: Judging): (finding: Finding) => Finding {
 }
 
 function kindOf(value: unknown, { group }: Judging): Kind | undefined {
-  if (!isObject(value) || typeof value['apiVersion'] !== 'string' || typeof value['kind'] !== 'string')
+  if (!isObject(value) || typeof value.apiVersion !== 'string' || typeof value.kind !== 'string')
     return undefined
-  return value['apiVersion'].startsWith(`${group}/`) ? kindNamed.get(value['kind']) : undefined
+  return value.apiVersion.startsWith(`${group}/`) ? kindNamed.get(value.kind) : undefined
 }
 
 function misspeltKind(value: unknown, { group }: Judging): string | undefined {
-  if (!isObject(value) || typeof value['kind'] !== 'string' || kindNamed.has(value['kind'])) return undefined
-  if (!String(value['apiVersion']).startsWith(`${group}/`)) return undefined
-  const near = nearest(value['kind'], kindNamed.keys())
-  return `not checked: ${value['kind']} is not one of the kinds that are${near === undefined ? '' : `; did you mean '${near}'`}`
+  if (!isObject(value) || typeof value.kind !== 'string' || kindNamed.has(value.kind)) return undefined
+  if (!String(value.apiVersion).startsWith(`${group}/`)) return undefined
+  const near = nearest(value.kind, kindNamed.keys())
+  return `not checked: ${value.kind} is not one of the kinds that are${near === undefined ? '' : `; did you mean '${near}'`}`
 }
 
 function subjectOf({ kind }: Kind, { metadata }: Resource, { namespace }: Judging): Subject {

@@ -98,7 +98,7 @@ type TypeMeta = { readonly kind: string | undefined; readonly apiVersion: string
 const whole = (node: Node): Part => ({ node, within: [], inherited: undefined })
 
 /**
- * What kubectl makes of an object: the object itself, or, when it has `items`, those (lists in lists last).
+ * What kubectl makes of an object: the object itself, or, when it has `items`, those.
  * Items of a typed list need not say their kind: they get it from the list.
  */
 function expandLists(root: Node): (Part | ReadError)[] {
@@ -107,25 +107,14 @@ function expandLists(root: Node): (Part | ReadError)[] {
   if (items.kind === 'scalar' && items.value === null) return []
   if (items.kind !== 'list')
     return [new ReadError('"items" makes this a list for kubectl, and needs to be an array', items.offset)]
-  const queue: Part[] = listItems(items.items, [], listMeta(root))
-  const parts: (Part | ReadError)[] = []
-  for (let index = 0; index < queue.length; index++) {
-    const part = queue[index]
-    if (!part) continue
-    const inner = child(part.node, 'items')?.node
-    if (part.node.kind !== 'map')
-      parts.push(new ReadError('an item of a list needs to be an object', part.node.offset))
-    else if (inner?.kind === 'list') queue.push(...listItems(inner.items, part.within, undefined))
-    else parts.push(part)
-  }
-  return parts
+  const inherited = listMeta(root)
+  return items.items.map((node, index) => {
+    if (node.kind !== 'map') return new ReadError('an item of a list needs to be an object', node.offset)
+    if (node.entries.get('items')?.node.kind === 'list')
+      return new ReadError('kubectl takes no list in a list', node.offset)
+    return { node, within: ['items', index], inherited }
+  })
 }
-
-const listItems = (
-  items: readonly Node[],
-  within: readonly Segment[],
-  inherited: TypeMeta | undefined,
-): Part[] => items.map((node, index) => ({ node, within: [...within, 'items', index], inherited }))
 
 /** What the items of a list get when they have neither: its kind without `List`, and its version. */
 function listMeta(list: Node): TypeMeta {

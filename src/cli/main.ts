@@ -39,15 +39,14 @@ async function main([command, ...args]: readonly string[]): Promise<number> {
   }
 }
 
-main(process.argv.slice(2))
-  .catch((error: unknown) => {
-    const usage = error instanceof UsageError
-    const message =
-      error instanceof Error ? (usage ? error.message : (error.stack ?? error.message)) : String(error)
-    process.stderr.write(`vmcp-admission: ${message}\n`)
-    if (usage) process.stderr.write('vmcp-admission --help shows how it is used\n')
-    return usage ? EXIT.usage : EXIT.unread
-  })
-  .then((code) => {
-    process.exitCode = code
-  })
+/** One line for the person; the stack only when the fault is ours. Returns the exit code. */
+function failed(error: unknown): number {
+  if (error instanceof UsageError) {
+    process.stderr.write(`vmcp-admission: ${error.message}\nvmcp-admission --help shows how it is used\n`)
+    return EXIT.usage
+  }
+  process.stderr.write(`vmcp-admission: ${error instanceof Error ? error.stack : String(error)}\n`)
+  return EXIT.unread
+}
+
+process.exitCode = await main(process.argv.slice(2)).catch(failed)

@@ -18,7 +18,7 @@ const guessSize = 4096
 
 /** Cuts a file. `text` has no byte order mark, and its lines end in LF. */
 export function splitDocuments(text: string): Chunk[] {
-  const brace = /\S/u.exec(text)?.index ?? 0
+  const brace = notSpace.exec(text)?.index ?? 0
   if (text[brace] !== '{' || brace >= guessSize) return splitYaml(text, 0)
   const chunks: Chunk[] = []
   let position = 0
@@ -68,7 +68,10 @@ function skipLineEnd(text: string, from: number): number | undefined {
 }
 
 /** unicode.IsSpace of Go. */
-const goSpace = /[\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/
+const goSpaces = '[\\t\\n\\v\\f\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]'
+const goSpace = new RegExp(goSpaces)
+const leadingSpace = new RegExp(`^${goSpaces}+`)
+const notSpace = new RegExp(`(?!${goSpaces})[^]`)
 
 /** The YAML documents of the text from `start` on. */
 function splitYaml(text: string, start: number): Chunk[] {
@@ -80,7 +83,7 @@ function splitYaml(text: string, start: number): Chunk[] {
   for (let line = start; line < text.length;) {
     const end = lineEnd(text, line)
     if (text.startsWith('---', line)) {
-      const rest = text.slice(line + 3, end).trim()
+      const rest = text.slice(line + 3, end).replace(leadingSpace, '')
       const valid = rest === '' || rest.startsWith('#')
       // A separator before anything else belongs to the first document.
       if (line > begin || !valid) {
@@ -99,7 +102,7 @@ function splitYaml(text: string, start: number): Chunk[] {
 const endLine = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`)
 
 const badSeparator = (rest: string): string =>
-  `only a comment can follow "---" on its line, not ${JSON.stringify(rest.slice(0, 40))}`
+  `only a comment can follow "---" on its line, not ${JSON.stringify(rest.slice(0, 40).trimEnd())}`
 
 function lineEnd(text: string, start: number): number {
   const feed = text.indexOf('\n', start)

@@ -133,6 +133,7 @@ class Reader {
   ): Extent {
     const key = this.read(keyTree, depth + 1)
     const name = keyName(key, keyOffset)
+    if (key.scalar?.type === 'bool') this.notes.push({ message: boolKey(keyTree, name), offset: keyOffset })
     const value = this.read(valueTree, depth + 1)
     const previous = entries.get(name)
     if (previous && !previous.merged) this.notes.push({ message: duplicateKey(name), offset: keyOffset })
@@ -169,6 +170,9 @@ type Extent = { readonly size: number; readonly height: number }
 const sum = (parts: readonly Extent[]): number => parts.reduce((total, part) => total + part.size, 1)
 const highest = (parts: readonly Extent[]): number =>
   parts.reduce((height, part) => Math.max(height, part.height), 0)
+
+const boolKey = (key: YamlTree, name: string): string =>
+  `kubectl takes the key ${key.kind === 'scalar' ? key.text : ''} for a boolean, and names it "${name}": quote it`
 
 const mergeError = 'map merge requires map or sequence of maps as the value'
 

@@ -128,9 +128,9 @@ class Parser {
   #collection(type: TokenType, offset: number, anchor: string | undefined, depth: number): YamlTree {
     switch (type) {
       case 'flow-sequence-start':
-        return { kind: 'sequence', offset, anchor, items: this.#flowSequence(depth) }
+        return { kind: 'sequence', offset, anchor, items: this.#flowSequence(offset, depth) }
       case 'flow-mapping-start':
-        return { kind: 'mapping', offset, anchor, pairs: this.#flowMapping(depth) }
+        return { kind: 'mapping', offset, anchor, pairs: this.#flowMapping(offset, depth) }
       case 'block-mapping-start':
         return { kind: 'mapping', offset, anchor, pairs: this.#blockMapping(depth) }
       case 'block-sequence-start':
@@ -193,15 +193,17 @@ class Parser {
     return this.#at('key', 'value', 'block-end') ? unwritten(offset) : this.#node(depth + 1, true, true)
   }
 
-  #flowSequence(depth: number): YamlTree[] {
+  #flowSequence(offset: number, depth: number): YamlTree[] {
     this.#skip()
     const items: YamlTree[] = []
     for (;;) {
       if (this.#take('flow-sequence-end')) return items
       if (items.length > 0) {
+        this.#expectMore('[', offset)
         this.#expect('flow-entry', "did not find expected ',' or ']'")
         if (this.#take('flow-sequence-end')) return items
       }
+      this.#expectMore('[', offset)
       const start = this.#take('key')
       items.push(start ? this.#flowPair(start.offset, depth + 1) : this.#node(depth + 1, false, false))
     }
@@ -222,15 +224,17 @@ class Parser {
     return { kind: 'mapping', offset: key.offset, anchor: undefined, pairs: [{ key, value }] }
   }
 
-  #flowMapping(depth: number): YamlPair[] {
+  #flowMapping(offset: number, depth: number): YamlPair[] {
     this.#skip()
     const pairs: YamlPair[] = []
     for (;;) {
       if (this.#take('flow-mapping-end')) return pairs
       if (pairs.length > 0) {
+        this.#expectMore('{', offset)
         this.#expect('flow-entry', "did not find expected ',' or '}'")
         if (this.#take('flow-mapping-end')) return pairs
       }
+      this.#expectMore('{', offset)
       const start = this.#take('key')
       if (!start) {
         const key = this.#node(depth + 1, false, false)
@@ -244,6 +248,12 @@ class Parser {
       const value = noValue ? unwritten(this.#peek().offset) : this.#node(depth + 1, false, false)
       pairs.push({ key, value })
     }
+  }
+
+  /** Says where a flow collection began that the text does not end. */
+  #expectMore(start: string, offset: number): void {
+    if (this.#at('stream-end'))
+      throw new ReadError(`found no end of what begins with "${start}" here`, offset)
   }
 
   #expect(type: TokenType, message: string): void {

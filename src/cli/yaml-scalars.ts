@@ -115,14 +115,14 @@ function parseInteger(text: string): Resolved | undefined {
 }
 
 const datePattern =
-  /^([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?:([Tt ])([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})([.,][0-9]+)?(Z|[-+][0-9]{2}:[0-9]{2})?)?$/
+  /^([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?:([Tt]| +)([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})([.,][0-9]+)?(Z|[-+][0-9]{2}:[0-9]{2})?)?$/
 
 /** Whether time.Parse takes it in one of the four layouts of goyaml.v2. */
 export function isTimestamp(text: string): boolean {
   const match = datePattern.exec(text)
   if (!match) return false
   const [, year, month, day, separator, hour, minute, second, , zone] = match
-  if (separator !== undefined && (separator === ' ') !== (zone === undefined)) return false
+  if (separator !== undefined && separator.startsWith(' ') !== (zone === undefined)) return false
   const days = new Date(Date.UTC(2000 + (Number(year) % 400), Number(month), 0)).getUTCDate()
   const monthFits = Number(month) >= 1 && Number(month) <= 12
   const dayFits = Number(day) >= 1 && Number(day) <= days
@@ -137,8 +137,29 @@ const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]
 function decodeBase64(text: string): string {
   const clean = text.replace(/[\r\n]/g, '')
   if (!base64Pattern.test(clean)) throw new Error('!!binary holds text that is not base64')
-  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.from(clean, 'base64'))
+  return decodeUtf8(Buffer.from(clean, 'base64'))
 }
+
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** UTF-8 as Go's JSON encoder reads it: every byte that does not belong is a replacement character. */
+function decodeUtf8(bytes: Uint8Array): string {
+  const parts: string[] = []
+  for (let index = 0; index < bytes.length;) {
+    const length = sequenceLength(bytes[index] ?? 0)
+    try {
+      parts.push(strictUtf8.decode(bytes.subarray(index, index + length)))
+      index += length
+    } catch {
+      parts.push('\ufffd')
+      index++
+    }
+  }
+  return parts.join('')
+}
+
+/** How many bytes the UTF-8 of a character has, by its first. */
+const sequenceLength = (first: number): number => (first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4)
 
 /** A resolved scalar as JSON data. Integers beyond 2^53 are the nearest number; a float may be infinite. */
 export function jsonScalar(resolved: Resolved): ScalarValue {
@@ -148,6 +169,9 @@ export function jsonScalar(resolved: Resolved): ScalarValue {
     case 'int':
     case 'uint':
       return Number(resolved.value)
+    case 'float':
+      // Go writes -0.0 as "-0", which it then reads as the integer 0.
+      return resolved.value === 0 ? 0 : resolved.value
     default:
       return resolved.value
   }

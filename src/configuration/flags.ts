@@ -68,7 +68,7 @@ function fromEnvironment({ repeated }: Flag<unknown>, text: string | undefined):
 
 function readOne({ read }: Flag<unknown>, text: string, before: unknown, source: string): unknown {
   try {
-    return read(text, before as never)
+    return read(text, before)
   } catch (error) {
     throw new UsageError(`${source}: ${error instanceof Error ? error.message : String(error)}`)
   }

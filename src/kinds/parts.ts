@@ -57,8 +57,7 @@ export const resource = <P extends TProperties>(
   kind: string,
   fields: P,
   description: string,
-): TObject<P & Envelope> =>
-  Type.Object({ ...envelope, ...fields }, { title: kind, description }) as unknown as TObject<P & Envelope>
+): TObject<P & Envelope> => Type.Object({ ...envelope, ...fields }, { title: kind, description })
 
 const envelope = {
   apiVersion: optional(text('API group and version of this resource.')),

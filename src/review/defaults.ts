@@ -44,7 +44,7 @@ export function defaultsFor(kind: Kind, object: object, namespace: string): Defa
 }
 
 function read(schema: TSchema): Defaults | undefined {
-  return readNode(schema as Node)
+  return readNode(schema)
 }
 
 function readNode({ default: value, defaultFrom, create = false, ...node }: Node): Defaults | undefined {

@@ -90,8 +90,8 @@ function kindOf({ group, kind }: Submission, engine: Engine): Kind | undefined {
 function passesFreely({ operation, subResource, object, oldObject }: Submission): boolean {
   if (operation === 'DELETE' || operation === 'CONNECT' || subResource !== '') return true
   if (!isObject(object)) return false
-  if (isObject(object['metadata']) && typeof object['metadata']['deletionTimestamp'] === 'string') return true
-  return operation === 'UPDATE' && isObject(oldObject) && deepEqual(object['spec'], oldObject['spec'])
+  if (isObject(object.metadata) && typeof object.metadata.deletionTimestamp === 'string') return true
+  return operation === 'UPDATE' && isObject(oldObject) && deepEqual(object.spec, oldObject.spec)
 }
 
 /** A crafted review can name one kind and hold another; the registered one decides, and the object must agree. */

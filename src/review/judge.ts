@@ -32,14 +32,14 @@ export function judge(
 ): Verdict {
   if (findings.length === 0) return ADMITTED
   const exempted: string[] = []
-  const weigh = (all: readonly Finding[], exempt: (id: string) => void) =>
+  const weigh = (all: readonly Finding[], exempt?: (id: string) => void) =>
     all.flatMap((finding): Finding[] => {
       const severity = severityAt(
         settings,
         { id: finding.id, at: finding.error.at, namespace },
         finding.severity,
       )
-      if (finding.severity === 'error' && severity !== 'error') exempt(finding.id)
+      if (finding.severity === 'error' && severity !== 'error') exempt?.(finding.id)
       return severity === 'off' ? [] : [{ ...finding, severity }]
     })
   const weighed = weigh(findings, (id) => exempted.push(id))
@@ -50,7 +50,7 @@ export function judge(
       ? weighed
       : excuseStored(weighed, value, {
           value: before.value,
-          findings: weigh(before.findings, () => {}).filter(isError),
+          findings: weigh(before.findings).filter(isError),
         })
   const decided = settings.mode === 'warn' ? ratcheted.map(wouldBeDenied) : ratcheted
   const ordered = distinct(decided.toSorted(compareFindings))

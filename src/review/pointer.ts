@@ -9,7 +9,7 @@ interface Node {
 
 /** The segments of a JSON pointer into a value of the schema: the schema tells a map key from a field. */
 export function segmentsOfPointer(schema: TSchema, pointer: string): Segment[] {
-  let node: Node | undefined = schema as Node
+  let node: Node | undefined = schema
   return pointer
     .split('/')
     .slice(1)

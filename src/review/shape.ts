@@ -57,7 +57,7 @@ function withoutNulls(value: unknown): unknown {
     const kept = withoutNulls(field)
     if (kept === field && field !== null) continue
     copy ??= { ...value }
-    if (field === null) delete copy[key]
+    if (field === null) Reflect.deleteProperty(copy, key)
     else copy[key] = kept
   }
   return copy ?? value
@@ -79,7 +79,7 @@ function without(value: unknown, places: readonly (readonly Segment[])[]): Resou
       })
     }
   }
-  return copy as Resource
+  return copy
 }
 
 /** One finding for each cause: a wrong type hides every other keyword there, an empty value its pattern. */

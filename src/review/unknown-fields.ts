@@ -17,7 +17,7 @@ interface Node {
  */
 export function unknownFields(kind: Kind, resource: unknown): Finding[] {
   const found: Finding[] = []
-  search(kind.schema as Node, resource, [], found)
+  search(kind.schema, resource, [], found)
   return found
 }
 
@@ -28,8 +28,9 @@ function search(node: Node, value: unknown, at: readonly Segment[], found: Findi
   }
   if (!isObject(value)) return
   for (const [name, field] of Object.entries(value)) {
-    if (properties !== undefined && Object.hasOwn(properties, name)) {
-      search(properties[name] as Node, field, [...at, name], found)
+    const known = properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined
+    if (known !== undefined) {
+      search(known, field, [...at, name], found)
     } else if (additionalProperties !== undefined) {
       search(additionalProperties, field, [...at, { key: name }], found)
     } else if (properties !== undefined && !open) {

@@ -70,8 +70,15 @@ const LONGEST_VALUE = 1_024
 export function errorBody({ type, value, detail }: FieldError): string {
   const { phrase } = ERROR_TYPES[type]
   if (type === 'advice') return detail
-  const parts = WITHOUT_VALUE.has(type) ? [phrase] : [phrase, shortened(goValue(value))]
+  const parts = WITHOUT_VALUE.has(type)
+    ? [phrase]
+    : [phrase, shortened(goValue(typeof value === 'string' ? withoutPassword(value) : value))]
   return (detail === '' ? parts : [...parts, detail]).join(': ')
+}
+
+/** A URL with a password in it is printed without: denials end up in logs. */
+function withoutPassword(text: string): string {
+  return text.includes('@') ? text.replace(/(:\/\/[^/?#@:]*):[^/?#@]*@/, '$1:***@') : text
 }
 
 function shortened(text: string): string {

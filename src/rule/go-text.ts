@@ -29,9 +29,21 @@ function goEscape(code: number): string {
   return code > 0xffff ? `\\U${hex.padStart(8, '0')}` : `\\u${hex.padStart(4, '0')}`
 }
 
-/** A JSON value as `field.Error` prints its bad value: strings quoted, numbers and booleans plain, the rest as JSON. */
+/** A JSON value as `field.Error` prints its bad value: strings as `%q`, numbers and booleans as `%v`, the rest as JSON. */
 export function goValue(value: unknown): string {
-  if (value === undefined || value === null) return 'null'
   if (typeof value === 'string') return goQuote(value)
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  if (typeof value === 'number') return goNumber(value)
+  if (typeof value === 'boolean') return String(value)
+  return JSON.stringify(value ?? null)
+}
+
+const INT64 = 2 ** 63
+
+/** An integer that fits int64 plain; any other number as Go's `%v` of a float64, `1.5e+07`. */
+function goNumber(value: number): string {
+  if (Number.isInteger(value) && value >= -INT64 && value < INT64) return BigInt(value).toString()
+  const [digits = '', exponent = '0'] = value.toExponential().split('e')
+  const power = Number(exponent)
+  if (power >= -4 && power < 21 && Math.abs(power) < 6 + Number(power < 0)) return String(value)
+  return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`
 }

@@ -1,6 +1,6 @@
 /** The known name that the given one was probably meant to be; undefined when none is near. Case and `_` count little. */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
-  const allowed = name.length < 5 ? 1 : name.length < 9 ? 2 : 3
+  const allowed = name.length < 4 ? 1 : name.length < 9 ? 2 : 3
   let best: string | undefined
   let bestDistance = allowed + 1
   for (const candidate of known) {

@@ -48,6 +48,7 @@ export function pathText(segments: readonly Segment[]): string {
   for (const segment of segments) {
     if (typeof segment === 'number') text += `[${segment}]`
     else if (typeof segment === 'object') text += `[${segment.key}]`
+    else if (segment === '') text += '[]'
     else text += text === '' ? segment : `.${segment}`
   }
   return text === '' ? '<nil>' : text

@@ -48,5 +48,5 @@ export type Rule = RuleFor<TSchema>
  * engine gives a rule only values that lie where its schema does, with every part of a wrong JSON type taken away.
  */
 export function defineRule<S extends TSchema>(rule: RuleFor<S>): Rule {
-  return rule as unknown as Rule
+  return rule
 }

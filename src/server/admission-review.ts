@@ -31,18 +31,18 @@ export function decodeReview(body: unknown): Review | string {
   const { uid, operation = 'CREATE', kind: kindOf, object, oldObject } = request
   if (typeof uid !== 'string' || uid === '') return 'request.uid must be a string that is not empty'
   if (!isOperation(operation)) return `request.operation must be one of ${OPERATIONS.join(', ')}`
-  if (!isObject(kindOf) || !isText(kindOf['kind'])) return 'request.kind.kind must be a string'
-  if (!isOptionalText(kindOf['group'])) return 'request.kind.group must be a string'
+  if (!isObject(kindOf) || !isText(kindOf.kind)) return 'request.kind.kind must be a string'
+  if (!isOptionalText(kindOf.group)) return 'request.kind.group must be a string'
   return {
     uid,
     name: nameOf(request),
-    dryRun: request['dryRun'] === true,
+    dryRun: request.dryRun === true,
     submission: {
       operation,
-      group: kindOf['group'] ?? '',
-      kind: kindOf['kind'],
-      namespace: textOr(request['namespace'], textOr(metadataOf(object)['namespace'], '')),
-      subResource: textOr(request['subResource'], ''),
+      group: kindOf.group ?? '',
+      kind: kindOf.kind,
+      namespace: textOr(request.namespace, textOr(metadataOf(object).namespace, '')),
+      subResource: textOr(request.subResource, ''),
       object,
       oldObject,
     },
@@ -56,13 +56,13 @@ const isOptionalText = (value: unknown): value is string | undefined => value ==
 const textOr = (value: unknown, fallback: string) => (isText(value) && value !== '' ? value : fallback)
 
 function metadataOf(object: unknown): Record<string, unknown> {
-  return isObject(object) && isObject(object['metadata']) ? object['metadata'] : {}
+  return isObject(object) && isObject(object.metadata) ? object.metadata : {}
 }
 
 /** On a create with generateName there is no name yet; kubectl prints the prefix rather than nothing. */
 function nameOf(request: Record<string, unknown>): string {
-  const { name, generateName } = metadataOf(request['object'])
-  return textOr(request['name'], textOr(name, textOr(generateName, '')))
+  const { name, generateName } = metadataOf(request.object)
+  return textOr(request.name, textOr(name, textOr(generateName, '')))
 }
 
 /** The answer to /validate: HTTP 200 whatever the verdict; a denial is 422 Invalid with every cause. */

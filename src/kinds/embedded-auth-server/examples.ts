@@ -63,8 +63,10 @@ export const withRedis = (storage: RedisStorage): Server => ({
 })
 
 /** A copy that lacks the given fields. */
-export function without<T extends object, K extends keyof T>(value: T, ...fields: readonly K[]): Omit<T, K> {
-  const copy = { ...value }
-  for (const field of fields) delete copy[field]
-  return copy
+export function without<T extends object, K extends keyof T & string>(
+  value: T,
+  ...fields: readonly K[]
+): Omit<T, K> {
+  const kept = Object.entries(value).filter(([name]) => !(fields as readonly string[]).includes(name))
+  return Object.fromEntries(kept) as Omit<T, K>
 }

@@ -1,0 +1,67 @@
+/** The architecture in sentences: rule ← kinds ← review ← adapters. */
+const ADAPTERS = 'certificates|server|cli|generate'
+
+module.exports = {
+  forbidden: [
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
+    {
+      name: 'cel-stands-alone',
+      comment: 'The CEL front end imports nothing but the search for near names.',
+      severity: 'error',
+      from: { path: '^src/cel' },
+      to: { path: '^(src|node_modules)', pathNot: '^src/(cel/|rule/nearest\\.ts)' },
+    },
+    {
+      name: 'rule-imports-nothing-of-ours',
+      comment: 'The words rules are written in; expression.ts alone speaks to CEL.',
+      severity: 'error',
+      from: { path: '^src/rule' },
+      to: { path: '^src/(?!rule|cel)' },
+    },
+    {
+      name: 'cel-through-expression',
+      severity: 'error',
+      from: { path: '^src/(rule|kinds)/', pathNot: '^src/rule/expression\\.ts' },
+      to: { path: '^src/cel' },
+    },
+    {
+      name: 'kinds-import-rule-and-kinds',
+      severity: 'error',
+      from: { path: '^src/kinds' },
+      to: { path: '^src/(?!rule|kinds)' },
+    },
+    {
+      name: 'review-is-pure',
+      comment: 'The engine runs in a browser as well: no Node module, no adapter.',
+      severity: 'error',
+      from: { path: '^src/(cel|rule|kinds|review)' },
+      to: { dependencyTypes: ['core'] },
+    },
+    {
+      name: 'review-knows-no-adapter',
+      severity: 'error',
+      from: { path: '^src/review' },
+      to: { path: `^src/(${ADAPTERS}|configuration)` },
+    },
+    {
+      name: 'adapters-meet-in-main-only',
+      severity: 'error',
+      from: { path: `^src/(${ADAPTERS})/`, pathNot: '^src/server/' },
+      to: { path: `^src/(${ADAPTERS})/`, pathNot: '^src/$1/' },
+    },
+    {
+      name: 'one-home-for-each-library',
+      severity: 'error',
+      from: { pathNot: '^src/server' },
+      to: { path: 'node_modules/(fastify|pino|prom-client)/' },
+    },
+    { name: 'no-test-in-source', severity: 'error', from: { path: '^src' }, to: { path: '^(test|bench)' } },
+    { name: 'not-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
+  },
+}

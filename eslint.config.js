@@ -1,0 +1,31 @@
+import tseslint from 'typescript-eslint'
+
+export default tseslint.config(
+  { ignores: ['src/review/validators.js', 'dist/', '.tap/', 'test/golden/'] },
+  ...tseslint.configs.strictTypeChecked,
+  ...tseslint.configs.stylisticTypeChecked,
+  {
+    languageOptions: { parserOptions: { projectService: { allowDefaultProject: ['*.js', '*.cjs'] } } },
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: {
+      // A generator method on a rule literal is called on its own and never uses `this`.
+      '@typescript-eslint/unbound-method': 'off',
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/only-throw-error': ['error', { allow: [{ from: 'file', name: 'SyntaxProblem' }] }],
+      'no-control-regex': 'off',
+      'no-console': 'error',
+      'no-restricted-syntax': ['error', 'ExportDefaultDeclaration', 'TSEnumDeclaration'],
+    },
+  },
+  {
+    files: ['test/**', 'bench/**'],
+    rules: {
+      // tap's subtests and fast-check's properties answer with promises that the runner waits for.
+      '@typescript-eslint/no-floating-promises': 'off',
+      '@typescript-eslint/require-await': 'off',
+    },
+  },
+  { files: ['*.js', '*.cjs'], ...tseslint.configs.disableTypeChecked, rules: { 'no-restricted-syntax': 'off' } },
+)

@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { errorBody, type ErrorType, supportedValues } from '../src/rule/field-error.ts'
+import { goQuote } from '../src/rule/go-text.ts'
+import { nearest } from '../src/rule/nearest.ts'
+import { jsonPointer, pathText, type Segment, valueAt } from '../src/rule/path.ts'
+
+const golden = (name: string) =>
+  JSON.parse(readFileSync(new URL(`golden/${name}`, import.meta.url), 'utf8')) as unknown
+
+interface Row {
+  readonly constructor: string
+  readonly path: readonly (string | { index: number } | { key: string })[]
+  readonly value?: unknown
+  readonly detail?: string
+  readonly allowed?: string[]
+  readonly pathText: string
+  readonly body: string
+}
+
+/** The constructors that we use too, with the detail that theirs puts together from its arguments. */
+const TYPES: Readonly<Record<string, ErrorType>> = {
+  Required: 'required',
+  Invalid: 'invalid',
+  TypeInvalid: 'typeInvalid',
+  NotSupported: 'notSupported',
+  Duplicate: 'duplicate',
+  NotFound: 'notFound',
+  Forbidden: 'forbidden',
+}
+
+t.test('paths and texts are those of k8s.io/apimachinery', async (t) => {
+  const different = []
+  let compared = 0
+  for (const row of golden('field-errors.json') as Row[]) {
+    const at = row.path.map((step): Segment =>
+      typeof step === 'object' && 'index' in step ? step.index : step,
+    )
+    if (pathText(at) !== row.pathText) different.push([row.pathText, pathText(at)])
+    const type = TYPES[row.constructor]
+    const map = JSON.stringify(row.value ?? null).includes('{')
+    if (type === undefined || map || row.allowed?.length === 0) continue // we print no maps, and lists of values are never empty
+    compared += 1
+    const detail = row.allowed === undefined ? (row.detail ?? '') : supportedValues(row.allowed)
+    const text = errorBody({ type, at, value: row.value, detail })
+    if (text !== row.body && !newerThanGo(text, row.body)) different.push([row.body, text])
+  }
+  t.strictSame(different, [])
+  t.ok(compared > 500, `${compared} rows`)
+})
+
+/** Node knows later versions of Unicode than Go: the texts differ only in that Go still escapes something. */
+function newerThanGo(ours: string, gos: string): boolean {
+  const unescaped = gos.replace(/\\u([0-9a-f]{4})|\\U([0-9a-f]{8})/g, (_, short?: string, long?: string) =>
+    String.fromCodePoint(parseInt(short ?? long ?? '', 16)),
+  )
+  const also = ours.replace(/\\u([0-9a-f]{4})|\\U([0-9a-f]{8})/g, (_, short?: string, long?: string) =>
+    String.fromCodePoint(parseInt(short ?? long ?? '', 16)),
+  )
+  return unescaped === also && /\\[uU]/.test(gos)
+}
+
+t.test('what Go prints and what it escapes', async (t) => {
+  const { printable } = golden('go-print.json') as { printable: [number, number][] }
+  const different: string[] = []
+  let range = 0
+  let newer = 0
+  for (let code = 0x20; code <= 0x10ffff; code++) {
+    if (code >= 0xd800 && code <= 0xdfff) continue
+    while ((printable[range]?.[1] ?? Infinity) < code) range += 1
+    const printed = code >= (printable[range]?.[0] ?? Infinity)
+    const character = String.fromCodePoint(code)
+    const ours = goQuote(character) === `"${character}"` || '"\\'.includes(character)
+    if (printed && !ours) different.push(code.toString(16))
+    else if (!printed && ours) newer += 1
+  }
+  t.strictSame(different.slice(0, 20), [], `${different.length} code points are escaped that Go prints`)
+  t.ok(newer < 20_000, `${newer} code points of later Unicode versions`)
+})
+
+t.test('places', async (t) => {
+  t.equal(jsonPointer(['spec', 'backends', { key: 'a/b~c' }, 0]), '/spec/backends/a~1b~0c/0')
+  const object = JSON.parse('{"a":{"__proto__":[1]}}') as unknown
+  t.equal(valueAt(object, ['a', { key: '__proto__' }, 0]), 1)
+  t.equal(valueAt(object, ['a', 'constructor']), undefined)
+})
+
+t.test('near names', async (t) => {
+  const known = ['tokenUrl', 'clientId', 'clientSecretRef', 'issuer']
+  for (const [name, near] of [
+    ['token_url', 'tokenUrl'],
+    ['clientID', 'clientId'],
+    ['isuer', 'issuer'],
+    ['x', undefined],
+    ['replicas', undefined],
+  ])
+    t.equal(nearest(name ?? '', known), near)
+})
