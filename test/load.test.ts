@@ -37,7 +37,7 @@ t.test(`scalars and files are read as kubectl ${golden.kubectl} reads them`, asy
   t.strictSame(differences, [])
 })
 
-const assets = process.env['KUBEBUILDER_ASSETS']
+const assets = process.env.KUBEBUILDER_ASSETS
 const skip = assets ? false : 'KUBEBUILDER_ASSETS is not set'
 
 t.test('the golden table is what kubectl says today', { skip }, async (t) => {
@@ -45,9 +45,7 @@ t.test('the golden table is what kubectl says today', { skip }, async (t) => {
   const differences = golden.rows.flatMap((row, index) => {
     const expected = 'error' in row ? { error: true } : { json: row.json }
     const found = plain(results[index])
-    return isDeepStrictEqual(found, expected)
-      ? []
-      : [{ row: label(row), expected, found }]
+    return isDeepStrictEqual(found, expected) ? [] : [{ row: label(row), expected, found }]
   })
   t.strictSame(differences, [])
 })

@@ -6,7 +6,11 @@ import { maxDepth, ReadError, tooDeep } from './nodes.ts'
 import type { Entry, Node, Note } from './nodes.ts'
 
 /** A value that was read, and where it ended. */
-export type JsonRead = { readonly node: Node; readonly end: number; readonly notes: readonly Note[] }
+export interface JsonRead {
+  readonly node: Node
+  readonly end: number
+  readonly notes: readonly Note[]
+}
 
 /** The text ended before the value did (or before it began). */
 export class JsonEndError extends ReadError {}

@@ -10,10 +10,13 @@ import type { Chunk } from './split.ts'
 import { readYaml } from './yaml-nodes.ts'
 
 /** A place in a file, both numbers from 1; columns count characters, not bytes. */
-export type Place = { readonly line: number; readonly column: number }
+export interface Place {
+  readonly line: number
+  readonly column: number
+}
 
 /** A document, or an item of a list, that could be read. */
-export type ReadDocument = {
+export interface ReadDocument {
   /** Plain JSON data that shares nothing with other documents; a lone scalar is possible, null is not. */
   readonly value: unknown
   /** Where it begins. */
@@ -32,11 +35,13 @@ export type ReadDocument = {
 }
 
 /** A document that could not be read, and why. */
-export type UnreadDocument = { readonly error: Place & { readonly message: string } }
+export interface UnreadDocument {
+  readonly error: Place & { readonly message: string }
+}
 
 export type LoadedDocument = ReadDocument | UnreadDocument
 
-export type LoadOptions = {
+export interface LoadOptions {
   /** Whether an object with `items` gives its items instead of itself, as with kubectl. Default true. */
   readonly expandLists?: boolean
 }
@@ -87,13 +92,16 @@ function readChunk(chunk: Chunk): { node: Node; notes: readonly Note[] } {
 }
 
 /** A part of a document that stands for itself, with its place in the document and what a list gives it. */
-type Part = {
+interface Part {
   readonly node: Node
   readonly within: readonly Segment[]
   readonly inherited: TypeMeta | undefined
 }
 
-type TypeMeta = { readonly kind: string | undefined; readonly apiVersion: string | undefined }
+interface TypeMeta {
+  readonly kind: string | undefined
+  readonly apiVersion: string | undefined
+}
 
 const whole = (node: Node): Part => ({ node, within: [], inherited: undefined })
 

@@ -7,9 +7,17 @@ export type Segment = string | number
 
 export type ScalarValue = null | boolean | number | string
 
-export type ScalarNode = { readonly kind: 'scalar'; readonly offset: number; readonly value: ScalarValue }
-export type ListNode = { readonly kind: 'list'; readonly offset: number; readonly items: readonly Node[] }
-export type MapNode = {
+export interface ScalarNode {
+  readonly kind: 'scalar'
+  readonly offset: number
+  readonly value: ScalarValue
+}
+export interface ListNode {
+  readonly kind: 'list'
+  readonly offset: number
+  readonly items: readonly Node[]
+}
+export interface MapNode {
   readonly kind: 'map'
   readonly offset: number
   readonly entries: ReadonlyMap<string, Entry>
@@ -17,10 +25,16 @@ export type MapNode = {
 export type Node = ScalarNode | ListNode | MapNode
 
 /** A member of a map: where its key stands, and what it holds. */
-export type Entry = { readonly keyOffset: number; readonly node: Node }
+export interface Entry {
+  readonly keyOffset: number
+  readonly node: Node
+}
 
 /** Something that kubectl takes in silence and a person would want to know. */
-export type Note = { readonly message: string; readonly offset: number }
+export interface Note {
+  readonly message: string
+  readonly offset: number
+}
 
 /** Text that cannot be read: the offset is into the whole (normalised) text of the file. */
 export class ReadError extends Error {

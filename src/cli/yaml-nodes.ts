@@ -10,7 +10,10 @@ import type { Resolved } from './yaml-scalars.ts'
 import { parseYaml } from './yaml-parser.ts'
 import type { YamlPair, YamlScalar, YamlText, YamlTree } from './yaml-parser.ts'
 
-export type YamlRead = { readonly node: Node; readonly notes: readonly Note[] }
+export interface YamlRead {
+  readonly node: Node
+  readonly notes: readonly Note[]
+}
 
 /**
  * Reads the first document of `text`, which stands at `offset` in its file: like kubectl, what follows its end
@@ -46,7 +49,7 @@ function parse(text: string, offset: number): YamlText {
  * A node that was read: with how many nodes Go decodes for it (`size`, aliases written out), how deep it
  * nests, and, for a scalar, its Go type (a key needs it).
  */
-type Sized = {
+interface Sized {
   readonly node: Node
   readonly size: number
   readonly height: number
@@ -56,7 +59,9 @@ type Sized = {
 type MapEntry = Entry & { readonly merged: boolean }
 
 /** What an anchor names: nothing while the anchored node is still being read. */
-type Anchor = { sized?: Sized }
+interface Anchor {
+  sized?: Sized
+}
 
 /** The state of decoding one document. */
 class Reader {
@@ -165,7 +170,10 @@ class Reader {
 }
 
 /** How many nodes are decoded for something, and how deep it nests. */
-type Extent = { readonly size: number; readonly height: number }
+interface Extent {
+  readonly size: number
+  readonly height: number
+}
 
 const sum = (parts: readonly Extent[]): number => parts.reduce((total, part) => total + part.size, 1)
 const highest = (parts: readonly Extent[]): number =>

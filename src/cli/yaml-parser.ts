@@ -6,7 +6,7 @@ import { maxDepth, ReadError, tooDeep } from './nodes.ts'
 import { Scanner } from './yaml-scanner.ts'
 import type { Token, TokenType } from './yaml-scanner.ts'
 
-export type YamlScalar = {
+export interface YamlScalar {
   readonly kind: 'scalar'
   readonly offset: number
   readonly anchor: string | undefined
@@ -18,24 +18,34 @@ export type YamlScalar = {
   /** Whether there are characters of it in the text. */
   readonly written: boolean
 }
-export type YamlAlias = { readonly kind: 'alias'; readonly offset: number; readonly name: string }
-export type YamlSequence = {
+export interface YamlAlias {
+  readonly kind: 'alias'
+  readonly offset: number
+  readonly name: string
+}
+export interface YamlSequence {
   readonly kind: 'sequence'
   readonly offset: number
   readonly anchor: string | undefined
   readonly items: readonly YamlTree[]
 }
-export type YamlMapping = {
+export interface YamlMapping {
   readonly kind: 'mapping'
   readonly offset: number
   readonly anchor: string | undefined
   readonly pairs: readonly YamlPair[]
 }
 export type YamlTree = YamlScalar | YamlAlias | YamlSequence | YamlMapping
-export type YamlPair = { readonly key: YamlTree; readonly value: YamlTree }
+export interface YamlPair {
+  readonly key: YamlTree
+  readonly value: YamlTree
+}
 
 /** What a text holds: its first document, and where something follows that no reader of one document sees. */
-export type YamlText = { readonly root: YamlTree | undefined; readonly unread: number | undefined }
+export interface YamlText {
+  readonly root: YamlTree | undefined
+  readonly unread: number | undefined
+}
 
 /** Parses the first document of a text. Throws ReadError with an offset into the text. */
 export function parseYaml(text: string): YamlText {
@@ -68,7 +78,11 @@ const flowStarts: ReadonlySet<TokenType> = new Set(['flow-sequence-start', 'flow
 const blockStarts: ReadonlySet<TokenType> = new Set(['block-sequence-start', 'block-mapping-start'])
 
 /** The anchor and the tag that stand before a node. */
-type Properties = { readonly offset: number; readonly anchor: string | undefined; readonly tag: string }
+interface Properties {
+  readonly offset: number
+  readonly anchor: string | undefined
+  readonly tag: string
+}
 
 class Parser {
   readonly #scanner: Scanner

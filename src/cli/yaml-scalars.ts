@@ -5,7 +5,7 @@
 import type { ScalarValue } from './nodes.ts'
 
 /** A scalar of the text: its tag in the long form (`tag:yaml.org,2002:int`) or empty, and its content. */
-export type ScalarText = {
+export interface ScalarText {
   readonly tag: string
   /** Whether its type is to be found out from its content: plain, neither quoted nor a block. */
   readonly implicit: boolean

@@ -26,7 +26,7 @@ export type TokenType =
   | 'tag'
   | 'scalar'
 
-export type Token = {
+export interface Token {
   readonly type: TokenType
   /** Where it begins in the text. */
   readonly offset: number
@@ -39,7 +39,7 @@ export type Token = {
 }
 
 /** A token that turns out to be a key if a ":" comes soon enough. */
-type SimpleKey = {
+interface SimpleKey {
   possible: boolean
   required: boolean
   number: number
@@ -61,7 +61,8 @@ const isBreakOrEnd = (code: number): boolean => code === 0 || isBreak(code)
 const isBlankBreakOrEnd = (code: number): boolean => isBlank(code) || isBreakOrEnd(code)
 
 const flowIndicators = charSet(',?[]{}')
-const notPlainStart = charSet('-?:,[]{}#&*!|>\'"%@`')
+/** What a plain scalar does not begin with, or only (`-`, `?`, `:`) when something follows. */
+const indicators = charSet('-?:,[]{}#&*!|>\'"%@`\t')
 
 function charSet(characters: string): ReadonlySet<number> {
   return new Set(Array.from(characters, (character) => character.charCodeAt(0)))
@@ -76,6 +77,17 @@ const quote = codeOf("'")
 const doubleQuote = codeOf('"')
 const backslash = codeOf('\\')
 const bang = codeOf('!')
+const percent = codeOf('%')
+const dot = codeOf('.')
+const comma = codeOf(',')
+const star = codeOf('*')
+const ampersand = codeOf('&')
+const bar = codeOf('|')
+const greater = codeOf('>')
+const openBracket = codeOf('[')
+const closeBracket = codeOf(']')
+const openBrace = codeOf('{')
+const closeBrace = codeOf('}')
 
 const documentMark = /(?:---|\.\.\.)(?=[ \t\r\n\u0085\u2028\u2029]|$)/y
 const directive =
@@ -193,55 +205,38 @@ export class Scanner {
     this.#skipToToken()
     this.#unrollIndent(this.#column)
     const code = this.#code
-    if (code === 0) return this.#fetchEnd()
-    if (this.#column === 0) {
-      if (code === 0x25) return this.#fetchDirective()
-      if (this.#atDocumentMark()) return this.#fetchDocumentMark(code === dash)
-    }
-    switch (String.fromCharCode(code)) {
-      case '[':
-        return this.#fetchFlowStart('flow-sequence-start')
-      case '{':
-        return this.#fetchFlowStart('flow-mapping-start')
-      case ']':
-        return this.#fetchFlowEnd('flow-sequence-end')
-      case '}':
-        return this.#fetchFlowEnd('flow-mapping-end')
-      case ',':
-        return this.#fetchFlowEntry()
-      case '*':
-        return this.#fetchName('alias')
-      case '&':
-        return this.#fetchName('anchor')
-      case '!':
-        return this.#fetchTag()
-      case "'":
-      case '"':
-        return this.#fetchQuoted(code === quote)
-      case '|':
-      case '>':
-        if (this.#flowLevel === 0) return this.#fetchBlockScalar(code === 0x7c)
-    }
-    const apart = isBlankBreakOrEnd(this.#codeAt(1))
-    if (code === dash && apart) return this.#fetchBlockEntry()
-    if (code === question && (this.#flowLevel > 0 || apart)) return this.#fetchKey()
-    if (code === colon && (this.#flowLevel > 0 || apart)) return this.#fetchValue()
-    if (this.#startsPlain(code)) return this.#fetchPlain()
-    throw this.#error(
-      code === tab
-        ? 'found a tab where only spaces can indent'
-        : 'found character that cannot start any token',
-    )
+    if (code === 0) this.#fetchEnd()
+    else if (this.#column === 0 && code === percent) this.#fetchDirective()
+    else if (this.#column === 0 && this.#atDocumentMark()) this.#fetchDocumentMark(code === dash)
+    else if (!this.#fetchIndicator(code)) this.#fetchPlain()
   }
 
-  #startsPlain(code: number): boolean {
-    if (!isBlankBreakOrEnd(code) && !notPlainStart.has(code)) return true
-    const next = this.#codeAt(1)
-    if (code === dash) return !isBlank(next)
-    return this.#flowLevel === 0 && (code === question || code === colon) && !isBlankBreakOrEnd(next)
+  /** Fetches a token that begins with an indicator; tells whether one is here. */
+  #fetchIndicator(code: number): boolean {
+    const inFlow = this.#flowLevel > 0
+    const apart = isBlankBreakOrEnd(this.#codeAt(1))
+    if (!indicators.has(code)) return false
+    if (code === openBracket) this.#fetchFlowStart('flow-sequence-start')
+    else if (code === openBrace) this.#fetchFlowStart('flow-mapping-start')
+    else if (code === closeBracket) this.#fetchFlowEnd('flow-sequence-end')
+    else if (code === closeBrace) this.#fetchFlowEnd('flow-mapping-end')
+    else if (code === comma) this.#fetchFlowEntry()
+    else if (code === dash && apart) this.#fetchBlockEntry()
+    else if (code === question && (inFlow || apart)) this.#fetchKey()
+    else if (code === colon && (inFlow || apart)) this.#fetchValue()
+    else if (code === star) this.#fetchName('alias')
+    else if (code === ampersand) this.#fetchName('anchor')
+    else if (code === bang) this.#fetchTag()
+    else if ((code === bar || code === greater) && !inFlow) this.#fetchBlockScalar(code === bar)
+    else if (code === quote || code === doubleQuote) this.#fetchQuoted(code === quote)
+    else if (code === dash || code === question || code === colon) return false
+    else if (code === tab) throw this.#error('found a tab where only spaces can indent')
+    else throw this.#error('found character that cannot start any token')
+    return true
   }
 
   #atDocumentMark(): boolean {
+    if (this.#code !== dash && this.#code !== dot) return false
     documentMark.lastIndex = this.#position
     return documentMark.test(this.#text)
   }
@@ -265,7 +260,7 @@ export class Scanner {
     if (this.#position - key.offset <= maxKeyLength) return false
     // The library counts characters, and no character has more than two code units.
     if (this.#position - key.offset > 2 * maxKeyLength) return true
-    return [...this.#text.slice(key.offset, this.#position)].length > maxKeyLength
+    return Array.from(this.#text.slice(key.offset, this.#position)).length > maxKeyLength
   }
 
   /** The number that the token which is fetched next will have. */
@@ -439,7 +434,7 @@ export class Scanner {
       this.#position += 2
       const suffix = this.#match(uriCharacters)
       if (suffix === '') throw this.#error('did not find expected tag URI', offset)
-      if (this.#code !== 0x3e) throw this.#error("did not find the expected '>' of a tag", offset)
+      if (this.#code !== greater) throw this.#error("did not find the expected '>' of a tag", offset)
       this.#position++
       return { handle: '', suffix: decodeUri(suffix) }
     }
@@ -526,7 +521,7 @@ export class Scanner {
   /** The line of a block scalar's "|" or ">": how to chomp and how far to indent. */
   #scanBlockHeader(offset: number): { chomping: string; increment: number } {
     const header = blockHeader.exec(this.#text.slice(this.#position, this.#position + 2)) ?? ['']
-    const digit = header[2] || header[3]
+    const digit = header[2] === '' ? undefined : (header[2] ?? header[3])
     this.#position += header[0].length
     if (digit === '0') throw this.#error('found an indentation indicator equal to 0', offset)
     this.#skipBlanks()
@@ -649,7 +644,7 @@ export class Scanner {
     this.#keyAllowed = false
     const offset = this.#position
     const indent = this.#indent + 1
-    const parts: string[] = []
+    let value = ''
     let blanks = ''
     let brokenBy = this.#line
     for (;;) {
@@ -658,7 +653,7 @@ export class Scanner {
       const start = this.#position
       this.#skipPlain()
       if (this.#position > start) {
-        parts.push(blanks, this.#text.slice(start, this.#position))
+        value += blanks + this.#text.slice(start, this.#position)
         blanks = ''
         brokenBy = this.#line
       }
@@ -667,7 +662,7 @@ export class Scanner {
       if (this.#flowLevel === 0 && this.#column < indent) break
     }
     if (this.#line > brokenBy) this.#keyAllowed = true
-    this.#push('scalar', offset, parts.join(''), '', true)
+    this.#push('scalar', offset, value, '', true)
   }
 
   /** Takes the characters of a plain scalar up to the next blank or indicator. */

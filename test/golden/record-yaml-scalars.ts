@@ -18,7 +18,10 @@ import { promisify } from 'node:util'
 /** What kubectl makes of a text: JSON (of a file, the list of its documents), or an error. */
 export type Outcome = { json: unknown } | { error: true }
 export type Input = { yaml: string } | { file: string }
-export type Golden = { kubectl: string; rows: (Input & Outcome)[] }
+export interface Golden {
+  kubectl: string
+  rows: (Input & Outcome)[]
+}
 
 export const goldenFile = new URL('yaml-scalars.json', import.meta.url)
 
@@ -32,8 +35,8 @@ const header = (name: string) => `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  
 /** Reads a document of kubectl's output back: without the namespace that kubectl adds. */
 export function withoutNamespace(document: unknown): unknown {
   const { metadata, ...rest } = document as { metadata: Record<string, unknown> }
-  const { namespace: _, ...kept } = metadata
-  return { ...rest, metadata: kept }
+  const kept = Object.entries(metadata).filter(([name]) => name !== 'namespace')
+  return { ...rest, metadata: Object.fromEntries(kept) }
 }
 
 /**
@@ -86,7 +89,11 @@ async function kubectlCreate(
   port: number,
 ): Promise<{ stdout: string; stderr: string }> {
   const create = ['create', '--dry-run=client', '--validate=false', '-o', 'json', '-f', directory]
-  const connection = ['--kubeconfig=/dev/null', `--server=http://127.0.0.1:${port}`, `--cache-dir=${directory}`]
+  const connection = [
+    '--kubeconfig=/dev/null',
+    `--server=http://127.0.0.1:${port}`,
+    `--cache-dir=${directory}`,
+  ]
   try {
     return await promisify(execFile)(kubectl, [...create, ...connection], { maxBuffer: 2 ** 28 })
   } catch (error) {
@@ -97,7 +104,9 @@ async function kubectlCreate(
 }
 
 function outcomes(rows: readonly Input[], stdout: string, stderr: string): Outcome[] {
-  const documents = stdout.split(/(?<=^\})\n(?=\{)/m).map((text) => JSON.parse(text) as { metadata: { name: string } })
+  const documents = stdout
+    .split(/(?<=^\})\n(?=\{)/m)
+    .map((text) => JSON.parse(text) as { metadata: { name: string } })
   let position = 0
   return rows.map((row, index) => {
     const end = documents.findIndex((document) => document.metadata.name === `end-${index}`)
@@ -112,7 +121,7 @@ function outcomes(rows: readonly Input[], stdout: string, stderr: string): Outco
 }
 
 async function record(): Promise<void> {
-  const assets = process.env['KUBEBUILDER_ASSETS']
+  const assets = process.env.KUBEBUILDER_ASSETS
   const kubectl = assets ? join(assets, 'kubectl') : 'kubectl'
   const golden = JSON.parse(await readFile(goldenFile, 'utf8')) as { rows: Input[] }
   const inputs = golden.rows.map((row): Input => ('file' in row ? { file: row.file } : { yaml: row.yaml }))
@@ -120,13 +129,17 @@ async function record(): Promise<void> {
   const version = (JSON.parse(stdout) as { clientVersion: { gitVersion: string } }).clientVersion.gitVersion
   const results = await runKubectl(kubectl, inputs)
   const rows = inputs.map((input, index) => JSON.stringify({ ...input, ...results[index] }))
-  await writeFile(goldenFile, `{\n"kubectl": ${JSON.stringify(version)},\n"rows": [\n${rows.join(',\n')}\n]\n}\n`)
-  console.error(`recorded ${rows.length} rows from kubectl ${version}`)
+  await writeFile(
+    goldenFile,
+    `{\n"kubectl": ${JSON.stringify(version)},\n"rows": [\n${rows.join(',\n')}\n]\n}\n`,
+  )
+  process.stderr.write(`recorded ${rows.length} rows from kubectl ${version}\n`)
 }
 
 if (import.meta.main)
   record().catch((error: unknown) => {
     const absent = (error as { code?: unknown }).code === 'ENOENT'
-    console.error(absent ? 'kubectl was not found: set KUBEBUILDER_ASSETS, or put it on PATH' : error)
+    const text = absent ? 'kubectl was not found: set KUBEBUILDER_ASSETS, or put it on PATH' : String(error)
+    process.stderr.write(`${text}\n`)
     process.exitCode = 1
   })
