@@ -23,7 +23,7 @@ export interface ReadDocument {
   readonly line: number
   /** For an item of a list: where in its document it stands (`['items', 2]`). Otherwise empty. */
   readonly within: readonly Segment[]
-  /** What kubectl takes in silence: keys given twice, text behind the end of the document. */
+  /** What kubectl takes in silence: keys given twice or read as booleans, text behind the document's end. */
   readonly notes: readonly (Place & { readonly message: string })[]
   /**
    * The place of a part of the value, by the segments of its path from the value: of its key (an item of a
@@ -64,8 +64,10 @@ export function loadDocuments(text: string, options: LoadOptions = {}): LoadedDo
       const { node, notes } = readChunk(chunk)
       if (node.kind === 'scalar' && node.value === null) return []
       const parts = options.expandLists === false ? [whole(node)] : expandLists(node)
-      return parts.map((part, index) =>
-        part instanceof ReadError ? unread(part) : readDocument(part, index === 0 ? notes : [], places),
+      // The notes of a list go with its first item that can be read.
+      const first = parts.find((part) => !(part instanceof ReadError))
+      return parts.map((part) =>
+        part instanceof ReadError ? unread(part) : readDocument(part, part === first ? notes : [], places),
       )
     } catch (error) {
       if (error instanceof ReadError) return [unread(error)]

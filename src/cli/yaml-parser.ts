@@ -1,6 +1,6 @@
 /**
  * The tree of a YAML text: a port of parserc.go of go.yaml.in/yaml/v2 2.4.3 (libyaml), written as recursive
- * descent. Error texts are the library's.
+ * descent. Error texts are the library's, whose licence is at the top of yaml-scanner.ts.
  */
 import { maxDepth, ReadError, tooDeep } from './nodes.ts'
 import { Scanner } from './yaml-scanner.ts'
