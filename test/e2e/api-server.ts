@@ -3,34 +3,20 @@
  * on loopback, with all that they write in one temporary folder. There is no controller manager:
  * nothing collects garbage, empties namespaces or makes endpoints.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { X509Certificate, generateKeyPairSync, randomBytes } from 'node:crypto'
+import { spawn } from 'node:child_process'
+import { generateKeyPairSync, randomBytes, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import {
-  appendFileSync,
-  closeSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { type RequestOptions, request as httpsRequest } from 'node:https'
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
-import { type AddressInfo, Socket, createServer } from 'node:net'
+import { request as httpsRequest, type RequestOptions } from 'node:https'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
-
-/** Paths of the three programs. */
-export interface Binaries {
-  readonly etcd: string
-  readonly apiServer: string
-  readonly kubectl: string
-}
+import { fileURLToPath } from 'node:url'
+import { type Binaries, findBinaries } from './find-binaries.ts'
+import { environment, logTails, type Place, Servers } from './processes.ts'
+import { waitFor } from './wait-for.ts'
 
 /** How one kubectl run is fed, and whom it impersonates. */
 export interface KubectlOptions {
@@ -49,6 +35,8 @@ export interface KubectlResult {
 export interface Answer<Body> {
   readonly status: number
   readonly body: Body
+  /** The texts of the `Warning` headers, which kubectl prints. */
+  readonly warnings: readonly string[]
 }
 
 /** A running API server, and the ways to speak to it as a cluster administrator. */
@@ -60,7 +48,10 @@ export interface ApiServer {
   readonly token: string
   /** The CA of the serving certificate, PEM. */
   readonly ca: string
-  /** Runs kubectl; a non-zero exit code is a result, not an error. Never sees the person's kubeconfig. */
+  /**
+   * Runs kubectl at the root of the repository; a non-zero exit code is a result, not an error. Never sees the
+   * person's kubeconfig.
+   */
   kubectl(args: readonly string[], options?: KubectlOptions): Promise<KubectlResult>
   /**
    * Sends one request on a connection of its own. A `body` that is a string goes out as it is, any other
@@ -79,89 +70,10 @@ export interface ApiServer {
   stop(): Promise<void>
 }
 
-/** What starting and calling the servers needs to know. */
-interface Place {
-  readonly binaries: Binaries
-  readonly folder: string
-  readonly etcdPort: number
-  readonly port: number
-  readonly token: string
-}
-
-type Name = 'etcd' | 'kube-apiserver'
-type Truthy<T> = Exclude<T, false | null | undefined | 0 | ''>
-
 const readySeconds = 60
 const callSeconds = 60
 const kubectlSeconds = 120
-
-/**
- * Polls `condition` every 50 ms until what it returns is truthy, and resolves with that.
- * A throw counts as "not yet". Rejects after `seconds` with an error that says `what` was waited for,
- * and the last throw if there was one.
- */
-export async function waitFor<T>(
-  condition: () => T | Promise<T>,
-  { seconds, what }: { readonly seconds: number; readonly what: string },
-): Promise<Truthy<T>> {
-  const end = Date.now() + seconds * 1000
-  let last: unknown
-  while (Date.now() < end) {
-    try {
-      const value = await within(end - Date.now(), condition)
-      if (value) return value as Truthy<T>
-      last = undefined
-    } catch (error) {
-      last = error
-    }
-    await sleep(50)
-  }
-  const reason = last === undefined ? '' : `; last: ${last instanceof Error ? last.message : String(last)}`
-  throw new Error(`waited ${seconds} s for ${what}${reason}`, { cause: last })
-}
-
-/** The outcome of `work`, or a rejection after `milliseconds`. */
-async function within<T>(milliseconds: number, work: () => T | Promise<T>): Promise<T> {
-  const timer = new AbortController()
-  const late = sleep(milliseconds, undefined, { signal: timer.signal }).then(() => {
-    throw new Error('no answer in time')
-  })
-  try {
-    return await Promise.race([(async () => work())(), late])
-  } finally {
-    timer.abort()
-    late.catch(() => {})
-  }
-}
-
-/**
- * Finds etcd, kube-apiserver and kubectl: in the folder `KUBEBUILDER_ASSETS` when that is set (kubectl
- * may also be on the PATH), else on the PATH. Without all three, `missing` is one line that says what
- * was looked for where, and how to get it.
- */
-export function findBinaries(): Binaries | { readonly missing: string } {
-  const assets = process.env['KUBEBUILDER_ASSETS']
-  const path = (process.env['PATH'] ?? '').split(delimiter)
-  const folders = assets ? [assets] : path
-  const etcd = findProgram('etcd', folders)
-  const apiServer = findProgram('kube-apiserver', folders)
-  const kubectl = findProgram('kubectl', assets ? [assets, ...path] : path)
-  if (etcd && apiServer && kubectl) return { etcd, apiServer, kubectl }
-  const found = { etcd, 'kube-apiserver': apiServer, kubectl }
-  const missing = Object.entries(found).flatMap(([name, file]) => (file ? [] : [name]))
-  const where = assets ? `in KUBEBUILDER_ASSETS (${assets})` : 'on the PATH (KUBEBUILDER_ASSETS is not set)'
-  return {
-    missing:
-      `no ${missing.join(', no ')} ${where}; get them with ` +
-      'export KUBEBUILDER_ASSETS=$(test/e2e/binaries/build.sh) or ' +
-      'export KUBEBUILDER_ASSETS=$(setup-envtest use -p path)',
-  }
-}
-
-/** The path of the first file called `name` in `folders`, if there is one. */
-function findProgram(name: string, folders: readonly string[]): string | undefined {
-  return folders.map((folder) => join(folder, name)).find((file) => existsSync(file))
-}
+const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /**
  * Starts etcd and kube-apiserver and resolves when /readyz answers 200. They are killed and their
@@ -219,99 +131,6 @@ function present(place: Place, servers: Servers, ca: string): ApiServer {
   }
 }
 
-/** The two child processes, and a guard that kills them when this process is gone. */
-class Servers {
-  readonly #place: Place
-  readonly #guard: ChildProcess
-  readonly #running = new Map<Name, ChildProcess>()
-
-  constructor(place: Place) {
-    this.#place = place
-    this.#guard = startGuard(place.folder)
-  }
-
-  /** Starts the server `name`; its output is appended to its log. */
-  start(name: Name): void {
-    const { folder, binaries } = this.#place
-    const log = openSync(logFile(folder, name), 'a')
-    const [file, args] =
-      name === 'etcd'
-        ? [binaries.etcd, etcdArguments(this.#place)]
-        : [binaries.apiServer, apiServerArguments(this.#place)]
-    const child = spawn(file, args, { cwd: folder, env: environment(folder), stdio: ['ignore', log, log] })
-    closeSync(log)
-    child.once('error', (error) => appendFileSync(logFile(folder, name), `${error.message}\n`))
-    child.unref()
-    this.#running.set(name, child)
-    this.#tellGuard()
-  }
-
-  /** The server that ended by itself, if one did. */
-  ended(): Name | undefined {
-    return [...this.#running].find(([, child]) => hasEnded(child))?.[0]
-  }
-
-  /** Kills the server `name` and resolves when it is gone. */
-  async kill(name: Name): Promise<void> {
-    const child = this.#running.get(name)
-    this.#running.delete(name)
-    if (child && !hasEnded(child)) await killAndWait(child)
-    this.#tellGuard()
-  }
-
-  /** Kills both and lets the guard remove the folder. */
-  async stop(): Promise<void> {
-    await this.#killBoth()
-    if (hasEnded(this.#guard)) return
-    this.#guard.ref()
-    this.#guard.stdin?.end()
-    await once(this.#guard, 'exit')
-  }
-
-  /** Kills both and the guard; the logs stay. */
-  async abandon(): Promise<void> {
-    await this.#killBoth()
-    await killAndWait(this.#guard)
-    rmSync(join(this.#place.folder, 'etcd'), { recursive: true, force: true })
-  }
-
-  async #killBoth(): Promise<void> {
-    await this.kill('kube-apiserver')
-    await this.kill('etcd')
-  }
-
-  #tellGuard(): void {
-    const pids = [...this.#running.values()].flatMap((child) => child.pid ?? [])
-    if (this.#guard.stdin?.writable) this.#guard.stdin.write(`${pids.join(' ')}\n`)
-  }
-}
-
-/**
- * Starts a shell that reads lines of process ids from this process and, when the pipe closes (this
- * process ended, even by SIGKILL), kills those of the last line and removes `folder`.
- */
-function startGuard(folder: string): ChildProcess {
-  const script =
-    'while read -r line; do pids=$line; done; kill -9 $pids; rm -rf -- "$0" || { sleep 1; rm -rf -- "$0"; }'
-  const guard = spawn('sh', ['-c', script, folder], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
-  guard.unref()
-  if (guard.stdin instanceof Socket) guard.stdin.unref()
-  return guard
-}
-
-/** Kills `child` and resolves when it is gone. */
-async function killAndWait(child: ChildProcess): Promise<void> {
-  const gone = once(child, 'exit')
-  child.ref()
-  child.kill('SIGKILL')
-  await gone
-}
-
-/** Whether `child` is gone, or never ran. */
-function hasEnded(child: ChildProcess): boolean {
-  return child.pid === undefined || child.exitCode !== null || child.signalCode !== null
-}
-
 /**
  * Resolves with the CA's PEM text when /readyz answers 200 to a client that trusts only that CA.
  * Rejects with the end of the logs when a server ends first or the time is up.
@@ -367,42 +186,6 @@ function writeCredentials({ folder, token }: Place): void {
   writeFileSync(join(folder, 'service-account.key'), privateKey, { mode })
 }
 
-/** etcd's command line: no fsync, since nothing outlives the tests. */
-function etcdArguments({ folder, etcdPort }: Place): string[] {
-  const url = `http://127.0.0.1:${etcdPort}`
-  return [
-    `--data-dir=${join(folder, 'etcd')}`,
-    `--listen-client-urls=${url}`,
-    `--advertise-client-urls=${url}`,
-    '--listen-peer-urls=http://127.0.0.1:0',
-    '--unsafe-no-fsync',
-    '--log-level=warn',
-  ]
-}
-
-/** kube-apiserver's command line: RBAC, one administrator with a token, no service account admission. */
-function apiServerArguments({ folder, etcdPort, port }: Place): string[] {
-  return [
-    `--etcd-servers=http://127.0.0.1:${etcdPort}`,
-    `--secure-port=${port}`,
-    '--bind-address=127.0.0.1',
-    '--advertise-address=127.0.0.1',
-    `--cert-dir=${join(folder, 'certificates')}`,
-    `--token-auth-file=${join(folder, 'tokens')}`,
-    '--authorization-mode=RBAC',
-    '--service-account-issuer=https://kubernetes.default.svc',
-    `--service-account-key-file=${join(folder, 'service-account.pub')}`,
-    `--service-account-signing-key-file=${join(folder, 'service-account.key')}`,
-    '--service-cluster-ip-range=10.0.0.0/24',
-    '--disable-admission-plugins=ServiceAccount',
-  ]
-}
-
-/** The environment of every child: the PATH, and a home of its own; no proxy, no ETCD_ or KUBE variable. */
-function environment(folder: string): NodeJS.ProcessEnv {
-  return { PATH: process.env['PATH'], HOME: join(folder, 'home'), TMPDIR: folder }
-}
-
 /** A kubeconfig (JSON is YAML) with the CA and the token in it. */
 function kubeconfigText(url: string, ca: string, token: string): string {
   const cluster = { server: url, 'certificate-authority-data': Buffer.from(ca).toString('base64') }
@@ -425,13 +208,14 @@ async function kubectl(
 ): Promise<KubectlResult> {
   const flags = [`--kubeconfig=${kubeconfig}`, `--cache-dir=${join(folder, 'kubectl-cache')}`]
   const child = spawn(binaries.kubectl, [...flags, ...impersonation(options.as), ...args], {
+    cwd: root,
     env: environment(folder),
     stdio: 'pipe',
     timeout: kubectlSeconds * 1000,
     killSignal: 'SIGKILL',
   })
   // It may end without reading its input; that is no error of ours.
-  child.stdin.on('error', () => {})
+  child.stdin.on('error', () => undefined)
   child.stdin.end(options.stdin ?? '')
   const [stdout, stderr, [code]] = await Promise.all([
     text(child.stdout),
@@ -469,7 +253,18 @@ async function call<Body>(
   })
   const answer = await text(response)
   const isJson = /^application\/json\b/.test(response.headers['content-type'] ?? '')
-  return { status: response.statusCode ?? 0, body: (isJson ? JSON.parse(answer) : answer) as Body }
+  return {
+    status: response.statusCode ?? 0,
+    body: (isJson ? JSON.parse(answer) : answer) as Body,
+    warnings: (response.headersDistinct.warning ?? []).map(warningText),
+  }
+}
+
+/** The text of a `Warning` header of an API server: `299 - "text"`, UTF-8 in quotes. */
+function warningText(header: string): string {
+  const quoted = /^299 - "(.*)"$/s.exec(Buffer.from(header, 'latin1').toString())?.[1]
+  if (quoted === undefined) throw new Error(`not a warning of an API server: ${header}`)
+  return quoted.replace(/\\(.)/gs, '$1')
 }
 
 /** Sends `payload` and resolves with the response once its head is there. */
@@ -477,20 +272,4 @@ function send(payload: string | undefined, options: RequestOptions): Promise<Inc
   return new Promise((resolve, reject) => {
     httpsRequest(options, resolve).on('error', reject).end(payload)
   })
-}
-
-/** Where the output of the server `name` goes. */
-function logFile(folder: string, name: Name): string {
-  return join(folder, `${name}.log`)
-}
-
-/** The last lines of both logs. */
-function logTails(folder: string): string {
-  const names: Name[] = ['etcd', 'kube-apiserver']
-  const tails = names.map((name) => {
-    const file = logFile(folder, name)
-    const lines = existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n').slice(-15) : []
-    return `--- the end of ${file}\n${lines.join('\n')}`
-  })
-  return tails.join('\n')
 }

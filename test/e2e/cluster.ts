@@ -1,13 +1,12 @@
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { API_VERSION, DEFAULT_API_GROUP, KINDS } from '../../src/kinds/index.ts'
-import {
-  mutatingWebhookConfiguration,
-  validatingWebhookConfiguration,
-  WEBHOOK_NAME,
-} from '../../src/kinds/registration.ts'
+import type { Kind } from '../../src/kinds/kind.ts'
+import { mcpExternalAuthConfig } from '../../src/kinds/mcp-external-auth-config/index.ts'
+import { mutatingWebhookConfiguration, validatingWebhookConfiguration } from '../../src/kinds/registration.ts'
 import type { RunningServer } from '../support/server.ts'
-import { type ApiServer, waitFor } from './api-server.ts'
+import type { ApiServer } from './api-server.ts'
+import { waitFor } from './wait-for.ts'
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -21,14 +20,27 @@ export async function kubectl(api: ApiServer, args: readonly string[], stdin?: s
 /** Installs one set of our CRDs and waits until every kind can be listed. */
 export async function installCrds(api: ApiServer, folder: 'crds' | 'crds-strict'): Promise<void> {
   const files = readdirSync(`${ROOT}deploy/${folder}`).map((name) => `${ROOT}deploy/${folder}/${name}`)
-  await kubectl(api, ['apply', '--server-side', '--force-conflicts', ...files.flatMap((file) => ['-f', file])])
+  await kubectl(api, [
+    'apply',
+    '--server-side',
+    '--force-conflicts',
+    ...files.flatMap((file) => ['-f', file]),
+  ])
   for (const { plural } of KINDS) {
     const path = `/apis/${DEFAULT_API_GROUP}/${API_VERSION}/${plural}`
-    await waitFor(async () => (await api.request('GET', path)).status === 200, { seconds: 30, what: `${plural} to be served` })
+    await waitFor(async () => (await api.request('GET', path)).status === 200, {
+      seconds: 30,
+      what: `${plural} to be served`,
+    })
   }
 }
 
-/** Registers the running server by URL and waits until the API server calls it. */
+/** Where the resources of a kind are, in the namespace `default`. */
+export function pathOf({ plural }: Pick<Kind, 'plural'>): string {
+  return `/apis/${DEFAULT_API_GROUP}/${API_VERSION}/namespaces/default/${plural}`
+}
+
+/** Registers a server by URL. It may take a moment until the API server calls it: see `answers`. */
 export async function register(
   api: ApiServer,
   server: Pick<RunningServer, 'url' | 'ca'>,
@@ -37,15 +49,30 @@ export async function register(
   const registration = {
     group: DEFAULT_API_GROUP,
     failurePolicy,
-    clientConfig: (path: string) => ({ url: server.url + path, caBundle: Buffer.from(server.ca).toString('base64') }),
+    clientConfig: (path: string) => ({
+      url: server.url + path,
+      caBundle: Buffer.from(server.ca).toString('base64'),
+    }),
   }
-  const configurations = [validatingWebhookConfiguration(registration), mutatingWebhookConfiguration(registration)]
+  const configurations = [
+    validatingWebhookConfiguration(registration),
+    mutatingWebhookConfiguration(registration),
+  ]
   const list = { apiVersion: 'v1', kind: 'List', items: configurations }
   await kubectl(api, ['apply', '--server-side', '--force-conflicts', '-f', '-'], JSON.stringify(list))
 }
 
-export async function unregister(api: ApiServer): Promise<void> {
-  for (const resource of ['validatingwebhookconfiguration', 'mutatingwebhookconfiguration']) {
-    await kubectl(api, ['delete', resource, WEBHOOK_NAME, '--ignore-not-found'])
+/** Waits until a dry run of a resource without a spec is answered with the status, and a text that contains `text`. */
+export async function answers(api: ApiServer, status: number, text = ''): Promise<void> {
+  const probe = {
+    apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`,
+    kind: mcpExternalAuthConfig.kind,
+    metadata: { name: 'probe' },
   }
+  const path = `${pathOf(mcpExternalAuthConfig)}?dryRun=All`
+  const isThere = async () => {
+    const answer = await api.request('POST', path, probe)
+    return answer.status === status && JSON.stringify(answer.body).includes(text)
+  }
+  await waitFor(isThere, { seconds: 30, what: `a dry run to be answered with ${status} ${text}` })
 }
