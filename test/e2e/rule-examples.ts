@@ -1,0 +1,63 @@
+import { exampleResource, type RulePlace, rulePlaces } from '../../src/kinds/places.ts'
+import { pathText } from '../../src/rule/path.ts'
+import type { Answer, ApiServer } from './api-server.ts'
+import { pathOf } from './cluster.ts'
+
+/** An example of a rule as a resource that can be sent. */
+export interface RuleExample {
+  readonly place: RulePlace
+  /** `role-mapping-claim-or-matcher on MCPExternalAuthConfig: both of them`. */
+  readonly title: string
+  readonly resource: object
+  /** The exact texts of an invalid example; none for a valid one. */
+  readonly findings: readonly string[]
+}
+
+/** The part of an answer that is a `metav1.Status` when a request is refused, and not there when it is not. */
+export interface Status {
+  readonly message?: string
+  readonly reason?: string
+  readonly details?: {
+    readonly group?: string
+    readonly kind?: string
+    readonly name?: string
+    readonly causes?: readonly { readonly reason: string; readonly field: string; readonly message: string }[]
+  }
+}
+
+/** Every example of every rule, at every place where the rule applies. */
+export function ruleExamples(): RuleExample[] {
+  return rulePlaces().flatMap((place) => {
+    const { rule, kind, at } = place
+    const prefix = at.length === 0 ? '' : `${pathText(at)}.`
+    const { valid, invalid } = rule.examples
+    return [...valid.map((example) => ({ ...example, findings: [] })), ...invalid].map(
+      ({ title, value, findings }, i) => ({
+        place,
+        title: `${rule.id} on ${kind.kind}: ${title}`,
+        resource: exampleResource(place, value, `${kind.plural}-${rule.id}-${i}`),
+        findings: findings.map((text) => `${prefix}${text} (${rule.id})`),
+      }),
+    )
+  })
+}
+
+/** Sends every example as a dry run, a few at a time; the answers are in the order of the examples. */
+export async function dryRunAll(
+  api: ApiServer,
+  examples: readonly RuleExample[],
+): Promise<{ readonly example: RuleExample; readonly answer: Answer<Status> }[]> {
+  return inBatches(examples, async (example) => ({
+    example,
+    answer: await api.request<Status>('POST', `${pathOf(example.place.kind)}?dryRun=All`, example.resource),
+  }))
+}
+
+/** The results of `work` in the order of the items, ten at a time. */
+export async function inBatches<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  for (let i = 0; i < items.length; i += 10) {
+    results.push(...(await Promise.all(items.slice(i, i + 10).map(work))))
+  }
+  return results
+}

@@ -1,0 +1,25 @@
+import type { Test } from 'tap'
+import { type ApiServer, startApiServer } from './api-server.ts'
+import { findBinaries } from './find-binaries.ts'
+
+const LONGEST = 180_000
+
+/**
+ * Runs the tests of a file with an API server of their own. Without the programs for it the file is skipped with one
+ * line that says why; in CI that is a failure.
+ */
+export async function withApiServer(
+  root: Test,
+  suite: (t: Test, api: ApiServer) => Promise<void>,
+): Promise<void> {
+  const binaries = findBinaries()
+  if (!('missing' in binaries)) {
+    root.setTimeout(LONGEST)
+    await root.test('with an API server', { timeout: LONGEST }, async (t) => {
+      const api = await startApiServer()
+      t.teardown(() => api.stop())
+      await suite(t, api)
+    })
+  } else if (process.env.CI === 'true') root.fail(binaries.missing)
+  else root.plan(0, binaries.missing)
+}
