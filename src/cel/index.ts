@@ -72,16 +72,19 @@ function withPositions(source: string, problems: readonly Problem[]): MatcherErr
   })
 }
 
-/** Counts UTF-8 bytes, a lone surrogate as the three of U+FFFD. */
 function isLongerThan(source: string, limit: number): boolean {
   if (source.length * 3 <= limit) return false
-  if (source.length > limit) return true
-  let bytes = 0
-  for (const character of source) bytes += utf8Length(character.codePointAt(0) ?? 0)
-  return bytes > limit
+  return source.length > limit || utf8Length(source) > limit
 }
 
-function utf8Length(codePoint: number): number {
+/** Bytes of a text in UTF-8, a lone surrogate as the three of U+FFFD. */
+export function utf8Length(text: string): number {
+  let bytes = 0
+  for (const character of text) bytes += bytesOf(character.codePointAt(0) ?? 0)
+  return bytes
+}
+
+function bytesOf(codePoint: number): number {
   if (codePoint < 0x80) return 1
   if (codePoint < 0x800) return 2
   return codePoint < 0x10000 ? 3 : 4

@@ -9,7 +9,7 @@ import type { Finding } from './finding.ts'
 import { ADMITTED, judge, type Verdict } from './judge.ts'
 import { type Placeholder, placeholdersIn, unresolved } from './placeholder.ts'
 import type { Settings } from './settings.ts'
-import { shape } from './shape.ts'
+import { ANYTHING, type Contents, shape } from './shape.ts'
 
 /** One request to store an object, whoever it comes from: the API server, a file, a test. */
 export interface Submission {
@@ -22,6 +22,8 @@ export interface Submission {
   readonly object: unknown
   /** The stored object on UPDATE. */
   readonly oldObject: unknown
+  /** What is known of the object without looking into it again. */
+  readonly contents?: Contents
 }
 
 /** What the engine depends on beside the submission. */
@@ -37,7 +39,10 @@ export function validate(submission: Submission, engine: Engine): Verdict {
   const kind = kindOf(submission, engine)
   if (kind === undefined) return { ...ADMITTED, warnings: [registrationTooWide(submission)] }
   const { object, oldObject, namespace } = submission
-  const findings = [...disagreement(submission), ...findingsIn(kind, object, engine.cluster)]
+  const findings = [
+    ...disagreement(submission),
+    ...findingsIn(kind, object, engine.cluster, submission.contents),
+  ]
   return judge({ findings, value: object }, namespace, engine.settings, () =>
     submission.operation === 'UPDATE' && isObject(oldObject)
       ? { findings: findingsIn(kind, oldObject, engine.cluster), value: oldObject }
@@ -50,15 +55,22 @@ export function mutate(submission: Submission, engine: Engine): readonly Default
   if (passesFreely(submission)) return []
   const kind = kindOf(submission, engine)
   if (kind === undefined || !isObject(submission.object)) return []
-  if (disagreement(submission).length > 0 || shape(kind, submission.object).mistyped) return []
+  if (disagreement(submission).length > 0) return []
+  if (shape(kind, submission.object, submission.contents).mistyped) return []
   return defaultsFor(kind, submission.object, submission.namespace)
 }
 
 /** Everything found in one object on its own; severities are those of the rules. */
-export function findingsIn(kind: Kind, value: unknown, cluster: Cluster = emptyCluster): Finding[] {
-  const { findings, resource } = shape(kind, value)
+export function findingsIn(
+  kind: Kind,
+  value: unknown,
+  cluster: Cluster = emptyCluster,
+  contents: Contents = ANYTHING,
+): Finding[] {
+  const { findings, resource } = shape(kind, value, contents)
   if (resource === undefined) return [...findings]
-  return [...findings, ...check(kind, resource, cluster), ...placeholdersIn(kind, resource).map(unresolved)]
+  const placeholders = contents.placeholders ? placeholdersIn(kind, resource) : []
+  return [...findings, ...check(kind, resource, cluster), ...placeholders.map(unresolved)]
 }
 
 /**
@@ -71,11 +83,8 @@ export function findingsBeforeDeployment(
   cluster: Cluster = emptyCluster,
 ): { readonly findings: Finding[]; readonly placeholders: Placeholder[] } {
   const placeholders = isObject(value) ? placeholdersIn(kind, value) : []
-  const { findings, resource } = shape(
-    kind,
-    value,
-    placeholders.map(({ at }) => at),
-  )
+  const places = placeholders.map(({ at }) => at)
+  const { findings, resource } = shape(kind, value, ANYTHING, places)
   return { findings: [...findings, ...(resource ? check(kind, resource, cluster) : [])], placeholders }
 }
 

@@ -1,9 +1,9 @@
 import { outsideStringLiterals } from '../cel/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import { escapePointer, type Segment } from '../rule/path.ts'
+import type { Segment } from '../rule/path.ts'
 import type { Resource } from '../rule/resource.ts'
 import type { Finding } from './finding.ts'
-import { segmentsOfPointer } from './pointer.ts'
+import { segmentsOf } from './pointer.ts'
 
 /** A string in which a deployment tool was to fill something in (decision 28, specification 5.3). */
 export interface Placeholder {
@@ -18,7 +18,20 @@ const IN_EXPRESSION = /\$\{[A-Za-z_]\w*\}|<[A-Z][A-Z0-9_-]*>/
 /** The strings of the spec that hold a placeholder: the first one of each string. */
 export function placeholdersIn(kind: Kind, { spec }: Resource): Placeholder[] {
   const found: Placeholder[] = []
-  search(spec, '/spec', (pointer, text) => found.push({ at: segmentsOfPointer(kind.schema, pointer), text }))
+  const keys = ['spec']
+  const search = (value: unknown): void => {
+    if (typeof value === 'string') {
+      const text = placeholder(value, keys)
+      if (text !== undefined) found.push({ at: segmentsOf(kind.schema, keys), text })
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [key, field] of Object.entries(value)) {
+        keys.push(key)
+        search(field)
+        keys.pop()
+      }
+    }
+  }
+  search(spec)
   return found
 }
 
@@ -28,22 +41,9 @@ export function unresolved({ at, text }: Placeholder): Finding {
   return { id: 'unresolved-placeholder', severity: 'warning', error: { type: 'advice', at, detail } }
 }
 
-function search(value: unknown, pointer: string, found: (pointer: string, text: string) => void): void {
-  if (typeof value === 'string') {
-    const text = placeholder(value, pointer)
-    if (text !== undefined) found(pointer, text)
-  } else if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) search(value[i], `${pointer}/${i}`, found)
-  } else if (typeof value === 'object' && value !== null) {
-    for (const key in value) {
-      search((value as Record<string, unknown>)[key], `${pointer}/${escapePointer(key)}`, found)
-    }
-  }
-}
-
-function placeholder(text: string, pointer: string): string | undefined {
+function placeholder(text: string, keys: readonly string[]): string | undefined {
   if (!text.includes('$') && !text.includes('<') && !text.includes('{{')) return undefined
-  return pointer.endsWith('/matcher')
+  return keys.at(-1) === 'matcher'
     ? IN_EXPRESSION.exec(outsideStringLiterals(text))?.[0]
     : PLACEHOLDER.exec(text)?.[0]
 }

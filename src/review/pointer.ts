@@ -7,24 +7,29 @@ interface Node {
   readonly items?: Node
 }
 
-/** The segments of a JSON pointer into a value of the schema: the schema tells a map key from a field. */
+/** The segments of a JSON pointer into a value of the schema. */
 export function segmentsOfPointer(schema: TSchema, pointer: string): Segment[] {
-  let node: Node | undefined = schema
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((token) => {
-      const key = token.replaceAll('~1', '/').replaceAll('~0', '~')
-      const { properties, additionalProperties, items }: Node = node ?? {}
-      if (items !== undefined) {
-        node = items
-        return Number(key)
-      }
-      if (properties !== undefined && Object.hasOwn(properties, key)) {
-        node = properties[key]
-        return key
-      }
-      node = additionalProperties
-      return additionalProperties === undefined ? key : { key }
-    })
+  const tokens = pointer.split('/').slice(1)
+  return segmentsOf(
+    schema,
+    tokens.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~')),
+  )
+}
+
+/** The segments of a path of plain keys: the schema tells a list index and a map key from a field. */
+export function segmentsOf(schema: TSchema, keys: readonly string[]): Segment[] {
+  let node: Node | undefined = schema as Node
+  return keys.map((key) => {
+    const { properties, additionalProperties, items }: Node = node ?? {}
+    if (items !== undefined) {
+      node = items
+      return Number(key)
+    }
+    if (properties !== undefined && Object.hasOwn(properties, key)) {
+      node = properties[key]
+      return key
+    }
+    node = additionalProperties
+    return additionalProperties === undefined ? key : { key }
+  })
 }

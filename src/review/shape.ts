@@ -19,24 +19,37 @@ export interface Shaped {
 
 const validatorOf = validators as unknown as Readonly<Record<string, ValidateFunction>>
 
+/** What an object may hold; whoever has seen its text can know that it does not. */
+export interface Contents {
+  readonly nulls: boolean
+  readonly placeholders: boolean
+}
+
+export const ANYTHING: Contents = { nulls: true, placeholders: true }
+
 /**
  * Judges the value by the schema of its kind: types, required fields, enums, patterns, bounds (specification 2, 8).
  * `unknown` names values that nobody can judge yet (a placeholder, decision 28): the schema says nothing of them and
  * the rules do not see them.
  */
-export function shape(kind: Kind, value: unknown, unknown: readonly (readonly Segment[])[] = []): Shaped {
-  const given = withoutNulls(value)
+export function shape(
+  kind: Kind,
+  value: unknown,
+  { nulls }: Contents = ANYTHING,
+  unknown: readonly (readonly Segment[])[] = [],
+): Shaped {
+  const given = nulls ? withoutNulls(value) : value
   const validate = validatorOf[kind.kind]
   if (validate === undefined) throw new Error(`no validator for ${kind.kind}: run npm run generate`)
-  const errors = validate(given) ? [] : distinct(kind, given, validate.errors ?? [])
-  if (errors.length === 0 && unknown.length === 0)
+  if (validate(given) && unknown.length === 0)
     return { findings: [], resource: given as Resource, mistyped: false }
   const places = new Set(unknown.map(pathText))
-  const judged = errors.filter(({ error }) => !places.has(pathText(error.at)))
-  const taken = judged.filter(({ error }) => error.type === 'typeInvalid').map(({ error }) => error.at)
-  const mistyped = taken.length > 0
+  const errors = distinct(kind, given, validate.errors ?? []).filter(
+    ({ error }) => !places.has(pathText(error.at)),
+  )
+  const taken = errors.filter(({ error }) => error.type === 'typeInvalid').map(({ error }) => error.at)
   const resource = without(given, [...taken, ...unknown])
-  return { findings: judged, mistyped, ...(resource === undefined ? {} : { resource }) }
+  return { findings: errors, mistyped: taken.length > 0, ...(resource === undefined ? {} : { resource }) }
 }
 
 /** The value without the fields that are null: an optional one is absent, a required one missing (decision 17). */

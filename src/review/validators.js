@@ -217,7 +217,7 @@ errors++;
 if(data12.region !== undefined){
 let data13 = data12.region;
 if(typeof data13 === "string"){
-if(func2(data13) < 1){
+if(data13.length < 1){
 const err15 = {instancePath:instancePath+"/spec/awsSts/region",schemaPath:"#/properties/spec/properties/awsSts/properties/region/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err15];
@@ -343,7 +343,7 @@ errors++;
 if(data18.claim !== undefined){
 let data20 = data18.claim;
 if(typeof data20 === "string"){
-if(func2(data20) < 1){
+if(data20.length < 1){
 const err25 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0+"/claim",schemaPath:"#/properties/spec/properties/awsSts/properties/roleMappings/items/properties/claim/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err25];
@@ -368,7 +368,7 @@ errors++;
 if(data18.matcher !== undefined){
 let data21 = data18.matcher;
 if(typeof data21 === "string"){
-if(func2(data21) < 1){
+if(data21.length < 1){
 const err27 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0+"/matcher",schemaPath:"#/properties/spec/properties/awsSts/properties/roleMappings/items/properties/matcher/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err27];
@@ -557,7 +557,7 @@ errors++;
 if(data26.name !== undefined){
 let data27 = data26.name;
 if(typeof data27 === "string"){
-if(func2(data27) < 1){
+if(data27.length < 1){
 const err43 = {instancePath:instancePath+"/spec/bearerToken/tokenSecretRef/name",schemaPath:"#/properties/spec/properties/bearerToken/properties/tokenSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err43];
@@ -582,7 +582,7 @@ errors++;
 if(data26.key !== undefined){
 let data28 = data26.key;
 if(typeof data28 === "string"){
-if(func2(data28) < 1){
+if(data28.length < 1){
 const err45 = {instancePath:instancePath+"/spec/bearerToken/tokenSecretRef/key",schemaPath:"#/properties/spec/properties/bearerToken/properties/tokenSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err45];
@@ -731,7 +731,7 @@ errors++;
 if(data33.name !== undefined){
 let data34 = data33.name;
 if(typeof data34 === "string"){
-if(func2(data34) < 1){
+if(data34.length < 1){
 const err57 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySecretRefs/" + i1+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err57];
@@ -756,7 +756,7 @@ errors++;
 if(data33.key !== undefined){
 let data35 = data33.key;
 if(typeof data35 === "string"){
-if(func2(data35) < 1){
+if(data35.length < 1){
 const err59 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySecretRefs/" + i1+"/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/items/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err59];
@@ -832,7 +832,7 @@ errors++;
 if(data37.name !== undefined){
 let data38 = data37.name;
 if(typeof data38 === "string"){
-if(func2(data38) < 1){
+if(data38.length < 1){
 const err65 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRefs/" + i2+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err65];
@@ -857,7 +857,7 @@ errors++;
 if(data37.key !== undefined){
 let data39 = data37.key;
 if(typeof data39 === "string"){
-if(func2(data39) < 1){
+if(data39.length < 1){
 const err67 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRefs/" + i2+"/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/items/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err67];
@@ -1081,7 +1081,7 @@ errors++;
 if(data48.name !== undefined){
 let data49 = data48.name;
 if(typeof data49 === "string"){
-if(func2(data49) < 1){
+if(data49.length < 1){
 const err85 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/usernameSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err85];
@@ -1106,7 +1106,7 @@ errors++;
 if(data48.key !== undefined){
 let data50 = data48.key;
 if(typeof data50 === "string"){
-if(func2(data50) < 1){
+if(data50.length < 1){
 const err87 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/usernameSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err87];
@@ -1166,7 +1166,7 @@ errors++;
 if(data51.name !== undefined){
 let data52 = data51.name;
 if(typeof data52 === "string"){
-if(func2(data52) < 1){
+if(data52.length < 1){
 const err92 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/passwordSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err92];
@@ -1191,7 +1191,7 @@ errors++;
 if(data51.key !== undefined){
 let data53 = data51.key;
 if(typeof data53 === "string"){
-if(func2(data53) < 1){
+if(data53.length < 1){
 const err94 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/passwordSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err94];
@@ -1253,7 +1253,7 @@ errors++;
 if(data54.masterName !== undefined){
 let data55 = data54.masterName;
 if(typeof data55 === "string"){
-if(func2(data55) < 1){
+if(data55.length < 1){
 const err99 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/masterName",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/masterName/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err99];
@@ -1344,7 +1344,7 @@ errors++;
 if(data59.name !== undefined){
 let data60 = data59.name;
 if(typeof data60 === "string"){
-if(func2(data60) < 1){
+if(data60.length < 1){
 const err106 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelService/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err106];
@@ -1456,7 +1456,7 @@ errors++;
 if(data64.name !== undefined){
 let data65 = data64.name;
 if(typeof data65 === "string"){
-if(func2(data65) < 1){
+if(data65.length < 1){
 const err115 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelTls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err115];
@@ -1481,7 +1481,7 @@ errors++;
 if(data64.key !== undefined){
 let data66 = data64.key;
 if(typeof data66 === "string"){
-if(func2(data66) < 1){
+if(data66.length < 1){
 const err117 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelTls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err117];
@@ -1568,7 +1568,7 @@ errors++;
 if(data69.name !== undefined){
 let data70 = data69.name;
 if(typeof data70 === "string"){
-if(func2(data70) < 1){
+if(data70.length < 1){
 const err124 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err124];
@@ -1593,7 +1593,7 @@ errors++;
 if(data69.key !== undefined){
 let data71 = data69.key;
 if(typeof data71 === "string"){
-if(func2(data71) < 1){
+if(data71.length < 1){
 const err126 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err126];
@@ -1800,7 +1800,7 @@ vErrors.push(err142);
 }
 errors++;
 }
-if(func2(data78) < 1){
+if(data78.length < 1){
 const err143 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err143];
@@ -1906,7 +1906,7 @@ errors++;
 if(data80.clientId !== undefined){
 let data82 = data80.clientId;
 if(typeof data82 === "string"){
-if(func2(data82) < 1){
+if(data82.length < 1){
 const err152 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err152];
@@ -1954,7 +1954,7 @@ errors++;
 if(data83.name !== undefined){
 let data84 = data83.name;
 if(typeof data84 === "string"){
-if(func2(data84) < 1){
+if(data84.length < 1){
 const err156 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err156];
@@ -1979,7 +1979,7 @@ errors++;
 if(data83.key !== undefined){
 let data85 = data83.key;
 if(typeof data85 === "string"){
-if(func2(data85) < 1){
+if(data85.length < 1){
 const err158 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err158];
@@ -2367,7 +2367,7 @@ errors++;
 if(data103.clientId !== undefined){
 let data106 = data103.clientId;
 if(typeof data106 === "string"){
-if(func2(data106) < 1){
+if(data106.length < 1){
 const err188 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err188];
@@ -2415,7 +2415,7 @@ errors++;
 if(data107.name !== undefined){
 let data108 = data107.name;
 if(typeof data108 === "string"){
-if(func2(data108) < 1){
+if(data108.length < 1){
 const err192 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err192];
@@ -2440,7 +2440,7 @@ errors++;
 if(data107.key !== undefined){
 let data109 = data107.key;
 if(typeof data109 === "string"){
-if(func2(data109) < 1){
+if(data109.length < 1){
 const err194 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err194];
@@ -2557,7 +2557,7 @@ errors++;
 if(data115.accessTokenPath !== undefined){
 let data116 = data115.accessTokenPath;
 if(typeof data116 === "string"){
-if(func2(data116) < 1){
+if(data116.length < 1){
 const err203 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err203];
@@ -2900,7 +2900,7 @@ errors++;
 if(data132.headerName !== undefined){
 let data133 = data132.headerName;
 if(typeof data133 === "string"){
-if(func2(data133) < 1){
+if(data133.length < 1){
 const err230 = {instancePath:instancePath+"/spec/headerInjection/headerName",schemaPath:"#/properties/spec/properties/headerInjection/properties/headerName/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err230];
@@ -2948,7 +2948,7 @@ errors++;
 if(data134.name !== undefined){
 let data135 = data134.name;
 if(typeof data135 === "string"){
-if(func2(data135) < 1){
+if(data135.length < 1){
 const err234 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/name",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err234];
@@ -2973,7 +2973,7 @@ errors++;
 if(data134.key !== undefined){
 let data136 = data134.key;
 if(typeof data136 === "string"){
-if(func2(data136) < 1){
+if(data136.length < 1){
 const err236 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/key",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err236];
@@ -3045,7 +3045,7 @@ errors++;
 if(data137.tokenUrl !== undefined){
 let data138 = data137.tokenUrl;
 if(typeof data138 === "string"){
-if(func2(data138) < 1){
+if(data138.length < 1){
 const err242 = {instancePath:instancePath+"/spec/tokenExchange/tokenUrl",schemaPath:"#/properties/spec/properties/tokenExchange/properties/tokenUrl/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err242];
@@ -3070,7 +3070,7 @@ errors++;
 if(data137.audience !== undefined){
 let data139 = data137.audience;
 if(typeof data139 === "string"){
-if(func2(data139) < 1){
+if(data139.length < 1){
 const err244 = {instancePath:instancePath+"/spec/tokenExchange/audience",schemaPath:"#/properties/spec/properties/tokenExchange/properties/audience/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err244];
@@ -3130,7 +3130,7 @@ errors++;
 if(data141.name !== undefined){
 let data142 = data141.name;
 if(typeof data142 === "string"){
-if(func2(data142) < 1){
+if(data142.length < 1){
 const err249 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/name",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err249];
@@ -3155,7 +3155,7 @@ errors++;
 if(data141.key !== undefined){
 let data143 = data141.key;
 if(typeof data143 === "string"){
-if(func2(data143) < 1){
+if(data143.length < 1){
 const err251 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/key",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err251];
@@ -3294,7 +3294,7 @@ errors++;
 if(data149.providerName !== undefined){
 let data150 = data149.providerName;
 if(typeof data150 === "string"){
-if(func2(data150) < 1){
+if(data150.length < 1){
 const err262 = {instancePath:instancePath+"/spec/upstreamInject/providerName",schemaPath:"#/properties/spec/properties/upstreamInject/properties/providerName/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err262];
@@ -3471,7 +3471,7 @@ vErrors.push(err276);
 }
 errors++;
 }
-if(func2(data156) < 1){
+if(data156.length < 1){
 const err277 = {instancePath:instancePath+"/status/conditions/" + i14+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err277];
@@ -3702,7 +3702,7 @@ errors++;
 if(data163.name !== undefined){
 let data165 = data163.name;
 if(typeof data165 === "string"){
-if(func2(data165) < 1){
+if(data165.length < 1){
 const err296 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15+"/name",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err296];
@@ -3941,7 +3941,7 @@ errors++;
 if(data11.name !== undefined){
 let data12 = data11.name;
 if(typeof data12 === "string"){
-if(func2(data12) < 1){
+if(data12.length < 1){
 const err12 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/properties/spec/properties/groupRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err12];
@@ -4027,7 +4027,7 @@ errors++;
 if(data15.name !== undefined){
 let data16 = data15.name;
 if(typeof data16 === "string"){
-if(func2(data16) < 1){
+if(data16.length < 1){
 const err19 = {instancePath:instancePath+"/spec/incomingAuth/oidcConfigRef/name",schemaPath:"#/properties/spec/properties/incomingAuth/properties/oidcConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err19];
@@ -4178,7 +4178,7 @@ errors++;
 if(data24.name !== undefined){
 let data25 = data24.name;
 if(typeof data25 === "string"){
-if(func2(data25) < 1){
+if(data25.length < 1){
 const err31 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + key2.replace(/~/g, "~0").replace(/\//g, "~1")+"/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err31];
@@ -4255,7 +4255,7 @@ errors++;
 if(data27.name !== undefined){
 let data28 = data27.name;
 if(typeof data28 === "string"){
-if(func2(data28) < 1){
+if(data28.length < 1){
 const err37 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err37];
@@ -4416,7 +4416,7 @@ errors++;
 if(data33.name !== undefined){
 let data34 = data33.name;
 if(typeof data34 === "string"){
-if(func2(data34) < 1){
+if(data34.length < 1){
 const err50 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecretRefs/" + i0+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err50];
@@ -4441,7 +4441,7 @@ errors++;
 if(data33.key !== undefined){
 let data35 = data33.key;
 if(typeof data35 === "string"){
-if(func2(data35) < 1){
+if(data35.length < 1){
 const err52 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecretRefs/" + i0+"/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/items/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err52];
@@ -4517,7 +4517,7 @@ errors++;
 if(data37.name !== undefined){
 let data38 = data37.name;
 if(typeof data38 === "string"){
-if(func2(data38) < 1){
+if(data38.length < 1){
 const err58 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs/" + i1+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err58];
@@ -4542,7 +4542,7 @@ errors++;
 if(data37.key !== undefined){
 let data39 = data37.key;
 if(typeof data39 === "string"){
-if(func2(data39) < 1){
+if(data39.length < 1){
 const err60 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs/" + i1+"/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/items/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err60];
@@ -4766,7 +4766,7 @@ errors++;
 if(data48.name !== undefined){
 let data49 = data48.name;
 if(typeof data49 === "string"){
-if(func2(data49) < 1){
+if(data49.length < 1){
 const err78 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/usernameSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err78];
@@ -4791,7 +4791,7 @@ errors++;
 if(data48.key !== undefined){
 let data50 = data48.key;
 if(typeof data50 === "string"){
-if(func2(data50) < 1){
+if(data50.length < 1){
 const err80 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/usernameSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err80];
@@ -4851,7 +4851,7 @@ errors++;
 if(data51.name !== undefined){
 let data52 = data51.name;
 if(typeof data52 === "string"){
-if(func2(data52) < 1){
+if(data52.length < 1){
 const err85 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/passwordSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err85];
@@ -4876,7 +4876,7 @@ errors++;
 if(data51.key !== undefined){
 let data53 = data51.key;
 if(typeof data53 === "string"){
-if(func2(data53) < 1){
+if(data53.length < 1){
 const err87 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/passwordSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err87];
@@ -4938,7 +4938,7 @@ errors++;
 if(data54.masterName !== undefined){
 let data55 = data54.masterName;
 if(typeof data55 === "string"){
-if(func2(data55) < 1){
+if(data55.length < 1){
 const err92 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/masterName",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/masterName/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err92];
@@ -5029,7 +5029,7 @@ errors++;
 if(data59.name !== undefined){
 let data60 = data59.name;
 if(typeof data60 === "string"){
-if(func2(data60) < 1){
+if(data60.length < 1){
 const err99 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/sentinelService/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err99];
@@ -5141,7 +5141,7 @@ errors++;
 if(data64.name !== undefined){
 let data65 = data64.name;
 if(typeof data65 === "string"){
-if(func2(data65) < 1){
+if(data65.length < 1){
 const err108 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelTls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err108];
@@ -5166,7 +5166,7 @@ errors++;
 if(data64.key !== undefined){
 let data66 = data64.key;
 if(typeof data66 === "string"){
-if(func2(data66) < 1){
+if(data66.length < 1){
 const err110 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelTls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err110];
@@ -5253,7 +5253,7 @@ errors++;
 if(data69.name !== undefined){
 let data70 = data69.name;
 if(typeof data70 === "string"){
-if(func2(data70) < 1){
+if(data70.length < 1){
 const err117 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err117];
@@ -5278,7 +5278,7 @@ errors++;
 if(data69.key !== undefined){
 let data71 = data69.key;
 if(typeof data71 === "string"){
-if(func2(data71) < 1){
+if(data71.length < 1){
 const err119 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err119];
@@ -5485,7 +5485,7 @@ vErrors.push(err135);
 }
 errors++;
 }
-if(func2(data78) < 1){
+if(data78.length < 1){
 const err136 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err136];
@@ -5591,7 +5591,7 @@ errors++;
 if(data80.clientId !== undefined){
 let data82 = data80.clientId;
 if(typeof data82 === "string"){
-if(func2(data82) < 1){
+if(data82.length < 1){
 const err145 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err145];
@@ -5639,7 +5639,7 @@ errors++;
 if(data83.name !== undefined){
 let data84 = data83.name;
 if(typeof data84 === "string"){
-if(func2(data84) < 1){
+if(data84.length < 1){
 const err149 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err149];
@@ -5664,7 +5664,7 @@ errors++;
 if(data83.key !== undefined){
 let data85 = data83.key;
 if(typeof data85 === "string"){
-if(func2(data85) < 1){
+if(data85.length < 1){
 const err151 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err151];
@@ -6052,7 +6052,7 @@ errors++;
 if(data103.clientId !== undefined){
 let data106 = data103.clientId;
 if(typeof data106 === "string"){
-if(func2(data106) < 1){
+if(data106.length < 1){
 const err181 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err181];
@@ -6100,7 +6100,7 @@ errors++;
 if(data107.name !== undefined){
 let data108 = data107.name;
 if(typeof data108 === "string"){
-if(func2(data108) < 1){
+if(data108.length < 1){
 const err185 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err185];
@@ -6125,7 +6125,7 @@ errors++;
 if(data107.key !== undefined){
 let data109 = data107.key;
 if(typeof data109 === "string"){
-if(func2(data109) < 1){
+if(data109.length < 1){
 const err187 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err187];
@@ -6242,7 +6242,7 @@ errors++;
 if(data115.accessTokenPath !== undefined){
 let data116 = data115.accessTokenPath;
 if(typeof data116 === "string"){
-if(func2(data116) < 1){
+if(data116.length < 1){
 const err196 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err196];
@@ -6844,7 +6844,7 @@ errors++;
 if(data12.issuer !== undefined){
 let data13 = data12.issuer;
 if(typeof data13 === "string"){
-if(func2(data13) < 1){
+if(data13.length < 1){
 const err15 = {instancePath:instancePath+"/spec/inline/issuer",schemaPath:"#/properties/spec/properties/inline/properties/issuer/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err15];
@@ -6904,7 +6904,7 @@ errors++;
 if(data15.name !== undefined){
 let data16 = data15.name;
 if(typeof data16 === "string"){
-if(func2(data16) < 1){
+if(data16.length < 1){
 const err20 = {instancePath:instancePath+"/spec/inline/clientSecretRef/name",schemaPath:"#/properties/spec/properties/inline/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err20];
@@ -6929,7 +6929,7 @@ errors++;
 if(data15.key !== undefined){
 let data17 = data15.key;
 if(typeof data17 === "string"){
-if(func2(data17) < 1){
+if(data17.length < 1){
 const err22 = {instancePath:instancePath+"/spec/inline/clientSecretRef/key",schemaPath:"#/properties/spec/properties/inline/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err22];
@@ -7215,7 +7215,7 @@ vErrors.push(err11);
 errors++;
 }
 if(typeof data11 === "string"){
-if(func2(data11) < 1){
+if(data11.length < 1){
 const err12 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err12];
@@ -7240,7 +7240,7 @@ errors++;
 if(data11.name !== undefined){
 let data12 = data11.name;
 if(typeof data12 === "string"){
-if(func2(data12) < 1){
+if(data12.length < 1){
 const err14 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/properties/spec/properties/groupRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err14];
@@ -7280,7 +7280,7 @@ errors++;
 if(data13.name !== undefined){
 let data14 = data13.name;
 if(typeof data14 === "string"){
-if(func2(data14) < 1){
+if(data14.length < 1){
 const err17 = {instancePath:instancePath+"/spec/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err17];
@@ -7695,7 +7695,7 @@ vErrors.push(err11);
 errors++;
 }
 if(typeof data11 === "string"){
-if(func2(data11) < 1){
+if(data11.length < 1){
 const err12 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err12];
@@ -7720,7 +7720,7 @@ errors++;
 if(data11.name !== undefined){
 let data12 = data11.name;
 if(typeof data12 === "string"){
-if(func2(data12) < 1){
+if(data12.length < 1){
 const err14 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/properties/spec/properties/groupRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err14];
@@ -7760,7 +7760,7 @@ errors++;
 if(data13.name !== undefined){
 let data14 = data13.name;
 if(typeof data14 === "string"){
-if(func2(data14) < 1){
+if(data14.length < 1){
 const err17 = {instancePath:instancePath+"/spec/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err17];
@@ -7997,7 +7997,7 @@ vErrors.push(err11);
 errors++;
 }
 if(typeof data11 === "string"){
-if(func2(data11) < 1){
+if(data11.length < 1){
 const err12 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err12];
@@ -8022,7 +8022,7 @@ errors++;
 if(data11.name !== undefined){
 let data12 = data11.name;
 if(typeof data12 === "string"){
-if(func2(data12) < 1){
+if(data12.length < 1){
 const err14 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/properties/spec/properties/groupRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err14];
@@ -8062,7 +8062,7 @@ errors++;
 if(data13.name !== undefined){
 let data14 = data13.name;
 if(typeof data14 === "string"){
-if(func2(data14) < 1){
+if(data14.length < 1){
 const err17 = {instancePath:instancePath+"/spec/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err17];

@@ -9,6 +9,7 @@ const NANOSECONDS = new Map([
   ['h', 3_600_000_000_000n],
 ])
 const MOST = 2n ** 63n
+const SIMPLE = /^([0-9]{1,6})(h|m|s|ms)$/
 const TERM = /([0-9]*)(?:\.([0-9]*))?([^0-9.]+)/y
 
 /**
@@ -16,6 +17,8 @@ const TERM = /([0-9]*)(?:\.([0-9]*))?([^0-9.]+)/y
  * overflows int64. Takes time linear in the length of the text.
  */
 export function parseDuration(text: string): bigint | undefined {
+  const simple = SIMPLE.exec(text)
+  if (simple !== null) return BigInt(simple[1] ?? '') * (NANOSECONDS.get(simple[2] ?? '') ?? 0n)
   const sign = text.startsWith('-') ? -1n : 1n
   const unsigned = /^[+-]/.test(text) ? text.slice(1) : text
   if (unsigned === '0') return 0n

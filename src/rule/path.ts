@@ -69,7 +69,7 @@ export function jsonPointer(segments: readonly Segment[]): string {
   return segments.map((segment) => `/${escapePointer(String(jsonKey(segment)))}`).join('')
 }
 
-export function escapePointer(token: string): string {
+function escapePointer(token: string): string {
   return token.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 

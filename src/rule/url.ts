@@ -14,6 +14,9 @@ export interface Url {
  * host they can only stand for what no rule looks for. Takes time linear in the length of the text.
  */
 export function parseUrl(text: string): Url | undefined {
+  const plain = PLAIN.exec(text)
+  if (plain !== null)
+    return { scheme: plain[1] ?? '', hasUserInfo: false, host: plain[2] ?? '', port: plain[3] ?? '' }
   const [reference, fragment] = cut(text, '#')
   if (CONTROL.test(reference) || BAD_ESCAPE.test(fragment)) return undefined
   const [hierarchy] = cut(reference, '?')
@@ -42,6 +45,9 @@ export function parseUrl(text: string): Url | undefined {
 export function isLoopback(host: string): boolean {
   return host === '::1' || /^localhost$/i.test(host) || LOOPBACK_IPV4.test(host)
 }
+
+/** What nearly every URL looks like; the long way gives the same for it. */
+const PLAIN = /^(https?):\/\/([A-Za-z0-9.-]+)(?::(\d*))?(?:\/[A-Za-z0-9\-._~/]*)?$/
 
 const LOOPBACK_IPV4 = /^127(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/
 const NO_AUTHORITY = { hasUserInfo: false, host: '', port: '' }

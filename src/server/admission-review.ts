@@ -5,6 +5,7 @@ import type { PatchOperation } from '../review/patch.ts'
 import { causeOf } from '../rule/field-error.ts'
 import { pathText } from '../rule/path.ts'
 import { isObject } from '../rule/resource.ts'
+import type { Body } from './json.ts'
 
 export const REVIEW_VERSION = 'admission.k8s.io/v1'
 
@@ -20,7 +21,7 @@ export interface Review {
  * Reads an AdmissionReview v1 (k8s.io/api/admission/v1). A string says why it is none, for a 400 answer. The object in
  * it may be anything: that is for the verdict.
  */
-export function decodeReview(body: unknown): Review | string {
+export function decodeReview({ value: body, nulls, mayHoldPlaceholders }: Body): Review | string {
   if (!isObject(body)) return 'the body must be an AdmissionReview object'
   const { apiVersion, kind, request } = body
   if (kind !== 'AdmissionReview') return "kind must be 'AdmissionReview'"
@@ -45,6 +46,7 @@ export function decodeReview(body: unknown): Review | string {
       subResource: textOr(request.subResource, ''),
       object,
       oldObject,
+      contents: { nulls: nulls > (oldObject === null ? 1 : 0), placeholders: mayHoldPlaceholders },
     },
   }
 }

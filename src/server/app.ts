@@ -4,7 +4,7 @@ import type { ServingPair } from '../certificates/local.ts'
 import { type Engine, mutate, validate } from '../review/index.ts'
 import { jsonPatch } from '../review/patch.ts'
 import { decodeReview, encodePatch, encodeVerdict, type Review } from './admission-review.ts'
-import { BodyError, parseBody } from './json.ts'
+import { type Body, BodyError, parseBody } from './json.ts'
 import type { Metrics } from './metrics.ts'
 
 /** What the server is made of. */
@@ -54,7 +54,7 @@ type Answer = (parts: Parts, review: Review, start: number) => string
 
 function answer(parts: Parts, request: FastifyRequest, reply: FastifyReply, respond: Answer): FastifyReply {
   const start = performance.now()
-  const review = decodeReview(request.body)
+  const review = decodeReview(request.body as Body)
   if (typeof review === 'string') return answerProblem(parts, reply, 400, review)
   return reply.type('application/json').send(respond(parts, review, start))
 }

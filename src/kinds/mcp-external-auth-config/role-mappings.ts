@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { LONGEST_MATCHER, type MatcherVerdict, matcherVerdict } from '../../rule/expression.ts'
+import { LONGEST_MATCHER, type MatcherVerdict, matcherVerdict, utf8Length } from '../../rule/expression.ts'
 import type { Given } from '../../rule/resource.ts'
 import type { roleMapping } from './schema.ts'
 
@@ -22,29 +22,52 @@ export interface CompiledMatcher extends Matcher {
   readonly verdict: MatcherVerdict
 }
 
-/** The matchers that can be read; an empty one is left to the schema. */
-export function matchersIn(mappings: RoleMappings = []): Matcher[] {
-  return mappings.flatMap((mapping, index) => (mapping?.matcher ? [{ index, text: mapping.matcher }] : []))
+/** The matchers of one object: those too long to compile, and the others with their verdicts if together they fit. */
+interface Matchers {
+  readonly tooLong: readonly Matcher[]
+  readonly fit: boolean
+  readonly compiled: readonly CompiledMatcher[]
 }
 
-export function isTooLong({ text }: Matcher): boolean {
-  return Buffer.byteLength(text) > LONGEST_MATCHER
+const matchersOf = new WeakMap<RoleMappings, Matchers>()
+
+/** Several rules ask for the matchers of one object: they are read once. An empty matcher is left to the schema. */
+export function matchersIn(mappings: RoleMappings = []): Matchers {
+  let found = matchersOf.get(mappings)
+  if (found === undefined) {
+    found = read(mappings)
+    matchersOf.set(mappings, found)
+  }
+  return found
 }
 
-/** Whether the matchers of one object may be compiled; those that are too long on their own never are. */
-export function matchersFit(mappings: RoleMappings = []): boolean {
-  const texts = new Set(compilable(mappings).map(({ text }) => text))
-  let bytes = 0
-  for (const text of texts) bytes += Buffer.byteLength(text)
-  return bytes <= MOST_MATCHER_TEXT
+function read(mappings: RoleMappings): Matchers {
+  const tooLong: Matcher[] = []
+  const short: Matcher[] = []
+  for (let index = 0; index < mappings.length; index++) {
+    const text = mappings[index]?.matcher
+    if (text) (isTooLong(text) ? tooLong : short).push({ index, text })
+  }
+  const fit = together(short) <= MOST_MATCHER_TEXT
+  return { tooLong, fit, compiled: fit ? short.map(compiled) : [] }
 }
 
-/** The matchers with their verdicts; none when together they are too much to compile. */
-export function compiledMatchers(mappings: RoleMappings = []): CompiledMatcher[] {
-  if (!matchersFit(mappings)) return []
-  return compilable(mappings).map((matcher) => ({ ...matcher, verdict: matcherVerdict(matcher.text) }))
+const compiled = ({ index, text }: Matcher): CompiledMatcher => ({
+  index,
+  text,
+  verdict: matcherVerdict(text),
+})
+
+/** A UTF-16 code unit is at most three bytes of UTF-8, so most texts need no counting. */
+const mostBytes = (text: string) => text.length * 3
+
+function isTooLong(text: string): boolean {
+  return mostBytes(text) > LONGEST_MATCHER && utf8Length(text) > LONGEST_MATCHER
 }
 
-function compilable(mappings: RoleMappings): Matcher[] {
-  return matchersIn(mappings).filter((matcher) => !isTooLong(matcher))
+/** Bytes of the distinct texts, or a number that is not less when that fits as well. */
+function together(matchers: readonly Matcher[]): number {
+  const most = matchers.reduce((sum, { text }) => sum + mostBytes(text), 0)
+  if (most <= MOST_MATCHER_TEXT) return most
+  return [...new Set(matchers.map(({ text }) => text))].reduce((sum, text) => sum + utf8Length(text), 0)
 }

@@ -1,6 +1,5 @@
 import { parseDuration } from '../../../rule/duration.ts'
 import { advice } from '../../../rule/field-error.ts'
-import type { Path } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { compilePattern, PATTERNS } from '../../patterns.ts'
 import { redis, server, withRedis } from '../examples.ts'
@@ -19,10 +18,10 @@ export const durationRepresentable = defineRule({
   sources: ['2.4.3', '2.5', 'decision 16'],
   *check({ tokenLifespans, storage }, { path }) {
     for (const field of ['accessTokenLifespan', 'refreshTokenLifespan', 'authCodeLifespan'] as const) {
-      yield* representable(path.tokenLifespans[field], tokenLifespans?.[field])
+      if (overflows(tokenLifespans?.[field])) yield advice(path.tokenLifespans[field], DETAIL)
     }
     for (const field of ['dialTimeout', 'readTimeout', 'writeTimeout'] as const) {
-      yield* representable(path.storage.redis[field], storage?.redis?.[field])
+      if (overflows(storage?.redis?.[field])) yield advice(path.storage.redis[field], DETAIL)
     }
   },
   examples: {
@@ -49,9 +48,10 @@ export const durationRepresentable = defineRule({
   },
 })
 
-function* representable(path: Path<string>, duration: string | undefined) {
-  if (duration === undefined || !DURATION.test(duration)) return
-  if (parseDuration(duration) === undefined) {
-    yield advice(path, 'must be at most about 2562047h, the longest that Go can hold')
-  }
+const DETAIL = 'must be at most about 2562047h, the longest that Go can hold'
+
+/** At most seven characters are at most 999999h; a text of over a thousand is no lifespan, but it may well be short. */
+function overflows(duration = ''): boolean {
+  if (duration.length <= 7 || duration.length > 1_000) return false
+  return DURATION.test(duration) && parseDuration(duration) === undefined
 }

@@ -28,8 +28,9 @@ export const upstreamAuthorizationParamsAllowed = defineRule({
       for (const config of ['oidcConfig', 'oauth2Config'] as const) {
         for (const name of Object.keys(provider?.[config]?.additionalAuthorizationParams ?? {})) {
           const origin = RESERVED.get(name)
+          if (origin === undefined) continue
           const place = path.upstreamProviders.at(i)[config].additionalAuthorizationParams.at(name)
-          if (origin !== undefined) yield forbidden(place, `may not be set here; ${origin}`)
+          yield forbidden(place, `may not be set here; ${origin}`)
         }
       }
     }

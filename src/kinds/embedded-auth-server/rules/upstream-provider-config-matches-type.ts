@@ -22,11 +22,12 @@ export const upstreamProviderConfigMatchesType = defineRule({
     for (const [i, provider] of (upstreamProviders ?? []).entries()) {
       if (provider?.type !== 'oidc' && provider?.type !== 'oauth2') continue
       for (const [type, config] of CONFIGS) {
-        const place = path.upstreamProviders.at(i)[config]
+        const place = () => path.upstreamProviders.at(i)[config]
         const absent = isAbsent(provider, config)
-        if (type === provider.type && absent) yield required(place, `must be set when \`type\` is '${type}'`)
+        if (type === provider.type && absent)
+          yield required(place(), `must be set when \`type\` is '${type}'`)
         if (type !== provider.type && !absent) {
-          yield forbidden(place, `may not be specified when \`type\` is '${provider.type}'`)
+          yield forbidden(place(), `may not be specified when \`type\` is '${provider.type}'`)
         }
       }
     }

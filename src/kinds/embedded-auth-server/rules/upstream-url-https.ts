@@ -14,10 +14,11 @@ export const upstreamUrlHttps = defineRule({
   why: 'Codes, tokens and the client secret can be read on the way; the server refuses to start.',
   sources: ['2.4.3', 'decision 21'],
   *check(server, { path }) {
-    for (const [place, text] of upstreamEndpoints(server, path)) {
+    for (const { text, place } of upstreamEndpoints(server, path)) {
+      if (text.startsWith('https:')) continue
       const url = parseUrl(text)
       if (url?.scheme === 'http' && url.host !== '' && !isLoopback(url.host)) {
-        yield advice(place, "use 'https://': codes, tokens and secrets can be read on the way")
+        yield advice(place(), "use 'https://': codes, tokens and secrets can be read on the way")
       }
     }
   },

@@ -15,13 +15,10 @@ export const headerInjectionNameIsToken = defineRule({
   why: 'Every request to the backend fails, because the header cannot be written.',
   sources: ['2.4.4', '2.4.5', 'decision 21'],
   *check({ spec }, { path }) {
-    const named = [
-      [path.spec.headerInjection.headerName, spec?.headerInjection?.headerName],
-      [path.spec.tokenExchange.externalTokenHeaderName, spec?.tokenExchange?.externalTokenHeaderName],
-    ] as const
-    for (const [place, name] of named) {
-      if (!name || TOKEN.test(name)) continue
-      yield advice(place, "is no HTTP header name; use letters, digits and '-', such as 'X-Api-Key'")
+    const { headerInjection, tokenExchange } = spec ?? {}
+    if (isNoToken(headerInjection?.headerName)) yield advice(path.spec.headerInjection.headerName, DETAIL)
+    if (isNoToken(tokenExchange?.externalTokenHeaderName)) {
+      yield advice(path.spec.tokenExchange.externalTokenHeaderName, DETAIL)
     }
   },
   examples: {
@@ -50,3 +47,10 @@ export const headerInjectionNameIsToken = defineRule({
     ],
   },
 })
+
+const DETAIL = "is no HTTP header name; use letters, digits and '-', such as 'X-Api-Key'"
+
+/** An empty name is the schema's matter, or means that there is none. */
+function isNoToken(name = ''): boolean {
+  return name !== '' && !TOKEN.test(name)
+}

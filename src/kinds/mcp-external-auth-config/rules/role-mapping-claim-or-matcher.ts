@@ -13,7 +13,9 @@ export const roleMappingClaimOrMatcher = defineRule({
   why: 'The two are mutually exclusive; the workload refuses to start with a mapping that sets both.',
   sources: ['2.4.1', '7'],
   *check({ spec }, { path }) {
-    for (const [i, mapping] of (spec?.awsSts?.roleMappings ?? []).entries()) {
+    const mappings = spec?.awsSts?.roleMappings ?? []
+    for (let i = 0; i < mappings.length; i++) {
+      const mapping = mappings[i]
       if (!mapping || isAbsent(mapping, 'claim') || isAbsent(mapping, 'matcher')) continue
       yield forbidden(
         path.spec.awsSts.roleMappings.at(i).matcher,

@@ -13,7 +13,9 @@ export const roleMappingHasCondition = defineRule({
   why: 'Without either there is nothing to match, so the role is never assumed.',
   sources: ['2.4.1', 'decision 14'],
   *check({ spec }, { path }) {
-    for (const [i, mapping] of (spec?.awsSts?.roleMappings ?? []).entries()) {
+    const mappings = spec?.awsSts?.roleMappings ?? []
+    for (let i = 0; i < mappings.length; i++) {
+      const mapping = mappings[i]
       if (!mapping || !isAbsent(mapping, 'claim') || !isAbsent(mapping, 'matcher')) continue
       yield advice(path.spec.awsSts.roleMappings.at(i), 'matches no caller; set `claim` or `matcher`')
     }

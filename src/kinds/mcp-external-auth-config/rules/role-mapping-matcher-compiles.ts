@@ -2,7 +2,7 @@ import { invalid, tooLong } from '../../../rule/field-error.ts'
 import { LONGEST_MATCHER } from '../../../rule/expression.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { role, signing } from '../examples.ts'
-import { compiledMatchers, isTooLong, MATCHER_TYPES, matchersIn } from '../role-mappings.ts'
+import { MATCHER_TYPES, matchersIn } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
 export const roleMappingMatcherCompiles = defineRule({
@@ -14,13 +14,11 @@ export const roleMappingMatcherCompiles = defineRule({
   why: 'The workload refuses a matcher that does not compile, and one that is no bool never matches.',
   sources: ['2.4.1', 'decision 15'],
   *check({ spec }, { path }) {
-    const mappings = spec?.awsSts?.roleMappings
+    const { tooLong: long, compiled } = matchersIn(spec?.awsSts?.roleMappings)
     const matcherAt = (index: number) => path.spec.awsSts.roleMappings.at(index).matcher
-    for (const matcher of matchersIn(mappings)) {
-      if (isTooLong(matcher))
-        yield tooLong(matcherAt(matcher.index), `may not be more than ${LONGEST_MATCHER} bytes`)
-    }
-    for (const { index, text, verdict } of compiledMatchers(mappings)) {
+    for (const { index } of long)
+      yield tooLong(matcherAt(index), `may not be more than ${LONGEST_MATCHER} bytes`)
+    for (const { index, text, verdict } of compiled) {
       if (!verdict.ok) {
         const { line, column, message } = verdict
         yield invalid(matcherAt(index), text, `${line}:${column}: ${message}`)

@@ -2,7 +2,7 @@ import { advice } from '../../../rule/field-error.ts'
 import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { role, signing } from '../examples.ts'
-import { compiledMatchers, MATCHER_TYPES, type RoleMappings } from '../role-mappings.ts'
+import { MATCHER_TYPES, matchersIn, type RoleMappings } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
 export const roleMappingReachable = defineRule({
@@ -15,6 +15,7 @@ export const roleMappingReachable = defineRule({
   sources: ['2.4.1', 'decision 21'],
   *check({ spec }, { path }) {
     const mappings = spec?.awsSts?.roleMappings ?? []
+    if (!mayRepeat(mappings)) return
     const conditions = conditionsOf(mappings)
     const firstWith = new Map<string, number>()
     for (const i of inOrderTried(mappings)) {
@@ -94,13 +95,25 @@ const ALWAYS = 'always'
 const NEVER = 'never'
 const LAST = Number.MAX_VALUE
 
+/** Whether a condition stands there twice or is constant: nearly always not, and then there is nothing to sort. */
+function mayRepeat(mappings: RoleMappings): boolean {
+  const seen = new Set<string>()
+  for (const mapping of mappings) {
+    const condition = mapping?.claim ?? mapping?.matcher
+    if (condition === undefined) continue
+    if (seen.has(condition)) return true
+    seen.add(condition)
+  }
+  return matchersIn(mappings).compiled.some(({ verdict }) => verdict.ok && verdict.constant !== undefined)
+}
+
 /** What each mapping tests, by index; none where that is not known: no condition, two, or a bad matcher. */
 function conditionsOf(mappings: RoleMappings): ReadonlyMap<number, string> {
   const conditions = new Map<number, string>()
   mappings.forEach((mapping, i) => {
     if (mapping?.claim && isAbsent(mapping, 'matcher')) conditions.set(i, `claim ${mapping.claim}`)
   })
-  for (const { index, text, verdict } of compiledMatchers(mappings)) {
+  for (const { index, text, verdict } of matchersIn(mappings).compiled) {
     const mapping = mappings[index]
     if (!verdict.ok || !MATCHER_TYPES.has(verdict.type)) continue
     if (mapping === undefined || !isAbsent(mapping, 'claim')) continue

@@ -13,7 +13,9 @@ export const tokenExchangeUrlHttps = defineRule({
   why: 'Tokens and the client secret cross the network in the clear.',
   sources: ['2.4.5', 'decision 21'],
   *check({ spec }, { path }) {
-    const url = parseUrl(spec?.tokenExchange?.tokenUrl ?? '')
+    const { tokenUrl } = spec?.tokenExchange ?? {}
+    if (tokenUrl === undefined) return
+    const url = parseUrl(tokenUrl)
     if (url?.scheme !== 'http' || url.host === '' || isLoopback(url.host)) return
     yield advice(path.spec.tokenExchange.tokenUrl, "sends tokens in the clear; use 'https://'")
   },

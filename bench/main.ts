@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { localPair } from '../src/certificates/local.ts'
+import { authServerReview, roleMappingsReview } from './bodies.ts'
+
+/**
+ * Requests per second of /validate and /mutate on one core over TLS keep-alive, beside a bare node:https server, in the
+ * same run and in turn; the ratio of each pair is what counts, because machines drift.
+ */
+const ROUNDS = Number(process.env['ROUNDS'] ?? 5)
+const MILLISECONDS = Number(process.env['MILLISECONDS'] ?? 2_000)
+const CONNECTIONS = 16
+
+interface Running {
+  readonly port: string
+  readonly stop: () => void
+}
+
+const script = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+
+async function start(args: readonly string[]): Promise<Running> {
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  child.stdout.setEncoding('utf8')
+  const [line] = (await once(child.stdout, 'data')) as [string]
+  child.stdout.resume()
+  return {
+    port: new URL((JSON.parse(line.split('\n')[0] ?? '') as { url: string }).url).port,
+    stop: () => child.kill(),
+  }
+}
+
+async function load(server: Running, path: string, body: string, milliseconds: number): Promise<number> {
+  const args = [script('load.ts'), server.port, path, String(CONNECTIONS), String(milliseconds)]
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  child.stdin.end(body)
+  const { perSecond, wrong } = JSON.parse(await text(child.stdout)) as { perSecond: number; wrong: number }
+  if (wrong > 0) throw new Error(`${wrong} wrong answers from ${path}`)
+  return perSecond
+}
+
+const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN
+
+const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-bench-'))
+await localPair(folder, '127.0.0.1')
+const flags = ['--port', '0', '--probe-port', '0', '--cert-dir', folder]
+const bare = await start([script('bare-server.ts'), folder])
+const ours = await start([script('../src/server/main.ts'), ...flags])
+try {
+  process.stdout.write(
+    '| review | path | bare node:https | vmcp-admission | ratio (median of pairs) |\n|---|---|---|---|---|\n',
+  )
+  for (const [name, body] of Object.entries({
+    'authorization server': authServerReview(),
+    '155 role mappings': roleMappingsReview(),
+  })) {
+    for (const path of ['/validate', '/mutate']) {
+      for (const server of [bare, ours]) await load(server, path, body, MILLISECONDS / 2)
+      const pairs: [number, number][] = []
+      for (let round = 0; round < ROUNDS; round++) {
+        pairs.push([await load(bare, path, body, MILLISECONDS), await load(ours, path, body, MILLISECONDS)])
+      }
+      const [reference, measured] = [median(pairs.map(([a]) => a)), median(pairs.map(([, b]) => b))]
+      const ratio = median(pairs.map(([a, b]) => b / a))
+      const size = `${(body.length / 1024).toFixed(1)} KB`
+      const row = [
+        `${name}, ${size}`,
+        path,
+        `${reference.toFixed(0)}/s`,
+        `${measured.toFixed(0)}/s`,
+        ratio.toFixed(2),
+      ]
+      process.stdout.write(`| ${row.join(' | ')} |\n`)
+    }
+  }
+} finally {
+  bare.stop()
+  ours.stop()
+  await rm(folder, { recursive: true })
+}
