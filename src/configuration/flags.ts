@@ -12,7 +12,6 @@ export interface Flag<T> {
   readonly read: (text: string, before: T) => T
 }
 
-export type Flags = Readonly<Record<string, Flag<never>>>
 export type Values<F> = { readonly [K in keyof F]: F[K] extends Flag<infer T> ? T : never }
 
 /** A wrong flag or variable: the message is one line for the person who wrote it; the process ends with exit code 2. */

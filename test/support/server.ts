@@ -38,7 +38,8 @@ export async function startServer(
     folder,
     log: () => output.log,
     stop: async (signal = 'SIGTERM') => {
-      const ended = child.exitCode === null ? once(child, 'exit') : Promise.resolve()
+      const running = child.exitCode === null && child.signalCode === null
+      const ended = running ? once(child, 'exit') : Promise.resolve()
       child.kill(signal)
       await ended
       if (certificates === undefined) await rm(folder, { recursive: true, force: true })
