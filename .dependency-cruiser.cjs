@@ -3,7 +3,12 @@ const ADAPTERS = 'certificates|server|cli|generate'
 
 module.exports = {
   forbidden: [
-    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
     {
       name: 'cel-stands-alone',
       comment: 'The CEL front end imports nothing but the search for near names.',

@@ -10,9 +10,15 @@ export default tseslint.config(
     rules: {
       // A generator method on a rule literal is called on its own and never uses `this`.
       '@typescript-eslint/unbound-method': 'off',
-      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/restrict-template-expressions': [
+        'error',
+        { allowNumber: true, allowBoolean: true },
+      ],
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
-      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true },
+      ],
       '@typescript-eslint/only-throw-error': ['error', { allow: [{ from: 'file', name: 'SyntaxProblem' }] }],
       'no-control-regex': 'off',
       'no-console': 'error',
@@ -27,5 +33,9 @@ export default tseslint.config(
       '@typescript-eslint/require-await': 'off',
     },
   },
-  { files: ['*.js', '*.cjs'], ...tseslint.configs.disableTypeChecked, rules: { 'no-restricted-syntax': 'off' } },
+  {
+    files: ['*.js', '*.cjs'],
+    ...tseslint.configs.disableTypeChecked,
+    rules: { 'no-restricted-syntax': 'off' },
+  },
 )

@@ -3,6 +3,7 @@ import { webcrypto } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
+import { createSecureContext } from 'node:tls'
 import * as x509 from '@peculiar/x509'
 
 /** PEM texts of a serving pair, and of the CA that signed it when the folder holds one. */
@@ -17,7 +18,7 @@ const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as con
 
 /**
  * The pair in the folder (`tls.crt`, `tls.key`, `ca.crt`); makes a local CA and a certificate for localhost and `host`
- * when there is none. Throws an Error that names the file when one half is missing or cannot be read.
+ * when there is none. Throws an Error that names the file when one half is missing, cannot be read, or does not fit the other.
  */
 export async function localPair(
   folder: string,
@@ -29,6 +30,13 @@ export async function localPair(
   if (certificate === undefined && key === undefined) return { ...(await make(folder, host)), made: true }
   if (certificate === undefined) throw new Error(`${join(folder, 'tls.crt')} is missing beside tls.key`)
   if (key === undefined) throw new Error(`${join(folder, 'tls.key')} is missing beside tls.crt`)
+  try {
+    createSecureContext({ cert: certificate, key })
+  } catch (error) {
+    throw new Error(
+      `tls.crt and tls.key in ${folder} are no certificate and its key in PEM: ${(error as Error).message}`,
+    )
+  }
   return { certificate, key, ...(ca === undefined ? {} : { ca }), made: false }
 }
 

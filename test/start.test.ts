@@ -1,0 +1,150 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { request } from 'node:https'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect } from 'node:tls'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { resourceOf, reviewOf } from './support/review.ts'
+import { type RunningServer, startServer } from './support/server.ts'
+
+const MAIN = fileURLToPath(new URL('../src/server/main.ts', import.meta.url))
+
+function run(args: readonly string[], environment: Record<string, string> = {}) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], {
+    encoding: 'utf8',
+    env: { ...process.env, ...environment },
+    timeout: 20_000,
+  })
+  return { status, stdout, stderr }
+}
+
+function post(
+  server: RunningServer,
+  path: string,
+  body: string,
+): Promise<{ status: number; body: string; headers: Record<string, unknown> }> {
+  return new Promise((resolve, reject) => {
+    const options = { method: 'POST', ca: server.ca, headers: { 'content-type': 'application/json' } }
+    const sent = request(server.url + path, options, (answer) => {
+      let text = ''
+      answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, body: text, headers: answer.headers }))
+    })
+    sent.on('error', reject).end(body)
+  })
+}
+
+t.test('wrong settings end with one clear line and exit code 2', async (t) => {
+  const rows: [string[], Record<string, string>, RegExp][] = [
+    [['--port', 'https'], {}, /^--port: 'https' is not a port from 0 to 65535\n/],
+    [['--port', '70000'], {}, /^--port: '70000' is not a port/],
+    [['--mode', 'audit'], {}, /^--mode: 'audit' is not one of enforce, warn\n/],
+    [['--severity', 'no-such-rule=off'], {}, /^--severity: 'no-such-rule' is not the id of a rule/],
+    [['--no-such-flag'], {}, /^unknown option '--no-such-flag'\n/],
+    [['--port'], {}, /^option '--port <value>' argument missing\n/],
+    [['surplus'], {}, /^'surplus' is not a flag\n/],
+    [[], { VMCP_PROBE_PORT: 'x' }, /^VMCP_PROBE_PORT: 'x' is not a port/],
+    [
+      [],
+      { VMCP_SEVERITY: 'schema-enum=warning;schema-type=off' },
+      /^VMCP_SEVERITY: 'schema-type' is always an error/,
+    ],
+  ]
+  for (const [args, environment, message] of rows) {
+    const { status, stdout, stderr } = run(args, environment)
+    t.strictSame([status, stdout], [2, ''], args.join(' '))
+    t.match(stderr, message)
+    t.match(stderr, /--help lists the flags\n$/)
+  }
+})
+
+t.test('--help names every flag with its variable', async (t) => {
+  const { status, stdout } = run(['--help'])
+  t.equal(status, 0)
+  for (const flag of [
+    'host',
+    'port',
+    'probe-port',
+    'cert-dir',
+    'mode',
+    'api-group',
+    'severity',
+    'log-level',
+  ]) {
+    t.match(stdout, new RegExp(`--${flag} .*\\[VMCP_${flag.toUpperCase().replaceAll('-', '_')}\\]`))
+  }
+})
+
+t.test('certificates and ports', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-admission-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const first = await startServer([], folder)
+  t.ok(['ca.crt', 'tls.crt', 'tls.key'].every((name) => existsSync(join(folder, name))))
+  t.equal(statSync(join(folder, 'tls.key')).mode & 0o077, 0, 'the key is for its owner only')
+  t.equal(await first.stop(), 0, 'SIGTERM ends it with 0')
+  const certificate = readFileSync(join(folder, 'tls.crt'), 'utf8')
+  const second = await startServer([], folder)
+  t.equal(readFileSync(join(folder, 'tls.crt'), 'utf8'), certificate, 'a pair that is there is used')
+  t.equal(await second.stop('SIGINT'), 0)
+
+  rmSync(join(folder, 'tls.key'))
+  const half = run(['--port', '0', '--probe-port', '0', '--cert-dir', folder])
+  t.strictSame(
+    [half.status, half.stderr],
+    [1, `cannot start: ${join(folder, 'tls.key')} is missing beside tls.crt\n`],
+  )
+  writeFileSync(join(folder, 'tls.key'), 'no key')
+  const broken = run(['--port', '0', '--probe-port', '0', '--cert-dir', folder])
+  t.equal(broken.status, 1)
+  t.match(broken.stderr, /^cannot start: .*tls\.key/)
+
+  const taken = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => taken.once('listening', resolve))
+  const { port } = taken.address() as { port: number }
+  const busy = run([
+    '--port',
+    String(port),
+    '--probe-port',
+    '0',
+    '--cert-dir',
+    mkdtempSync(join(folder, 'certs-')),
+  ])
+  taken.close()
+  t.equal(busy.status, 2)
+  t.match(busy.stderr, new RegExp(`port ${port} of 127.0.0.1 is in use`))
+})
+
+t.test('over the wire', async (t) => {
+  const server = await startServer(['--severity', 'schema-pattern=warning'])
+  t.teardown(() => server.stop())
+  const config = resourceOf('MCPExternalAuthConfig', {
+    type: 'awsSts',
+    awsSts: { region: 'Europe', fallbackRoleArn: 'arn:aws:iam::123456789012:role/x' },
+  })
+  const answer = await post(server, '/validate?timeout=5s', JSON.stringify(reviewOf(config)))
+  t.equal(answer.status, 200)
+  t.match(JSON.parse(answer.body), {
+    response: { allowed: true, warnings: [/^spec\.awsSts\.region: Invalid value: "Europe"/] },
+  })
+  t.match(answer.headers, { connection: 'keep-alive', 'keep-alive': 'timeout=95' })
+  t.equal((await fetch(`${server.probeUrl}/readyz`)).status, 200)
+
+  const { port } = new URL(server.url)
+  const handshake = (options: object) =>
+    new Promise<string>((resolve) => {
+      const socket = connect({ host: '127.0.0.1', port: Number(port), ca: server.ca, ...options }, () => {
+        resolve(`${String(socket.getProtocol())} ${String(socket.alpnProtocol)}`)
+        socket.destroy()
+      })
+      socket.on('error', () => resolve('refused'))
+    })
+  t.equal(await handshake({ ALPNProtocols: ['h2', 'http/1.1'] }), 'TLSv1.3 http/1.1')
+  t.equal(await handshake({ maxVersion: 'TLSv1.2' }), 'TLSv1.2 false')
+  t.equal(
+    await handshake({ minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' }),
+    'refused',
+  )
+})
