@@ -2,6 +2,7 @@ import { stringify } from 'yaml'
 import { UsageError } from '../configuration/flags.ts'
 import { allRules, exampleResource, type RulePlace, rulePlaces } from '../kinds/places.ts'
 import { ALL_IDS, ENGINE_IDS } from '../review/engine-ids.ts'
+import { parseSeveritySetting } from '../review/settings.ts'
 import { nearest } from '../rule/nearest.ts'
 import { pathText } from '../rule/path.ts'
 import type { Rule } from '../rule/rule.ts'
@@ -17,9 +18,9 @@ export function explain(args: readonly string[]): number {
 
 function pageOf(id: string): string[] {
   const rule = allRules().find((each) => each.id === id)
-  if (rule !== undefined) return [...head(rule), ...places(rule), ...examples(rule)]
+  if (rule !== undefined) return [...head(rule), places(rule), ...relaxing(rule), ...examples(rule)]
   const found = ENGINE_IDS.find((each) => each.id === id)
-  if (found !== undefined) return head(found)
+  if (found !== undefined) return [...head(found), ...relaxing(found)]
   const near = nearest(id, ALL_IDS)
   throw new UsageError(
     `'${id}' is not an id${near === undefined ? '; docs/rules.md lists them' : `; did you mean '${near}'`}`,
@@ -39,14 +40,19 @@ function head({ id, severity, summary, why, sources }: Described): string[] {
   return [`${id} (${severity})`, '', summary, why, '', `from: ${named.join(', ')}`]
 }
 
-function places(rule: Rule): string[] {
+function places(rule: Rule): string {
   const texts = placesOf(rule).map(({ kind, at }) =>
     at.length === 0 ? kind.kind : `${pathText(at)} of ${kind.kind}`,
   )
-  return [
-    `on: ${texts.join(', ')}`,
-    `relax: --severity ${rule.id}=warning (or off, or for one namespace: =off@NAMESPACE)`,
-  ]
+  return `on: ${texts.join(', ')}`
+}
+
+/** How its severity is changed. */
+function relaxing({ id, severity }: Described): string[] {
+  if (typeof parseSeveritySetting(`${id}=off`, ALL_IDS) === 'string')
+    return ['relax: not possible, it is always an error']
+  const change = severity === 'error' ? ['relax', 'warning|off'] : ['silence', 'off']
+  return [`${change[0]}: --severity ${id}[:PATH]=${change[1]}[@NAMESPACE,...]`]
 }
 
 function examples(rule: Rule): string[] {

@@ -1,19 +1,29 @@
+const PLACEHOLDER = /\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)|\{\{-?\s*([\w.]+)\s*-?\}\}|<([A-Z][A-Z0-9_-]*)>/g
+
 /** Fills the given names in wherever a placeholder stands for them: `${NAME}`, `$NAME`, `{{ NAME }}`, `<NAME>`. */
 export function fillPlaceholders(text: string, values: ReadonlyMap<string, string>): string {
   if (values.size === 0) return text
   return text.replace(
-    /\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)|\{\{\s*([\w.]+)\s*\}\}|<([A-Z][A-Z0-9_-]*)>/g,
-    (whole, ...names: (string | undefined)[]) => {
-      const name = names.slice(0, 4).find((each) => each !== undefined)
-      return (name === undefined ? undefined : values.get(name)) ?? whole
-    },
+    PLACEHOLDER,
+    (whole, ...names: (string | undefined)[]) => values.get(firstOf(names.slice(0, 4)) ?? '') ?? whole,
   )
 }
 
+/** The name that fills in a placeholder; undefined when no name does: `{{ .Values.region | quote }}`. */
+export function nameOfPlaceholder(placeholder: string): string | undefined {
+  const [match] = placeholder.matchAll(PLACEHOLDER)
+  return match?.[0] === placeholder ? firstOf(match.slice(1)) : undefined
+}
+
+const firstOf = (names: readonly (string | undefined)[]) => names.find((name) => name !== undefined)
+
 /**
- * Quotes a template that is a whole YAML value, `region: {{ .Values.region }}`: unquoted it would be a map, which
+ * Quotes a YAML value that begins with a template, `region: {{ .Values.region }}`: unquoted it would be a map, which
  * nothing can read. The value begins in the same column.
  */
 export function quoteTemplates(text: string): string {
-  return text.replace(/^([ \t]*(?:- +)*(?:[\w.-]+:[ \t]+|- +))(\{\{[^{}'\n]*\}\})([ \t]*)$/gm, "$1'$2'$3")
+  return text.replace(
+    /^([ \t]*(?:- +)*(?:[\w./-]+:[ \t]+|- +))(\{\{[^{}\n]*\}\}(?:[^#\n]*[^\s#])?)(?=[ \t]*(?:[ \t]#.*)?\r?$)/gm,
+    (_, key: string, value: string) => `${key}'${value.replaceAll("'", "''")}'`,
+  )
 }

@@ -9,6 +9,7 @@ import { unknownFields } from '../review/unknown-fields.ts'
 import { nearest } from '../rule/nearest.ts'
 import { jsonKey, pathText } from '../rule/path.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
+import { nameOfPlaceholder } from './fill.ts'
 import type { ReadDocument } from './load.ts'
 import type { Report, Subject } from './report.ts'
 
@@ -26,8 +27,11 @@ export function judgeDocument(file: string, document: ReadDocument, judging: Jud
   for (const note of document.notes) report.notes.push({ file, ...note })
   if (kind === undefined) {
     report.others += 1
-    const hint = misspeltKind(value, judging)
-    if (hint !== undefined) report.notes.push({ file, ...document.locate(['kind'], 'value'), message: hint })
+    const found = misspelling(value, judging)
+    if (found !== undefined) {
+      const message = `not checked: ${found.detail}`
+      report.notes.push({ file, ...document.locate([found.field], 'value'), message })
+    }
     return
   }
   report.resources += 1
@@ -56,7 +60,9 @@ export function judgeDocument(file: string, document: ReadDocument, judging: Jud
     })
   }
   for (const { at, text } of placeholders) {
-    const message = `${pathText(at)}: not judged, because ${text} is filled in later; use --set or --env to fill it in`
+    const name = nameOfPlaceholder(text)
+    const advice = name === undefined ? '' : `; to judge it: --set ${name}=VALUE`
+    const message = `${pathText(at)}: not judged, because ${onOneLine(text)} is filled in later${advice}`
     report.notes.push({ file, ...document.locate(at.map(jsonKey), 'value'), message })
   }
 }
@@ -71,11 +77,35 @@ function kindOf(value: unknown, { group }: Judging): Kind | undefined {
   return value.apiVersion.startsWith(`${group}/`) ? kindNamed.get(value.kind) : undefined
 }
 
-function misspeltKind(value: unknown, { group }: Judging): string | undefined {
-  if (!isObject(value) || typeof value.kind !== 'string' || kindNamed.has(value.kind)) return undefined
-  if (!String(value.apiVersion).startsWith(`${group}/`)) return undefined
-  const near = nearest(value.kind, kindNamed.keys())
-  return `not checked: ${value.kind} is not one of the kinds that are${near === undefined ? '' : `; did you mean '${near}'`}`
+/** Why a document that looks like one of ours is not judged: its kind or its group is another one. */
+function misspelling(value: unknown, { group }: Judging): Misspelling | undefined {
+  if (!isObject(value) || typeof value.kind !== 'string') return undefined
+  const { kind, apiVersion } = value
+  const ofGroup = typeof apiVersion === 'string' && apiVersion.startsWith(`${group}/`)
+  if (kindNamed.has(kind)) {
+    if (ofGroup) return undefined
+    const ours = `${group}/${API_VERSION}`
+    const detail =
+      typeof apiVersion === 'string'
+        ? `the apiVersion is '${apiVersion}', and not '${ours}' (--api-group names another group)`
+        : `there is no apiVersion; write '${ours}'`
+    return { field: 'apiVersion', detail }
+  }
+  if (!ofGroup) return undefined
+  const near = nearest(kind, kindNamed.keys())
+  const advice = near === undefined ? '' : `; did you mean '${near}'`
+  return { field: 'kind', detail: `there are no rules for the kind '${kind}'${advice}` }
+}
+
+interface Misspelling {
+  readonly field: string
+  readonly detail: string
+}
+
+/** A template can be long and span lines. */
+function onOneLine(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ')
+  return line.length <= 60 ? line : `${line.slice(0, 60)}…`
 }
 
 function subjectOf({ kind }: Kind, { metadata }: Resource, { namespace }: Judging): Subject {

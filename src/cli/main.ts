@@ -22,7 +22,7 @@ const USAGE = [
 ].join('\n')
 
 async function main([command, ...args]: readonly string[]): Promise<number> {
-  if (args.includes('--help')) return main(['help'])
+  if (args.includes('--help') || args.includes('-h')) return main(['help'])
   switch (command) {
     case 'check':
       return check(args, process.env)
@@ -30,6 +30,7 @@ async function main([command, ...args]: readonly string[]): Promise<number> {
       return explain(args)
     case 'help':
     case '--help':
+    case '-h':
       process.stdout.write(USAGE)
       return EXIT.clean
     case undefined:
@@ -48,5 +49,10 @@ function failed(error: unknown): number {
   process.stderr.write(`vmcp-admission: ${error instanceof Error ? error.stack : String(error)}\n`)
   return EXIT.unread
 }
+
+// Whoever reads the output may stop early, as `head` does.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+})
 
 process.exitCode = await main(process.argv.slice(2)).catch(failed)

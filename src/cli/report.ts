@@ -21,7 +21,8 @@ export interface ReportedFinding extends Located, Subject {
 
 /** Everything that one run of check has to say. */
 export interface Report {
-  files: number
+  /** The files that were read, in this order. */
+  readonly files: string[]
   /** Documents of our kinds. */
   resources: number
   /** Documents of other kinds, which are not judged. */
@@ -36,10 +37,9 @@ export function printHuman(report: Report): string {
     ...report.findings.map((finding) => ({ ...finding, word: finding.severity, text: findingLine(finding) })),
     ...report.notes.map((note) => ({ ...note, word: 'note', text: note.message })),
   ]
-  const order = [...new Set(lines.map(({ file }) => file))]
-  const sorted = lines.toSorted(
-    (a, b) => order.indexOf(a.file) - order.indexOf(b.file) || a.line - b.line || a.column - b.column,
-  )
+  const order = new Map(report.files.map((file, index) => [file, index]))
+  const place = ({ file }: Located) => order.get(file) ?? -1
+  const sorted = lines.toSorted((a, b) => place(a) - place(b) || a.line - b.line || a.column - b.column)
   const printed = sorted.map(
     ({ file, line, column, word, text }) => `${file}:${line}:${column}: ${word}: ${text}`,
   )
@@ -60,7 +60,7 @@ function summary({ files, resources, others, notes, unread, ...report }: Report)
     ...(unread.length === 0 ? [] : [`${unread.length} that could not be read`]),
   ]
   const left = others === 0 ? '' : ` (${counted(others, 'document')} of other kinds not judged)`
-  return `${counted(resources, 'resource')} in ${counted(files, 'file')}${left}: ${parts.join(', ')}`
+  return `${counted(resources, 'resource')} in ${counted(files.length, 'file')}${left}: ${parts.join(', ')}`
 }
 
 const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
@@ -69,7 +69,7 @@ export function printJson(report: Report): string {
   const { files, resources, others, findings, notes, unread } = report
   const errors = findings.filter(({ severity }) => severity === 'error').length
   const counts = {
-    files,
+    files: files.length,
     resources,
     others,
     errors,

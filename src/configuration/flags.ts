@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { nearest } from '../rule/nearest.ts'
 
 /** One setting: a flag and an environment variable with the same meaning. */
 export interface Flag<T> {
@@ -56,7 +57,7 @@ function parse(flags: Record<string, Flag<unknown>>, args: readonly string[]) {
     const texts = Object.entries(values).map(([name, list]) => [name, [list].flat().map(String)])
     return { values: Object.fromEntries(texts) as Record<string, string[] | undefined>, positionals }
   } catch (error) {
-    throw new UsageError(firstSentence(error))
+    throw new UsageError(problemWith(error as NodeJS.ErrnoException, flags))
   }
 }
 
@@ -73,10 +74,15 @@ function readOne({ read }: Flag<unknown>, text: string, before: unknown, source:
   }
 }
 
-/** Node's own message without its advice on `--`, which helps nobody here. */
-function firstSentence(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
-  return (message.split(/\. |\n/)[0] ?? message).replace(/^./, (letter) => letter.toLowerCase())
+/** What Node's parser complains about, in the words of the table. */
+function problemWith({ code, message }: NodeJS.ErrnoException, flags: Record<string, Flag<unknown>>): string {
+  const [given = '', name = ''] = /--?([\w-]+)/.exec(message) ?? []
+  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
+    const near = nearest(name, Object.keys(flags))
+    return `there is no flag ${given}${near === undefined ? '' : `; did you mean '--${near}'`}`
+  }
+  const argument = flags[name]?.argument
+  return argument === undefined ? `${given} takes no value` : `${given} needs a value: ${given} ${argument}`
 }
 
 /** The lines of `--help` for a table. */
@@ -84,9 +90,10 @@ export function helpLines(table: object): string[] {
   const rows = Object.entries(table as Record<string, Flag<unknown>>).map(([name, flag]) => {
     const left = flag.argument === undefined ? `--${name}` : `--${name} ${flag.argument}`
     const fallback = !['string', 'number'].includes(typeof flag.fallback) || flag.fallback === ''
+    const variable = `${variableOf(name)}${flag.repeated ? ', separated by ;' : ''}`
     return [
       left,
-      `${flag.help}${fallback ? '' : ` (default ${String(flag.fallback)})`} [${variableOf(name)}]`,
+      `${flag.help}${fallback ? '' : ` (default ${String(flag.fallback)})`} [${variable}]`,
     ] as const
   })
   const width = Math.max(...rows.map(([left]) => left.length))
