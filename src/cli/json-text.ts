@@ -53,15 +53,23 @@ export function readJson(text: string, offset: number): JsonRead {
     return content.toWellFormed()
   }
 
-  function readMap(depth: number): Node {
-    const start = position
-    const entries = new Map<string, Entry>()
+  /** Reads what stands between brackets, up to and with the closing one. */
+  function readItems(close: string, readItem: () => void): void {
     position = skipSpace(text, position + 1)
-    if (text[position] === '}') {
-      position++
-      return { kind: 'map', offset: start, entries }
-    }
-    for (;;) {
+    if (text[position] !== close)
+      for (;;) {
+        readItem()
+        position = skipSpace(text, position)
+        if (text[position] === close) break
+        if (text[position] !== ',') throw fail(`"," or "${close}"`)
+        position = skipSpace(text, position + 1)
+      }
+    position++
+  }
+
+  function readMap(offset: number, depth: number): Node {
+    const entries = new Map<string, Entry>()
+    readItems('}', () => {
       const keyOffset = position
       const key = readString('a key in double quotes')
       position = skipSpace(text, position)
@@ -69,32 +77,14 @@ export function readJson(text: string, offset: number): JsonRead {
       position = skipSpace(text, position + 1)
       if (entries.has(key)) notes.push({ message: duplicateKey(key), offset: keyOffset })
       entries.set(key, { keyOffset, node: readValue(depth) })
-      position = skipSpace(text, position)
-      if (text[position] === '}') break
-      if (text[position] !== ',') throw fail('"," or "}"')
-      position = skipSpace(text, position + 1)
-    }
-    position++
-    return { kind: 'map', offset: start, entries }
+    })
+    return { kind: 'map', offset, entries }
   }
 
-  function readList(depth: number): Node {
-    const start = position
+  function readList(offset: number, depth: number): Node {
     const items: Node[] = []
-    position = skipSpace(text, position + 1)
-    if (text[position] === ']') {
-      position++
-      return { kind: 'list', offset: start, items }
-    }
-    for (;;) {
-      items.push(readValue(depth))
-      position = skipSpace(text, position)
-      if (text[position] === ']') break
-      if (text[position] !== ',') throw fail('"," or "]"')
-      position = skipSpace(text, position + 1)
-    }
-    position++
-    return { kind: 'list', offset: start, items }
+    readItems(']', () => items.push(readValue(depth)))
+    return { kind: 'list', offset, items }
   }
 
   function readValue(depth: number): Node {
@@ -102,7 +92,7 @@ export function readJson(text: string, offset: number): JsonRead {
     const first = text[position]
     if (first === '{' || first === '[') {
       if (depth >= maxDepth) throw tooDeep(position)
-      return first === '{' ? readMap(depth + 1) : readList(depth + 1)
+      return first === '{' ? readMap(start, depth + 1) : readList(start, depth + 1)
     }
     if (first === '"') return { kind: 'scalar', offset: start, value: readString('a value') }
     for (const [word, value] of literals)

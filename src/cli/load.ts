@@ -3,7 +3,7 @@
  * cli-runtime over k8s.io/apimachinery's pkg/util/yaml over sigs.k8s.io/yaml; the modules beside this one say
  * which part of it they port.
  */
-import { child, locateNode, ReadError, toValue } from './nodes.ts'
+import { child, locateNode, ReadError, tooDeep, toValue } from './nodes.ts'
 import type { Node, Note, Segment } from './nodes.ts'
 import { splitDocuments } from './split.ts'
 import type { Chunk } from './split.ts'
@@ -71,8 +71,7 @@ export function loadDocuments(text: string, options: LoadOptions = {}): LoadedDo
       )
     } catch (error) {
       if (error instanceof ReadError) return [unread(error)]
-      if (error instanceof RangeError)
-        return [unread(new ReadError('the document nests too deep', start(chunk)))]
+      if (error instanceof RangeError) return [unread(tooDeep(start(chunk)))]
       throw error
     }
   })

@@ -53,10 +53,11 @@ export const tooDeep = (offset: number): ReadError =>
   new ReadError(`lists and maps nest deeper than ${maxDepth} levels`, offset)
 
 /**
- * The plain JSON data of a node. Nothing in it is shared, not even what aliases share.
- * Throws ReadError for a number that JSON has no word for.
+ * The plain JSON data of a node at a depth. Nothing in it is shared, not even what aliases share.
+ * Throws ReadError for a number that JSON has no word for, and for what nests too deep.
  */
-export function toValue(node: Node): unknown {
+export function toValue(node: Node, depth = 1): unknown {
+  if (depth > maxDepth && node.kind !== 'scalar') throw tooDeep(node.offset)
   switch (node.kind) {
     case 'scalar':
       if (typeof node.value === 'number' && !Number.isFinite(node.value))
@@ -66,10 +67,10 @@ export function toValue(node: Node): unknown {
         )
       return node.value
     case 'list':
-      return node.items.map(toValue)
+      return node.items.map((item) => toValue(item, depth + 1))
     case 'map': {
       const object: Record<string, unknown> = {}
-      for (const [key, entry] of node.entries) setOwn(object, key, toValue(entry.node))
+      for (const [key, entry] of node.entries) setOwn(object, key, toValue(entry.node, depth + 1))
       return object
     }
   }

@@ -1,14 +1,16 @@
 /**
- * One YAML document as kubectl reads it: a port of decode.go of go.yaml.in/yaml/v2 2.4.3 (aliases, merge keys,
- * keys that are not strings, how much may come out of aliases) with the conversion of keys to JSON.
+ * One YAML document as kubectl reads it. The package `yaml` parses, with every scalar left as text; what the
+ * text means is decided here, as the library of kubectl (go.yaml.in/yaml/v2) does: aliases, merge keys, keys
+ * that are not strings. Where the two parse differently, and the golden table of the tests knows it, what
+ * follows corrects it or the test lists it.
  */
+import { Composer, CST, isAlias, isMap, isScalar, isSeq, Lexer, Parser, Scalar } from 'yaml'
+import type { Alias, ParsedNode, YAMLMap } from 'yaml'
 import { duplicateKey } from './json-text.ts'
-import { maxDepth, ReadError, tooDeep } from './nodes.ts'
+import { ReadError, tooDeep } from './nodes.ts'
 import type { Entry, Node, Note } from './nodes.ts'
 import { jsonKey, jsonScalar, resolveScalar } from './yaml-scalars.ts'
 import type { Resolved } from './yaml-scalars.ts'
-import { parseYaml } from './yaml-parser.ts'
-import type { YamlPair, YamlScalar, YamlText, YamlTree } from './yaml-parser.ts'
 
 export interface YamlRead {
   readonly node: Node
@@ -23,164 +25,202 @@ export function readYaml(text: string, offset: number): YamlRead {
   if (text.startsWith('\ufeff')) return readYaml(text.slice(1), offset + 1)
   const control = controlPattern.exec(text)
   if (control) throw new ReadError('control characters are not allowed', offset + control.index)
-  const { root, unread } = parse(text, offset)
-  const reader = new Reader(offset)
-  const node: Node = root ? reader.read(root, 1).node : { kind: 'scalar', offset, value: null }
+  // The other line ends that the library knows; those of Unicode stay text here.
+  const lines = text.replace(/\r(?!\n)|\x85/g, '\n')
+  checkTabs(lines, offset)
+  const { root, unread } = compose(lines, offset)
+  const reader = new Reader(lines, offset)
+  const node: Node = root ? reader.read(root).node : { kind: 'scalar', offset, value: null }
   const more = unread === undefined ? [] : [{ message: unreadText, offset: offset + unread }]
   return { node, notes: [...reader.notes, ...more] }
 }
 
 const unreadText = 'kubectl does not read what follows the end of the document'
 
-/** What the library does not accept anywhere (readerc.go). */
+/** What the library does not accept anywhere. */
 const controlPattern = /[^\t\n\r\x20-\x7e\x85\xa0-\ufffd]/
 
-/** parseYaml, with the offsets of its errors in the file. */
-function parse(text: string, offset: number): YamlText {
-  try {
-    return parseYaml(text)
-  } catch (error) {
-    if (error instanceof ReadError) throw new ReadError(error.message, offset + error.offset)
-    throw error
+/**
+ * Throws where a tab stands at the start of a line, or between a "-" and what follows it: the library allows
+ * that only in scalars and flow collections, the package in more places.
+ */
+function checkTabs(text: string, offset: number): void {
+  if (!text.includes('\t')) return
+  let flowLevel = 0
+  let position = 0
+  let last = '\n'
+  for (const lexeme of new Lexer().lex(text)) {
+    const afterDash = (last === '-' || last === '?') && /^ *\t/.test(lexeme)
+    if (flowLevel === 0 && (afterDash || (last.endsWith('\n') && lexeme.startsWith('\t'))))
+      throw new ReadError('found a tab where only spaces can indent', offset + position)
+    if (lexeme === '[' || lexeme === '{') flowLevel++
+    if (lexeme === ']' || lexeme === '}') flowLevel--
+    if (lexeme === CST.DOCUMENT) continue
+    if (lexeme !== CST.SCALAR && lexeme !== CST.FLOW_END) position += lexeme.length
+    last = lexeme
   }
 }
 
-/**
- * A node that was read: with how many nodes Go decodes for it (`size`, aliases written out), how deep it
- * nests, and, for a scalar, its Go type (a key needs it).
- */
+/** Every scalar stays text, and every key stays, given twice or not. */
+const options = {
+  schema: 'failsafe',
+  merge: false,
+  uniqueKeys: false,
+  resolveKnownTags: false,
+  prettyErrors: false,
+} as const
+
+/** The tree of the first document, and where something follows it that kubectl never sees. Throws ReadError. */
+function compose(text: string, offset: number): { root: ParsedNode | null; unread: number | undefined } {
+  const composer = new Composer(options)
+  let begun = false
+  let ended = false
+  let unread: number | undefined
+  for (const token of new Parser().parse(text)) {
+    if (token.type === 'directive' && !begun) throw new ReadError(directive, offset + token.offset)
+    if (begun && (token.type === 'document' || (ended && !blank.has(token.type)))) {
+      unread = token.offset
+      break
+    }
+    begun ||= token.type === 'document'
+    ended ||= token.type === 'doc-end'
+    composer.next(token).next()
+  }
+  const [document] = composer.end()
+  const errors = document?.errors ?? []
+  if (errors.some(({ code }) => code === 'RESOURCE_EXHAUSTION')) throw tooDeep(offset)
+  for (const { message, pos } of errors) throw new ReadError(lowerFirst(message), offset + pos[0])
+  return { root: document?.contents ?? null, unread }
+}
+
+const directive = 'kubectl takes no directive: "---" ends its document at once'
+
+const blank: ReadonlySet<string> = new Set(['space', 'comment', 'newline'])
+
+const lowerFirst = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1)
+
+/** A node that was read: with its Go type if it is a scalar (a key needs it). */
 interface Sized {
   readonly node: Node
+  /** How many nodes it has, aliases written out. */
   readonly size: number
-  readonly height: number
   readonly scalar?: Resolved
 }
 
 type MapEntry = Entry & { readonly merged: boolean }
 
-/** What an anchor names: nothing while the anchored node is still being read. */
-interface Anchor {
-  sized?: Sized
-}
+/** How many nodes may come out of the aliases of a document. kubectl has a limit, too. */
+const maxAliased = 1_000_000
 
 /** The state of decoding one document. */
 class Reader {
   readonly notes: Note[] = []
+  readonly #text: string
   readonly #offset: number
-  readonly #anchors = new Map<string, Anchor>()
-  #decodeCount = 0
-  #aliasCount = 0
+  /** What the anchors name: undefined while the anchored node is still being read. */
+  readonly #anchors = new Map<string, Sized | undefined>()
+  #aliased = 0
 
-  constructor(offset: number) {
+  constructor(text: string, offset: number) {
+    this.#text = text
     this.#offset = offset
   }
 
-  /** Reads a node at a depth (the root is 1). Throws ReadError. */
-  read(tree: YamlTree, depth: number): Sized {
-    const offset = this.#offset + tree.offset
-    if (tree.kind === 'alias') return this.#alias(tree.name, offset, depth)
-    this.#count(1, 0, offset)
-    if (tree.anchor === undefined) return this.#content(tree, offset, depth)
-    const anchor: Anchor = {}
-    this.#anchors.set(tree.anchor, anchor)
-    return (anchor.sized = this.#content(tree, offset, depth))
+  /** Reads a node. Throws ReadError. */
+  read(tree: ParsedNode): Sized {
+    const offset = this.#offset + tree.range[0]
+    if (isAlias(tree)) return this.#alias(tree.source, offset)
+    const { anchor } = tree
+    if (anchor === undefined) return this.#content(tree, offset)
+    if (!namePattern.test(anchor))
+      throw new ReadError('an anchor needs a name of letters, digits, "-" and "_"', offset)
+    this.#anchors.set(anchor, undefined)
+    const sized = this.#content(tree, offset)
+    this.#anchors.set(anchor, sized)
+    return sized
   }
 
-  #content(tree: Exclude<YamlTree, { kind: 'alias' }>, offset: number, depth: number): Sized {
-    if (tree.kind === 'scalar') return scalarNode(tree, offset)
-    if (tree.kind === 'mapping') return this.#map(tree.pairs, offset, depth)
-    const items = tree.items.map((item) => this.read(item, depth + 1))
-    const node = { kind: 'list', offset, items: items.map((item) => item.node) } as const
-    return { node, size: sum(items), height: 1 + highest(items) }
+  #content(tree: Exclude<ParsedNode, Alias.Parsed>, offset: number): Sized {
+    if (isMap(tree)) return this.#map(tree, offset)
+    if (isScalar(tree)) {
+      if (tree.type === 'QUOTE_DOUBLE' && badEscape.test(this.#text.slice(tree.range[0], tree.range[1])))
+        throw new ReadError('found an escape that kubectl does not know', offset)
+      return scalarNode(tree, offset)
+    }
+    const items = tree.items.map((item) => this.read(item))
+    return { node: { kind: 'list', offset, items: items.map((item) => item.node) }, size: sum(items) }
   }
 
-  #alias(name: string, offset: number, depth: number): Sized {
-    const anchor = this.#anchors.get(name)
-    if (!anchor) throw new ReadError(`unknown anchor '${name}' referenced`, offset)
-    const { sized } = anchor
-    if (!sized) throw new ReadError(`anchor '${name}' value contains itself`, offset)
-    if (depth + sized.height > maxDepth + 1) throw tooDeep(offset)
-    this.#count(1 + sized.size, sized.size, offset)
-    return { ...sized, node: { ...sized.node, offset }, size: sized.size + 1 }
+  #alias(name: string, offset: number): Sized {
+    const sized = this.#anchors.get(name)
+    if (!sized && this.#anchors.has(name))
+      throw new ReadError(`anchor '${name}' value contains itself`, offset)
+    if (!sized) throw new ReadError(`unknown anchor '${name}' referenced`, offset)
+    this.#aliased += sized.size
+    if (this.#aliased > maxAliased) throw new ReadError('document contains excessive aliasing', offset)
+    return { ...sized, node: { ...sized.node, offset } }
   }
 
-  /** The library's guard against texts that are small only because of their aliases. */
-  #count(decoded: number, aliased: number, offset: number): void {
-    this.#decodeCount += decoded
-    this.#aliasCount += aliased
-    if (this.#aliasCount <= 100 || this.#decodeCount <= 1000) return
-    if (this.#aliasCount / this.#decodeCount > allowedAliasRatio(this.#decodeCount))
-      throw new ReadError('document contains excessive aliasing', offset)
-  }
-
-  #map(pairs: readonly YamlPair[], offset: number, depth: number): Sized {
+  #map(tree: YAMLMap.Parsed, offset: number): Sized {
     const entries = new Map<string, MapEntry>()
     let size = 1
-    let height = 0
-    for (const { key, value } of pairs) {
-      const keyOffset = this.#offset + key.offset
-      const isMerge = isMergeKey(key)
-      const read = isMerge
-        ? this.#merge(value, entries, keyOffset, depth)
-        : this.#member(key, value, entries, keyOffset, depth)
-      size += read.size
-      height = Math.max(height, read.height)
-    }
-    return { node: { kind: 'map', offset, entries }, size, height: height + 1 }
+    for (const { key, value } of tree.items)
+      size += isMergeKey(key) ? this.#merge(key, value, entries) : this.#member(key, value, entries)
+    return { node: { kind: 'map', offset, entries }, size }
   }
 
-  #member(
-    keyTree: YamlTree,
-    valueTree: YamlTree,
-    entries: Map<string, MapEntry>,
-    keyOffset: number,
-    depth: number,
-  ): Extent {
-    const key = this.read(keyTree, depth + 1)
+  /** Puts a member among the entries. Gives the size of its key and its value, as #merge does. */
+  #member(keyTree: ParsedNode, valueTree: ParsedNode | null, entries: Map<string, MapEntry>): number {
+    const keyOffset = this.#offset + keyTree.range[0]
+    const keyEnd = keyTree.range[1]
+    if (isScalar(keyTree) && keyTree.type === 'PLAIN' && flowColon.test(this.#text.slice(keyEnd, keyEnd + 2)))
+      throw new ReadError('kubectl takes the ":" for a part of the key: put a space behind it', keyOffset)
+    const key = this.read(keyTree)
     const name = keyName(key, keyOffset)
     if (key.scalar?.type === 'bool') this.notes.push({ message: boolKey(keyTree, name), offset: keyOffset })
-    const value = this.read(valueTree, depth + 1)
+    const value = valueTree ? this.read(valueTree) : scalarNode(new Scalar(null), keyOffset)
     const previous = entries.get(name)
     if (previous && !previous.merged) this.notes.push({ message: duplicateKey(name), offset: keyOffset })
-    const unwritten = valueTree.kind === 'scalar' && !valueTree.written
+    const unwritten = valueTree?.range[0] === valueTree?.range[1]
     const node = unwritten ? { ...value.node, offset: keyOffset } : value.node
     entries.set(name, { keyOffset, node, merged: false })
-    return { size: key.size + value.size, height: value.height }
+    return key.size + value.size
   }
 
   /**
    * Puts what `<<` names among the entries, as the library does: at its place, so that it wins over the keys
    * before it. Of several maps the first wins.
    */
-  #merge(tree: YamlTree, entries: Map<string, MapEntry>, keyOffset: number, depth: number): Extent {
-    const trees = tree.kind === 'sequence' ? tree.items : [tree]
-    const maps = trees.map((item) => {
-      const merged = item.kind === 'mapping' || item.kind === 'alias' ? this.read(item, depth) : undefined
-      if (merged?.node.kind !== 'map') throw new ReadError(mergeError, keyOffset)
-      return { size: merged.size, height: merged.height - 1, node: merged.node }
+  #merge(keyTree: ParsedNode, tree: ParsedNode | null, entries: Map<string, MapEntry>): number {
+    const offset = this.#offset + keyTree.range[0]
+    const maps = (isSeq(tree) ? tree.items : [tree]).map((item) => {
+      const merged = isMap(item) || isAlias(item) ? this.read(item) : undefined
+      if (merged?.node.kind !== 'map') throw new ReadError(mergeError, offset)
+      return { size: merged.size, node: merged.node }
     })
     for (const { node } of maps.toReversed())
       for (const [name, entry] of node.entries) {
         const previous = entries.get(name)
-        if (previous && !previous.merged) this.notes.push({ message: mergeWins(name), offset: keyOffset })
+        if (previous && !previous.merged) this.notes.push({ message: mergeWins(name), offset })
         entries.set(name, { ...entry, merged: true })
       }
-    return { size: sum(maps) - 1, height: highest(maps) }
+    return sum(maps)
   }
 }
 
-/** How many nodes are decoded for something, and how deep it nests. */
-interface Extent {
-  readonly size: number
-  readonly height: number
-}
+const sum = (parts: readonly { readonly size: number }[]): number =>
+  parts.reduce((total, part) => total + part.size, 1)
 
-const sum = (parts: readonly Extent[]): number => parts.reduce((total, part) => total + part.size, 1)
-const highest = (parts: readonly Extent[]): number =>
-  parts.reduce((height, part) => Math.max(height, part.height), 0)
+const namePattern = /^[-\w]+$/
 
-const boolKey = (key: YamlTree, name: string): string =>
-  `kubectl takes the key ${key.kind === 'scalar' ? key.text : ''} for a boolean, and names it "${name}": quote it`
+/** A ":" behind a plain key that only the package takes for the end of the key. */
+const flowColon = /^:[,[\]{}]/
+
+/** Escapes of JSON that are none of YAML 1.1. */
+const badEscape = /(?<!\\)(?:\\\\)*\\(?:\/|(?:u|U0000)[dD][89a-fA-F])/
+
+const boolKey = (key: ParsedNode, name: string): string =>
+  `kubectl takes the key ${isScalar(key) ? key.source : ''} for a boolean, and names it "${name}": quote it`
 
 const mergeError = 'map merge requires map or sequence of maps as the value'
 
@@ -188,35 +228,30 @@ const mergeWins = (name: string): string =>
   `the merge sets ${JSON.stringify(name)} again: kubectl lets it win over the key before it`
 
 /** A merge key is plain, or tagged as one; a quoted "<<" is a key like any other. */
-const isMergeKey = (key: YamlTree): boolean =>
-  key.kind === 'scalar' && key.text === '<<' && (key.implicit || key.tag === 'tag:yaml.org,2002:merge')
+const isMergeKey = (key: ParsedNode): boolean =>
+  isScalar(key) && key.source === '<<' && (isImplicit(key) || key.tag === 'tag:yaml.org,2002:merge')
+
+/** Whether the type is to be found out from the content: of a plain scalar, or one with the tag "!". */
+const isImplicit = ({ tag, type }: Scalar): boolean =>
+  tag === '!' || (tag === undefined && (type ?? 'PLAIN') === 'PLAIN')
 
 /** Reads a scalar. Throws ReadError when its tag and its content do not go together. */
-function scalarNode(tree: YamlScalar, offset: number): Sized {
-  try {
-    const scalar = resolveScalar(tree)
-    return { node: { kind: 'scalar', offset, value: jsonScalar(scalar) }, size: 1, height: 0, scalar }
-  } catch (error) {
-    throw new ReadError((error as Error).message, offset)
-  }
+function scalarNode(tree: Scalar, offset: number): Sized {
+  const text = { tag: tree.tag ?? '', implicit: isImplicit(tree), text: tree.source ?? '' }
+  const scalar = errorsAt(offset, () => resolveScalar(text))
+  return { node: { kind: 'scalar', offset, value: jsonScalar(scalar) }, size: 1, scalar }
 }
 
 /** The JSON name of a key. Throws ReadError for a key that JSON cannot have. */
-function keyName(key: Sized, offset: number): string {
-  if (!key.scalar) throw new ReadError('a key cannot be a map or a list', offset)
+function keyName({ scalar }: Sized, offset: number): string {
+  if (!scalar) throw new ReadError('a key cannot be a map or a list', offset)
+  return errorsAt(offset, () => jsonKey(scalar))
+}
+
+function errorsAt<T>(offset: number, read: () => T): T {
   try {
-    return jsonKey(key.scalar)
+    return read()
   } catch (error) {
     throw new ReadError((error as Error).message, offset)
   }
-}
-
-const ratioLow = 400_000
-const ratioHigh = 4_000_000
-
-/** How much of what is decoded may come from aliases: 99 % of small documents, 10 % of huge ones. */
-function allowedAliasRatio(decodeCount: number): number {
-  if (decodeCount <= ratioLow) return 0.99
-  if (decodeCount >= ratioHigh) return 0.1
-  return 0.99 - 0.89 * ((decodeCount - ratioLow) / (ratioHigh - ratioLow))
 }
