@@ -43,10 +43,10 @@ export async function check(
   }
   const filled = new Map([...(flags.env ? environmentValues(environment) : []), ...flags.set])
   const report = await examine(positionals, filled, judging)
-  process.stdout.write(flags.output === 'json' ? printJson(report) : printHuman(report))
   for (const { file, line, column, message } of report.unread) {
     process.stderr.write(`${file}${line === 0 ? '' : `:${line}:${column}`}: cannot read: ${message}\n`)
   }
+  process.stdout.write(flags.output === 'json' ? printJson(report) : printHuman(report))
   return report.unread.length > 0 ? 3 : report.findings.some(({ severity }) => severity === 'error') ? 1 : 0
 }
 

@@ -7,7 +7,7 @@ import { judge } from '../review/judge.ts'
 import type { SeveritySetting } from '../review/settings.ts'
 import { unknownFields } from '../review/unknown-fields.ts'
 import { nearest } from '../rule/nearest.ts'
-import { jsonKey, pathText } from '../rule/path.ts'
+import { jsonKey, pathText, valueAt } from '../rule/path.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
 import { nameOfPlaceholder } from './fill.ts'
 import type { ReadDocument } from './load.ts'
@@ -48,10 +48,11 @@ export function judgeDocument(file: string, document: ReadDocument, judging: Jud
   const verdict = judge({ findings: all, value }, subject.namespace, settings, () => undefined)
   for (const finding of [...verdict.errors, ...verdict.warnings]) {
     const { error } = finding
-    const target = finding.id === 'unknown-field' ? 'key' : 'value'
+    // A map or a list is shown by its name, not by its first member on the next line.
+    const named = finding.id === 'unknown-field' || typeof valueAt(value, error.at) === 'object'
     report.findings.push({
       file,
-      ...document.locate(error.at.map(jsonKey), target),
+      ...document.locate(error.at.map(jsonKey), named ? 'key' : 'value'),
       severity: finding.severity,
       id: finding.id,
       path: error.at.length === 0 ? '' : pathText(error.at),

@@ -1,0 +1,773 @@
+import { spawn } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { availableParallelism, tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { check } from '../src/cli/check.ts'
+import { explain } from '../src/cli/explain.ts'
+import { UsageError } from '../src/configuration/flags.ts'
+
+const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
+const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-'))
+t.teardown(() => rm(folder, { recursive: true }))
+t.setTimeout(180_000)
+
+interface Run {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+interface Options {
+  readonly input?: string
+  readonly environment?: Readonly<Record<string, string>>
+}
+
+/** Settings of whoever runs the tests do not count; the compile cache only makes many short runs faster. */
+const ENVIRONMENT = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('VMCP_'))),
+  NODE_COMPILE_CACHE: join(folder, '.compile-cache'),
+}
+
+let free = availableParallelism()
+const waiting: (() => void)[] = []
+
+/** Runs the CLI in the folder, as many at a time as there are processors. */
+async function vmcp(args: readonly string[], { input = '', environment = {} }: Options = {}): Promise<Run> {
+  if (free === 0) await new Promise<void>((resolve) => waiting.push(resolve))
+  else free -= 1
+  const env = { ...ENVIRONMENT, ...environment }
+  const child = spawn(process.execPath, [MAIN, ...args], { cwd: folder, env })
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
+  child.stdin.on('error', () => undefined).end(input)
+  const [stdout, stderr, status] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+  const next = waiting.shift()
+  if (next === undefined) free += 1
+  else next()
+  return { status, stdout, stderr }
+}
+
+/** Writes files, by name; answers with the names. */
+async function write(files: Readonly<Record<string, string>>): Promise<string[]> {
+  for (const [name, content] of Object.entries(files)) {
+    const file = join(folder, name)
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(file, content)
+  }
+  return Object.keys(files)
+}
+
+interface Place {
+  readonly file: string
+  readonly line: number
+  readonly column: number
+  readonly message: string
+}
+interface Finding extends Place {
+  readonly severity: string
+  readonly id: string
+  readonly path: string
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+}
+interface Printed {
+  readonly findings: readonly Finding[]
+  readonly notes: readonly Place[]
+  readonly unread: readonly Place[]
+  readonly counts: Readonly<Record<string, number>>
+}
+
+async function printed(
+  args: readonly string[],
+  options?: Options,
+): Promise<Printed & { status: number | null }> {
+  const { status, stdout } = await vmcp(['check', '--output', 'json', ...args], options)
+  return { status, ...(JSON.parse(stdout) as Printed) }
+}
+
+/** The lines of a run for people, without the counts at the end. */
+async function lines(
+  args: readonly string[],
+  options?: Options,
+): Promise<{ status: number | null; lines: string[] }> {
+  const { status, stdout } = await vmcp(['check', ...args], options)
+  const [findings = ''] = stdout.includes('\n\n') ? stdout.split('\n\n') : ['']
+  return { status, lines: findings === '' ? [] : findings.split('\n') }
+}
+
+const at = ({ file, line, column }: Place) => `${file}:${line}:${column}`
+const whatAndWhere = (finding: Finding) => `${at(finding)} ${finding.severity} ${finding.path} ${finding.id}`
+
+const ROLE = 'arn:aws:iam::123456789012:role/reader'
+const manifest = (spec: string, metadata = 'name: reports') => `apiVersion: toolhive.stacklok.dev/v1beta1
+kind: MCPExternalAuthConfig
+metadata:
+  ${metadata}
+spec:
+${spec.replaceAll(/^(?=.)/gm, '  ')}`
+const awsSts = (more: string, metadata?: string) =>
+  manifest(`type: awsSts\nawsSts:\n${more.replaceAll(/^(?=.)/gm, '  ')}`, metadata)
+
+const VALID = awsSts(`region: eu-central-1\nfallbackRoleArn: ${ROLE}\n`)
+const WRONG = awsSts(`region: europe\nfallbackRoleArn: ${ROLE}\n`)
+const WARNED = manifest('type: unauthenticated\n')
+const OTHER = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: other\n'
+
+await write({
+  'valid.yaml': VALID,
+  'wrong.yaml': WRONG,
+  'warned.yaml': WARNED,
+  'other.yaml': OTHER,
+  'broken.yaml': 'a: [\n',
+  'half.yaml': `${WRONG}---\na: [\n---\n${VALID}`,
+})
+
+t.test('the exit code does not depend on the format', async (t) => {
+  const rows: [args: string[], status: number][] = [
+    [['valid.yaml'], 0],
+    [['warned.yaml', 'other.yaml'], 0],
+    [['wrong.yaml', 'valid.yaml'], 1],
+    [['broken.yaml'], 3],
+    [['missing.yaml'], 3],
+    [['half.yaml'], 3],
+  ]
+  const runs = rows.flatMap(([args, status]) =>
+    ['human', 'json'].map(async (output) => {
+      const run = await vmcp(['check', '--output', output, ...args])
+      t.equal(run.status, status, `${args.join(' ')} (${output})`)
+      if (output === 'json') t.doesNotThrow(() => JSON.parse(run.stdout) as unknown)
+      if (status < 2) t.equal(run.stderr, '', 'nothing to talk about')
+    }),
+  )
+  await Promise.all(runs)
+})
+
+t.test('data on stdout, talk on stderr', async (t) => {
+  const [human, json] = await Promise.all([
+    vmcp(['check', 'missing.yaml', 'half.yaml', 'warned.yaml']),
+    printed(['missing.yaml', 'half.yaml', 'warned.yaml']),
+  ])
+  t.match(human.stderr.split('\n'), [
+    'missing.yaml: cannot read: no such file or folder',
+    /^half\.yaml:1[12]:\d+: cannot read: \S/,
+    '',
+  ])
+  t.strictSame(human.stdout.split('\n'), [
+    `half.yaml:8:13: error: MCPExternalAuthConfig reports: spec.awsSts.region: Invalid value: "europe": must be an AWS region, such as 'eu-central-1' (schema-pattern)`,
+    `warned.yaml:6:9: warning: MCPExternalAuthConfig reports: spec.type: 'unauthenticated' sends no credentials; keep it to backends that need none (external-auth-type-authenticates)`,
+    '',
+    '3 resources in 2 files: 1 error, 1 warning, 2 that could not be read',
+    '',
+  ])
+  t.match(json.unread.map(at), ['missing.yaml:0:0', /^half\.yaml:1[12]:/])
+  t.strictSame(json.counts, {
+    files: 2,
+    resources: 3,
+    others: 0,
+    errors: 1,
+    warnings: 1,
+    notes: 0,
+    unread: 2,
+  })
+  t.strictSame(json.findings[0], {
+    file: 'half.yaml',
+    line: 8,
+    column: 13,
+    severity: 'error',
+    id: 'schema-pattern',
+    path: 'spec.awsSts.region',
+    message: `Invalid value: "europe": must be an AWS region, such as 'eu-central-1' (schema-pattern)`,
+    kind: 'MCPExternalAuthConfig',
+    namespace: 'default',
+    name: 'reports',
+  })
+})
+
+t.test('places', async (t) => {
+  const object = {
+    apiVersion: 'toolhive.stacklok.dev/v1beta1',
+    kind: 'MCPExternalAuthConfig',
+    metadata: { name: 'reports' },
+    spec: { type: 'awsSts', awsSts: { region: 'europe', fallbackRoleArn: ROLE } },
+  }
+  const flow = `{apiVersion: toolhive.stacklok.dev/v1beta1, kind: MCPExternalAuthConfig, metadata: {name: a},
+ spec: {type: awsSts, "awsSts": {region: 'europe', sessionDuration: 1, roleMappings: [{roleArn: "${ROLE}"}, {claim: x}]}}}
+`
+  const item = (content: string) => `- ${content.replaceAll('\n', '\n  ').trimEnd()}\n`
+  const files = {
+    'block.yaml': `# A comment.\n\n${WRONG}`,
+    'crlf.yaml': `# A comment.\n\n${WRONG}`.replaceAll('\n', '\r\n'),
+    'flow.yaml': flow,
+    'lines.json': JSON.stringify(object, undefined, 2),
+    'one-line.json': JSON.stringify(object),
+    'documents.yaml': `---\n# Nothing yet.\n---\n${VALID}--- # The second.\n${WRONG}---\n${OTHER}---\n${WRONG}`,
+    'list.yaml': `apiVersion: v1\nkind: List\nitems:\n${item(VALID)}${item(OTHER)}${item(WRONG)}`,
+    'typed-list.yaml': `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPExternalAuthConfigList\nitems:\n- metadata: {name: a}\n  spec: {type: bearer}\n`,
+    'absent.yaml': awsSts('region: eu-central-1\n'),
+    'empty.yaml': 'apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPGroup\nspec: []\n',
+  }
+  const region = 'error spec.awsSts.region schema-pattern'
+  const expected = [
+    `block.yaml:10:13 ${region}`,
+    `crlf.yaml:10:13 ${region}`,
+    `flow.yaml:2:42 ${region}`,
+    'flow.yaml:2:69 error spec.awsSts.sessionDuration schema-minimum',
+    'flow.yaml:2:87 warning spec.awsSts.roleMappings[0] role-mapping-has-condition',
+    'flow.yaml:2:139 error spec.awsSts.roleMappings[1].roleArn schema-required',
+    `lines.json:10:17 ${region}`,
+    `one-line.json:1:151 ${region}`,
+    `documents.yaml:21:13 ${region}`,
+    `documents.yaml:36:13 ${region}`,
+    `list.yaml:24:15 ${region}`,
+    'typed-list.yaml:5:16 error spec.type schema-enum',
+    'absent.yaml:7:3 error spec.awsSts aws-sts-role-configured',
+    'empty.yaml:3:1 error spec schema-type',
+  ]
+  const names = await write(files)
+  const [json, human] = await Promise.all([printed(names), lines(names)])
+  const sorted = json.findings.toSorted(
+    (a, b) => names.indexOf(a.file) - names.indexOf(b.file) || a.line - b.line || a.column - b.column,
+  )
+  t.strictSame(sorted.map(whatAndWhere), expected)
+  t.strictSame(
+    human.lines.map((line) => line.split(' ')[0]),
+    expected.map((line) => `${line.split(' ')[0] ?? ''}:`),
+    'people see the same',
+  )
+  t.strictSame(json.unread, [])
+})
+
+t.test('folders and standard input', async (t) => {
+  await write({
+    'tree/b.yaml': WRONG,
+    'tree/a/deep/one.yml': WRONG,
+    'tree/a/two.json': JSON.stringify({ apiVersion: 'v1', kind: 'Secret' }),
+    'tree/c.YAML': VALID,
+    'tree/readme.md': 'a: [',
+    'tree/values.yaml.bak': 'a: [',
+    'tree/.hidden.yaml': 'a: [',
+    'tree/.git/config.yaml': 'a: [',
+    'tree/node_modules/x/x.yaml': 'a: [',
+    'tree/.explicit.yaml': WRONG,
+    'barren/readme.md': '',
+  })
+  const rows: [args: string[], places: string[], counts: object, input?: string][] = [
+    [
+      ['tree'],
+      ['tree/a/deep/one.yml:8:13', 'tree/b.yaml:8:13'],
+      { files: 4, resources: 3, others: 1, errors: 2 },
+    ],
+    [['tree/a/'], ['tree/a/deep/one.yml:8:13'], { files: 2, resources: 1, others: 1 }],
+    [
+      ['./tree/b.yaml', 'tree/.explicit.yaml'],
+      ['./tree/b.yaml:8:13', 'tree/.explicit.yaml:8:13'],
+      { files: 2 },
+    ],
+    [['barren'], [], { files: 0, resources: 0 }],
+    [['-'], ['<stdin>:8:13'], { files: 1, resources: 1 }, WRONG],
+    [
+      ['valid.yaml', '-', 'wrong.yaml'],
+      ['<stdin>:8:13', 'wrong.yaml:8:13'],
+      { files: 3, resources: 3 },
+      WRONG,
+    ],
+    [['-'], [], { files: 1, resources: 0 }, ''],
+  ]
+  await Promise.all(
+    rows.map(async ([args, places, counts, input = '']) => {
+      const found = await printed(args, { input })
+      t.strictSame(found.findings.map(at), places, args.join(' '))
+      t.match(found.counts, { unread: 0, ...counts }, args.join(' '))
+    }),
+  )
+})
+
+t.test('counts', async (t) => {
+  const rows: [args: string[], last: string][] = [
+    [['valid.yaml'], '1 resource in 1 file: 0 errors, 0 warnings'],
+    [['valid.yaml', 'wrong.yaml', 'warned.yaml'], '3 resources in 3 files: 1 error, 1 warning'],
+    [['other.yaml'], '0 resources in 1 file (1 document of other kinds not judged): 0 errors, 0 warnings'],
+    [
+      ['other.yaml', 'other.yaml', 'broken.yaml'],
+      '0 resources in 3 files (2 documents of other kinds not judged): 0 errors, 0 warnings, 1 that could not be read',
+    ],
+  ]
+  await Promise.all(
+    rows.map(async ([args, last]) => {
+      const { stdout } = await vmcp(['check', ...args])
+      t.equal(stdout.trimEnd().split('\n').at(-1), last)
+    }),
+  )
+})
+
+t.test('severities and namespaces', async (t) => {
+  await write({
+    'team-b.yaml': awsSts(`region: europe\nfallbackRoleArn: ${ROLE}\n`, 'namespace: team-b'),
+  })
+  const files = ['wrong.yaml', 'team-b.yaml']
+  const pattern = (setting: string) => ['--severity', `schema-pattern${setting}`]
+  const rows: [args: string[], severities: (string | undefined)[], environment?: Record<string, string>][] = [
+    [[], ['error', 'error']],
+    [pattern('=warning'), ['warning', 'warning']],
+    [pattern('=warning@default'), ['warning', 'error']],
+    [pattern('=warning@team-a,team-b'), ['error', 'warning']],
+    [
+      ['--namespace', 'team-a', ...pattern('=warning@team-a')],
+      ['warning', 'error'],
+    ],
+    [pattern('=warning@team-a'), ['warning', 'error'], { VMCP_NAMESPACE: 'team-a' }],
+    [pattern(':spec.awsSts.region=off'), [undefined, undefined]],
+    [pattern(':spec.awsSts.fallbackRoleArn=off'), ['error', 'error']],
+    [
+      [...pattern('=off'), ...pattern('=warning@team-b')],
+      [undefined, 'warning'],
+    ],
+    [
+      [...pattern('=warning@team-b'), ...pattern('=off')],
+      [undefined, undefined],
+    ],
+    [[], ['warning', undefined], { VMCP_SEVERITY: 'schema-pattern=warning;schema-pattern=off@team-b' }],
+    [pattern('=off'), [undefined, undefined], { VMCP_SEVERITY: 'schema-pattern=warning' }],
+  ]
+  await Promise.all(
+    rows.map(async ([args, severities, environment = {}]) => {
+      const { findings, status } = await printed([...args, ...files], { environment })
+      const found = files.map((name) => findings.find(({ file }) => file === name)?.severity)
+      const label = `${args.join(' ')} ${JSON.stringify(environment)}`
+      t.strictSame(found, severities, label)
+      t.equal(status, severities.includes('error') ? 1 : 0, label)
+    }),
+  )
+})
+
+t.test('unknown fields', async (t) => {
+  await write({
+    'unknown.yaml': manifest(
+      `type: awsSts
+awsSts:
+  region: eu-central-1
+  fallBackRoleArn: ${ROLE}
+  fallbackRoleArn: ${ROLE}
+  colour: blue
+token_exchange: {}
+`,
+    ),
+    'open.yaml':
+      'apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPGroup\nmetadata: {name: a}\nspec: {colour: blue}\n',
+  })
+  const [usual, strict, off] = await Promise.all([
+    lines(['unknown.yaml', 'open.yaml']),
+    lines(['--strict', 'unknown.yaml', 'open.yaml']),
+    lines(['--strict', '--severity', 'unknown-field=off', 'unknown.yaml']),
+  ])
+  const expected = (severity: string) => [
+    `unknown.yaml:9:5: ${severity}: MCPExternalAuthConfig reports: spec.awsSts.fallBackRoleArn: no such field; did you mean 'fallbackRoleArn' (unknown-field)`,
+    `unknown.yaml:11:5: ${severity}: MCPExternalAuthConfig reports: spec.awsSts.colour: no such field; the API server drops it (unknown-field)`,
+    `unknown.yaml:12:3: ${severity}: MCPExternalAuthConfig reports: spec.token_exchange: no such field; did you mean 'tokenExchange' (unknown-field)`,
+  ]
+  t.strictSame(usual, { status: 0, lines: expected('warning') })
+  t.strictSame(strict, { status: 1, lines: expected('error') })
+  t.strictSame(off, { status: 0, lines: [] })
+})
+
+t.test('versions and kinds', async (t) => {
+  const group = (apiVersion: string, kind = 'MCPGroup') =>
+    `${apiVersion === '' ? '' : `apiVersion: ${apiVersion}\n`}kind: ${kind}\nmetadata: {name: a}\n`
+  await write({
+    'versions.yaml': [
+      group('toolhive.stacklok.dev/v1alpha1'),
+      group('toolhive.stacklok.dev/v1'),
+      group('toolhive.stacklok.dev/v1beta1', 'MCPGruop'),
+      group('toolhive.stacklok.dev/v1beta1', 'MCPRegistry'),
+      group('toolhive.stacklock.dev/v1beta1'),
+      group(''),
+      group('example.com/v1', 'Widget'),
+      '# Nothing\n',
+      'just text\n',
+    ].join('---\n'),
+    'elsewhere.yaml': WRONG.replace('toolhive.stacklok.dev', 'vmcp.example.com'),
+  })
+  t.strictSame(await vmcp(['check', 'versions.yaml']), {
+    status: 0,
+    stdout: `versions.yaml:1:13: warning: MCPGroup a: apiVersion: v1alpha1 is deprecated; checked as v1beta1, write that (api-version-current)
+versions.yaml:5:13: warning: MCPGroup a: apiVersion: v1 is not a version of these resources; checked as v1beta1, write that (api-version-current)
+versions.yaml:10:7: note: not checked: there are no rules for the kind 'MCPGruop'; did you mean 'MCPGroup'
+versions.yaml:14:7: note: not checked: there are no rules for the kind 'MCPRegistry'
+versions.yaml:17:13: note: not checked: the apiVersion is 'toolhive.stacklock.dev/v1beta1', and not 'toolhive.stacklok.dev/v1beta1' (--api-group names another group)
+versions.yaml:21:1: note: not checked: there is no apiVersion; write 'toolhive.stacklok.dev/v1beta1'
+
+2 resources in 1 file (6 documents of other kinds not judged): 0 errors, 2 warnings, 4 notes
+`,
+    stderr: '',
+  })
+  const { findings } = await printed(['--api-group', 'vmcp.example.com', 'elsewhere.yaml', 'wrong.yaml'])
+  t.strictSame(findings.map(at), ['elsewhere.yaml:8:13'], 'another group')
+})
+
+/** A value that holds a placeholder, what is said without a setting, and the flags that fill it in. */
+interface Held {
+  readonly title: string
+  readonly content: string
+  /** The placeholder of the note, where it stands and the name that fills it in; none when the value is judged. */
+  readonly note?: readonly [place: string, path: string, placeholder: string, name?: string]
+  /** What is found without a setting. */
+  readonly findings?: readonly string[]
+  readonly filled?: readonly [flags: string[], findings: string[]]
+  readonly strict: readonly string[]
+}
+
+const region = (value: string) => awsSts(`region: ${value}\nfallbackRoleArn: ${ROLE}\n`)
+const mapping = (matcher: string) =>
+  awsSts(`region: eu-central-1\nroleMappings:\n- roleArn: ${ROLE}\n  matcher: ${matcher}\n`)
+const WRONG_REGION = ['8:13 schema-pattern', '8:13 unresolved-placeholder']
+const HELD: readonly Held[] = [
+  {
+    title: '${NAME}',
+    content: region('${REGION}'),
+    note: ['8:13', 'spec.awsSts.region', '${REGION}', 'REGION'],
+    filled: [['--set', 'REGION=eu-west-1'], []],
+    strict: WRONG_REGION,
+  },
+  {
+    title: '$NAME',
+    content: region('$REGION'),
+    note: ['8:13', 'spec.awsSts.region', '$REGION', 'REGION'],
+    filled: [['--set', 'REGION=nowhere'], ['8:13 schema-pattern']],
+    strict: WRONG_REGION,
+  },
+  {
+    title: 'a quoted template',
+    content: region('"{{ .Values.region }}"'),
+    note: ['8:13', 'spec.awsSts.region', '{{ .Values.region }}', '.Values.region'],
+    filled: [['--set', '.Values.region=eu-west-1'], []],
+    strict: WRONG_REGION,
+  },
+  {
+    title: 'a template without quotes, with a comment',
+    content: region('{{region}}   # filled in later'),
+    note: ['8:13', 'spec.awsSts.region', '{{region}}', 'region'],
+    filled: [['--set', 'region=eu-west-1'], []],
+    strict: WRONG_REGION,
+  },
+  {
+    title: 'a template that is the start of a value, with a function and quotes',
+    content: region(`{{ .Values.region | default 'eu' }}-west-1`),
+    note: ['8:13', 'spec.awsSts.region', "{{ .Values.region | default 'eu' }}"],
+    strict: WRONG_REGION,
+  },
+  {
+    title: '<NAME> within a value',
+    content: awsSts('region: eu-central-1\nfallbackRoleArn: arn:aws:iam::<ACCOUNT_ID>:role/reader\n'),
+    note: ['9:22', 'spec.awsSts.fallbackRoleArn', '<ACCOUNT_ID>', 'ACCOUNT_ID'],
+    filled: [['--set', 'ACCOUNT_ID=123456789012'], []],
+    strict: ['9:22 schema-pattern', '9:22 unresolved-placeholder'],
+  },
+  {
+    title: 'an integer',
+    content: awsSts(`region: eu-central-1\nfallbackRoleArn: ${ROLE}\nsessionDuration: \${DURATION}\n`),
+    note: ['10:22', 'spec.awsSts.sessionDuration', '${DURATION}', 'DURATION'],
+    filled: [['--set', 'DURATION=60'], ['10:22 schema-minimum']],
+    strict: ['10:22 schema-type'],
+  },
+  {
+    title: 'an integer, as a template',
+    content: awsSts(`region: eu-central-1\nfallbackRoleArn: ${ROLE}\nsessionDuration: {{ duration }}\n`),
+    note: ['10:22', 'spec.awsSts.sessionDuration', '{{ duration }}', 'duration'],
+    filled: [['--set', 'duration=3600'], []],
+    strict: ['10:22 schema-type'],
+  },
+  {
+    title: 'a list item beside one that is wrong anyway',
+    content: awsSts(
+      `region: eu-central-1\nroleMappings:\n- {roleArn: "\${A}", claim: a}\n- {roleArn: b, claim: b}\n`,
+    ),
+    note: ['10:17', 'spec.awsSts.roleMappings[0].roleArn', '${A}', 'A'],
+    findings: ['11:17 schema-pattern'],
+    strict: ['10:17 schema-pattern', '10:17 unresolved-placeholder', '11:17 schema-pattern'],
+  },
+  {
+    title: 'a type',
+    content: manifest(`type: \${TYPE}\nawsSts:\n  region: eu-central-1\n  fallbackRoleArn: ${ROLE}\n`),
+    note: ['6:9', 'spec.type', '${TYPE}', 'TYPE'],
+    filled: [
+      ['--set', 'TYPE=bearerToken'],
+      ['5:1 external-auth-config-matches-type', '7:3 external-auth-config-matches-type'],
+    ],
+    strict: ['6:9 schema-enum', '6:9 unresolved-placeholder'],
+  },
+  {
+    title: 'a matcher',
+    content: mapping('${CLAIM} == "x"'),
+    note: ['11:16', 'spec.awsSts.roleMappings[0].matcher', '${CLAIM}', 'CLAIM'],
+    filled: [['--set', 'CLAIM=claims.name'], []],
+    strict: ['11:16 role-mapping-matcher-compiles', '11:16 unresolved-placeholder'],
+  },
+  {
+    title: 'a matcher, in angle brackets',
+    content: mapping('<CLAIM> == "x"'),
+    note: ['11:16', 'spec.awsSts.roleMappings[0].matcher', '<CLAIM>', 'CLAIM'],
+    filled: [['--set', 'CLAIM=claims.'], ['11:16 role-mapping-matcher-compiles']],
+    strict: ['11:16 role-mapping-matcher-compiles', '11:16 unresolved-placeholder'],
+  },
+  {
+    title: 'a string literal of a matcher is text',
+    content: mapping(`'"\${GROUP}" in claims.groups && claims.x == "<ADMINS>"'`),
+    strict: [],
+  },
+  {
+    title: 'braces and dollars of a matcher are CEL',
+    content: mapping(`'{"a": {"b": 1}}.size() == 1 && claims.x.matches("a$")'`),
+    strict: [],
+  },
+  {
+    title: 'a dollar in a matcher is wrong',
+    content: mapping('$claims.x'),
+    findings: ['11:16 role-mapping-matcher-compiles'],
+    strict: ['11:16 role-mapping-matcher-compiles'],
+  },
+  {
+    title: 'what only looks like one',
+    content: awsSts(`region: eu-central-1\nfallbackRoleArn: ${ROLE}\nroleClaim: a<b>c$1 {x} $ {{\n`),
+    strict: [],
+  },
+]
+
+t.test('placeholders', async (t) => {
+  const places = (found: readonly Finding[], file: string) =>
+    found
+      .filter((finding) => finding.file === file)
+      .map(({ line, column, id }) => ({ line, column, text: `${line}:${column} ${id}` }))
+      .toSorted((a, b) => a.line - b.line || a.column - b.column)
+      .map(({ text }) => text)
+  const files = await write(
+    Object.fromEntries(HELD.map(({ content }, i) => [`held/${i + 10}.yaml`, content])),
+  )
+  const [usual, strict] = await Promise.all([printed(['held']), printed(['--strict', 'held'])])
+  t.strictSame([usual.unread, strict.unread, strict.notes], [[], [], []])
+  await Promise.all(
+    HELD.map(async (held, i) => {
+      const { title, note, findings = [], filled } = held
+      const file = files[i] ?? ''
+      t.strictSame(places(usual.findings, file), findings, title)
+      t.strictSame(places(strict.findings, file), held.strict, `${title}, strict`)
+      const notes = usual.notes.filter((each) => each.file === file)
+      t.strictSame(
+        notes.map((each) => `${at(each)}: ${each.message}`),
+        note ? [noteText(file, note)] : [],
+        title,
+      )
+      if (filled === undefined) return
+      const run = await printed([...filled[0], file])
+      t.strictSame([places(run.findings, file), run.notes], [filled[1], []], `${title}, filled in`)
+    }),
+  )
+})
+
+function noteText(file: string, [place, path, placeholder, name]: NonNullable<Held['note']>): string {
+  const advice = name === undefined ? '' : `; to judge it: --set ${name}=VALUE`
+  return `${file}:${place}: ${path}: not judged, because ${placeholder} is filled in later${advice}`
+}
+
+t.test('notes leave the exit code alone', async (t) => {
+  await write({ 'held.yaml': region('${REGION}') })
+  const rows: [args: string[], status: number, environment?: Record<string, string>][] = [
+    [[], 0, { REGION: 'nowhere' }],
+    [['--strict'], 1],
+    [['--env'], 1, { REGION: 'nowhere' }],
+    [['--env', '--set', 'REGION=eu-west-1'], 0, { REGION: 'nowhere' }],
+    [[], 1, { VMCP_STRICT: 'true' }],
+    [[], 1, { VMCP_SET: 'A=b;REGION=a=b' }],
+    [[], 1, { VMCP_ENV: 'true', REGION: 'nowhere' }],
+  ]
+  await Promise.all(
+    rows.map(async ([args, status, environment = {}]) => {
+      const run = await vmcp(['check', ...args, 'held.yaml'], { environment })
+      t.equal(run.status, status, `${args.join(' ')} ${JSON.stringify(environment)}`)
+    }),
+  )
+})
+
+t.test('a template that is not YAML', async (t) => {
+  await write({ 'template.yaml': VALID.replace('spec:', 'spec:\n  {{- if .Values.aws }}') })
+  const { status, stderr } = await vmcp(['check', 'template.yaml'])
+  t.equal(status, 3)
+  t.match(
+    stderr,
+    /^template\.yaml:6:\d+: cannot read: .*; check what the template renders to, as in 'helm template/,
+  )
+})
+
+t.test('wrong usage', async (t) => {
+  const rows: [args: string[], message: string, environment?: Record<string, string>][] = [
+    [['check'], 'name the files or folders to check, or - for standard input'],
+    [['check', '--outptu', 'json', 'a'], "there is no flag --outptu; did you mean '--output'"],
+    [['check', '--quiet', 'a'], 'there is no flag --quiet'],
+    [['check', '-v', 'a'], 'there is no flag -v'],
+    [['check', '--output', 'xml', 'a'], "--output: 'xml' is not one of human, json"],
+    [['check', 'a', '--output'], '--output needs a value: --output human|json'],
+    [['check', 'a', '--output', '--strict'], '--output needs a value: --output human|json'],
+    [['check', '--strict=yes', 'a'], '--strict takes no value'],
+    [['check', '--set', 'REGION', 'a'], "--set: 'REGION' is not NAME=VALUE"],
+    [['check', '--set', '=x', 'a'], "--set: '=x' is not NAME=VALUE"],
+    [
+      ['check', '--severity', 'schema-pattern', 'a'],
+      "--severity: 'schema-pattern' is not ID[:PATH]=error|warning|off[@NAMESPACE,...]",
+    ],
+    [
+      ['check', '--severity', 'schema-pattern=info', 'a'],
+      "--severity: 'schema-pattern=info' is not ID[:PATH]=error|warning|off[@NAMESPACE,...]",
+    ],
+    [['check', '--severity', 'schema-type=off', 'a'], "--severity: 'schema-type' is always an error"],
+    [['check', 'a'], "VMCP_OUTPUT: 'xml' is not one of human, json", { VMCP_OUTPUT: 'xml' }],
+    [['check', 'a'], "VMCP_STRICT: 'yes' is not true or false", { VMCP_STRICT: 'yes' }],
+    [
+      ['check', 'a'],
+      "VMCP_SEVERITY: 'schema-type' is always an error",
+      { VMCP_SEVERITY: 'schema-enum=off;schema-type=off' },
+    ],
+    [['explain'], 'name one id, as it ends a finding in parentheses'],
+    [['explain', 'a', 'b'], 'name one id, as it ends a finding in parentheses'],
+    [
+      ['explain', 'role-mapping-claim-or-matchr'],
+      "'role-mapping-claim-or-matchr' is not an id; did you mean 'role-mapping-claim-or-matcher'",
+    ],
+    [['explain', 'schema_required'], "'schema_required' is not an id; did you mean 'schema-required'"],
+    [['explain', 'anything-else-at-all'], "'anything-else-at-all' is not an id; docs/rules.md lists them"],
+  ]
+  for (const [[command, ...args], message, environment = {}] of rows) {
+    const called = command === 'check' ? check(args, environment) : Promise.resolve(args).then(explain)
+    await t.rejects(called, new UsageError(message), message)
+  }
+})
+
+t.test('wrong usage ends with exit code 2', async (t) => {
+  const rows: [args: string[], message: string, environment?: Record<string, string>][] = [
+    [[], 'name a command: check or explain'],
+    [['chek'], "'chek' is not a command; the commands are check and explain"],
+    [['check'], 'name the files or folders to check, or - for standard input'],
+    [['check', 'a'], "VMCP_OUTPUT: 'xml' is not one of human, json", { VMCP_OUTPUT: 'xml' }],
+    [['explain', 'schema_enum'], "'schema_enum' is not an id; did you mean 'schema-enum'"],
+  ]
+  await Promise.all(
+    rows.map(async ([args, message, environment = {}]) => {
+      const stderr = `vmcp-admission: ${message}\nvmcp-admission --help shows how it is used\n`
+      t.strictSame(await vmcp(args, { environment }), { status: 2, stdout: '', stderr }, args.join(' '))
+    }),
+  )
+})
+
+t.test('help, in every way it is asked for', async (t) => {
+  const ways = [
+    ['--help'],
+    ['-h'],
+    ['help'],
+    ['check', '--help'],
+    ['check', 'a', '-h'],
+    ['explain', '--help'],
+  ]
+  const [first, ...others] = await Promise.all(ways.map((args) => vmcp(args)))
+  t.match(first, { status: 0, stdout: /^Usage: vmcp-admission COMMAND\n/, stderr: '' })
+  for (const flag of ['output', 'namespace', 'strict', 'set', 'env', 'api-group', 'severity']) {
+    t.match(
+      first?.stdout,
+      new RegExp(`^  --${flag} .*\\[VMCP_${flag.toUpperCase().replace('-', '_')}[\\],]`, 'm'),
+    )
+  }
+  for (const run of others) t.strictSame(run, first)
+})
+
+t.test('a reader who stops early is no failure', async (t) => {
+  const names = Array.from({ length: 2_000 }, () => 'wrong.yaml')
+  const child = spawn(process.execPath, [MAIN, 'check', ...names], { cwd: folder, env: ENVIRONMENT })
+  const talk = text(child.stderr)
+  child.stdout.once('data', () => child.stdout.destroy())
+  const status = await new Promise((resolve) => child.on('close', resolve))
+  t.strictSame([status, await talk], [1, ''])
+})
+
+await write({
+  'shop/auth/login.yaml': `# Who may log in to the shop.
+apiVersion: toolhive.stacklok.dev/v1beta1
+kind: MCPExternalAuthConfig
+metadata:
+  name: shop-login
+  namespace: shop
+spec:
+  type: embeddedAuthServer
+  embeddedAuthServer:
+    issuer: http://mcp.shop.example.com
+    storage:
+      type: redis
+      redis:
+        sentinelConfig:
+          masterName: shop
+          sentinelAddrs: ["redis-0:26379"]
+        aclUserConfig:
+          usernameSecretRef: {name: redis, key: user}
+          passwordSecretRef: {name: redis}
+    tokenLifespans:
+      refreshTokenLifespan: 7d
+    upstreamProviders:
+      - name: Okta
+        type: oidc
+        oidcConfig:
+          issuerUrl: \${OKTA_URL}
+          clientId: <CLIENT_ID>
+          clientSecretRef: {name: okta, key: client-secret}
+          redirectURI: https://mcp.shop.example.com/oauth/callback
+`,
+  'shop/auth/aws.yaml': `apiVersion: toolhive.stacklok.dev/v1beta1
+kind: MCPExternalAuthConfig
+metadata:
+  name: shop-aws
+spec:
+  type: awsSts
+  awsSts:
+    region: {{ .Values.region }}
+    roleMappings:
+      - roleArn: ${ROLE}
+        claim: readers
+      - roleArn: ${ROLE}
+        matcher: claim.email.endsWith("@shop.example.com")
+---
+apiVersion: v1
+kind: Secret
+metadata:
+  name: okta
+---
+apiVersion: toolhive.stacklok.dev/v1alpha1
+kind: MCPGroup
+metadata:
+  name: shop
+`,
+})
+
+/** What a person sees of a command, compared with test/golden/cli; UPDATE_GOLDEN=1 writes it, to be read first. */
+async function transcript(args: readonly string[]): Promise<string> {
+  const { status, stdout, stderr } = await vmcp(args)
+  const talk = stderr === '' ? '' : `(stderr)\n${stderr}`
+  return `$ vmcp-admission ${args.join(' ')}\n${stdout}${talk}(exit code ${status ?? 'none'})\n`
+}
+
+const GOLDEN: Readonly<Record<string, readonly string[]>> = {
+  'folder.txt': ['check', 'shop'],
+  'unread.txt': ['check', 'wrong.yaml', 'missing.yaml', 'warned.yaml'],
+  'explain.txt': ['explain', 'aws-sts-role-configured'],
+  'help.txt': ['--help'],
+}
+
+t.test('typical runs', async (t) => {
+  const compare = async ([name, args]: readonly [string, readonly string[]]) => {
+    const file = fileURLToPath(new URL(`golden/cli/${name}`, import.meta.url))
+    const found = await transcript(args)
+    if (process.env.UPDATE_GOLDEN === '1') await writeFile(file, found)
+    t.equal(
+      found,
+      await readFile(file, 'utf8').catch(() => ''),
+      `test/golden/cli/${name} (UPDATE_GOLDEN=1 rewrites it)`,
+    )
+  }
+  await Promise.all(Object.entries(GOLDEN).map(compare))
+})
