@@ -29,7 +29,7 @@ export function authServerReview(): string {
     generation: 3,
     creationTimestamp: '2026-01-01T00:00:00Z',
     labels: { 'app.kubernetes.io/name': 'tools', 'app.kubernetes.io/part-of': 'platform' },
-    annotations: { 'example.com/owner': 'team-platform@example.com', 'example.com/note': 'n'.repeat(700) },
+    annotations: { 'example.com/owner': 'team-platform@example.com', 'example.com/note': 'n'.repeat(920) },
     managedFields: [managedFields('kubectl')],
   }
   const spec = {
@@ -55,7 +55,7 @@ export function authServerReview(): string {
           dialTimeout: '5s',
         },
       },
-      upstreamProviders: [provider('github')],
+      upstreamProviders: [provider('github'), provider('gitlab')],
     },
   }
   return JSON.stringify(reviewOf(resourceOf('MCPExternalAuthConfig', spec, metadata)))
@@ -64,7 +64,7 @@ export function authServerReview(): string {
 /** A review of about 25 KB: 155 role mappings, half of them with a matcher. */
 export function roleMappingsReview(): string {
   const roleMappings = Array.from({ length: 155 }, (_, i) => ({
-    roleArn: `arn:aws:iam::123456789012:role/platform/team-${i}`,
+    roleArn: `arn:aws:iam::123456789012:role/platform-engineering/team-${i}`,
     priority: i,
     ...(i % 2 === 0
       ? { claim: `team-${i}-administrators` }

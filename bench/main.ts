@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { openSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { localPair } from '../src/certificates/local.ts'
 import { authServerReview, roleMappingsReview } from './bodies.ts'
@@ -23,14 +24,19 @@ interface Running {
 
 const script = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-async function start(args: readonly string[]): Promise<Running> {
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-  child.stdout.setEncoding('utf8')
-  const [line] = (await once(child.stdout, 'data')) as [string]
-  child.stdout.resume()
-  return {
-    port: new URL((JSON.parse(line.split('\n')[0] ?? '') as { url: string }).url).port,
-    stop: () => child.kill(),
+/** Starts a server whose log goes to a file, as a container's does: reading it here would cost the same cores. */
+async function start(name: string, args: readonly string[]): Promise<Running> {
+  const path = join(folder, `${name}.log`)
+  const log = openSync(path, 'w')
+  const child = spawn(process.execPath, args, { stdio: ['ignore', log, 'ignore'] })
+  for (;;) {
+    const line = readFileSync(path, 'utf8')
+      .split('\n')
+      .find((each) => each.includes('"listening"'))
+    if (line !== undefined)
+      return { port: new URL((JSON.parse(line) as { url: string }).url).port, stop: () => child.kill() }
+    if (child.exitCode !== null) throw new Error(`${name} did not start`)
+    await setTimeout(50)
   }
 }
 
@@ -48,8 +54,8 @@ const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[v
 const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-bench-'))
 await localPair(folder, '127.0.0.1')
 const flags = ['--port', '0', '--probe-port', '0', '--cert-dir', folder]
-const bare = await start([script('bare-server.ts'), folder])
-const ours = await start([script('../src/server/main.ts'), ...flags])
+const bare = await start('bare', [script('bare-server.ts'), folder])
+const ours = await start('ours', [script('../src/server/main.ts'), ...flags])
 try {
   process.stdout.write(
     '| review | path | bare node:https | vmcp-admission | ratio (median of pairs) |\n|---|---|---|---|---|\n',

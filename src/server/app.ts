@@ -32,9 +32,9 @@ export function buildWebhook(parts: Parts, { certificate, key }: ServingPair): F
     forceCloseConnections: 'idle',
   }) as unknown as FastifyInstance
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     try {
-      done(null, parseBody(body as string))
+      done(null, parseBody(body.toString()))
     } catch (error) {
       done(error as Error)
     }

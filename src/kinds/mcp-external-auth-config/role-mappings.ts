@@ -22,11 +22,12 @@ export interface CompiledMatcher extends Matcher {
   readonly verdict: MatcherVerdict
 }
 
-/** The matchers of one object: those too long to compile, and the others with their verdicts if together they fit. */
+/** The matchers of one object: those too long to compile, and, if the others together fit, those with something to say. */
 interface Matchers {
   readonly tooLong: readonly Matcher[]
   readonly fit: boolean
-  readonly compiled: readonly CompiledMatcher[]
+  /** Every matcher that is not simply a bool that depends on the claims. */
+  readonly notable: readonly CompiledMatcher[]
 }
 
 const matchersOf = new WeakMap<RoleMappings, Matchers>()
@@ -49,7 +50,11 @@ function read(mappings: RoleMappings): Matchers {
     if (text) (isTooLong(text) ? tooLong : short).push({ index, text })
   }
   const fit = together(short) <= MOST_MATCHER_TEXT
-  return { tooLong, fit, compiled: fit ? short.map(compiled) : [] }
+  return { tooLong, fit, notable: fit ? short.map(compiled).filter(isNotable) : [] }
+}
+
+function isNotable({ verdict }: CompiledMatcher): boolean {
+  return !verdict.ok || verdict.type !== 'bool' || verdict.constant !== undefined
 }
 
 const compiled = ({ index, text }: Matcher): CompiledMatcher => ({

@@ -14,11 +14,11 @@ export const roleMappingMatcherCompiles = defineRule({
   why: 'The workload refuses a matcher that does not compile, and one that is no bool never matches.',
   sources: ['2.4.1', 'decision 15'],
   *check({ spec }, { path }) {
-    const { tooLong: long, compiled } = matchersIn(spec?.awsSts?.roleMappings)
+    const { tooLong: long, notable } = matchersIn(spec?.awsSts?.roleMappings)
     const matcherAt = (index: number) => path.spec.awsSts.roleMappings.at(index).matcher
     for (const { index } of long)
       yield tooLong(matcherAt(index), `may not be more than ${LONGEST_MATCHER} bytes`)
-    for (const { index, text, verdict } of compiled) {
+    for (const { index, text, verdict } of notable) {
       if (!verdict.ok) {
         const { line, column, message } = verdict
         yield invalid(matcherAt(index), text, `${line}:${column}: ${message}`)

@@ -13,7 +13,7 @@ export const roleMappingMatcherTypeKnown = defineRule({
   why: 'A matcher that turns out to be something else never matches, and nobody is told.',
   sources: ['2.4.1', 'decision 15'],
   *check({ spec }, { path }) {
-    for (const { index, verdict } of matchersIn(spec?.awsSts?.roleMappings).compiled) {
+    for (const { index, verdict } of matchersIn(spec?.awsSts?.roleMappings).notable) {
       if (!verdict.ok || verdict.type !== 'dyn') continue
       yield advice(
         path.spec.awsSts.roleMappings.at(index).matcher,

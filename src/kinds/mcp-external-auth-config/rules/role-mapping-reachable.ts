@@ -2,7 +2,7 @@ import { advice } from '../../../rule/field-error.ts'
 import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { role, signing } from '../examples.ts'
-import { MATCHER_TYPES, matchersIn, type RoleMappings } from '../role-mappings.ts'
+import { MATCHER_TYPES, matchersIn, type RoleMapping, type RoleMappings } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
 export const roleMappingReachable = defineRule({
@@ -104,23 +104,29 @@ function mayRepeat(mappings: RoleMappings): boolean {
     if (seen.has(condition)) return true
     seen.add(condition)
   }
-  return matchersIn(mappings).compiled.some(({ verdict }) => verdict.ok && verdict.constant !== undefined)
+  return matchersIn(mappings).notable.some(({ verdict }) => verdict.ok && verdict.constant !== undefined)
 }
 
 /** What each mapping tests, by index; none where that is not known: no condition, two, or a bad matcher. */
 function conditionsOf(mappings: RoleMappings): ReadonlyMap<number, string> {
   const conditions = new Map<number, string>()
   mappings.forEach((mapping, i) => {
-    if (mapping?.claim && isAbsent(mapping, 'matcher')) conditions.set(i, `claim ${mapping.claim}`)
+    const condition = mapping && conditionOf(mapping)
+    if (condition !== undefined) conditions.set(i, condition)
   })
-  for (const { index, text, verdict } of matchersIn(mappings).compiled) {
-    const mapping = mappings[index]
-    if (!verdict.ok || !MATCHER_TYPES.has(verdict.type)) continue
-    if (mapping === undefined || !isAbsent(mapping, 'claim')) continue
-    const named = verdict.constant === undefined ? `matcher ${text}` : verdict.constant ? ALWAYS : NEVER
-    conditions.set(index, named)
+  if (!matchersIn(mappings).fit) return conditions
+  for (const { index, verdict } of matchersIn(mappings).notable) {
+    if (!verdict.ok || !MATCHER_TYPES.has(verdict.type)) conditions.delete(index)
+    else if (verdict.constant !== undefined && conditions.has(index)) {
+      conditions.set(index, verdict.constant ? ALWAYS : NEVER)
+    }
   }
   return conditions
+}
+
+function conditionOf(mapping: RoleMapping): string | undefined {
+  if (mapping.claim && isAbsent(mapping, 'matcher')) return `claim ${mapping.claim}`
+  return mapping.matcher && isAbsent(mapping, 'claim') ? `matcher ${mapping.matcher}` : undefined
 }
 
 /** The indexes by priority, then place; without those whose priority cannot be read. */
