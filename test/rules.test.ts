@@ -43,7 +43,7 @@ t.test('facts about the set', async (t) => {
   }
 })
 
-function found(place: RulePlace, value: unknown): Finding[] {
+function found(place: RulePlace, value: unknown): readonly Finding[] {
   return findingsIn(place.kind, deepFreeze(exampleResource(place, value, 'example')))
 }
 

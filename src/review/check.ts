@@ -28,11 +28,16 @@ function places(kind: Kind): readonly Place[] {
 }
 
 /**
- * Runs the rules of the kind on a resource whose parts all have the right JSON types. A rule that throws becomes a
- * warning that carries the failure (decision 20).
+ * Runs the rules of the kind on a resource whose parts all have the right JSON types; answers with what was found
+ * before and now. A rule that throws becomes a warning that carries the failure (decision 20).
  */
-export function check(kind: Kind, resource: Resource, cluster: Cluster): Finding[] {
-  const findings: Finding[] = []
+export function check(
+  kind: Kind,
+  resource: Resource,
+  cluster: Cluster,
+  before: readonly Finding[] = [],
+): readonly Finding[] {
+  const findings = [...before]
   for (const { segments, path, rules } of places(kind)) {
     const value = segments.length === 0 ? resource : valueAt(resource, segments)
     if (!isObject(value)) continue

@@ -39,10 +39,9 @@ export function validate(submission: Submission, engine: Engine): Verdict {
   const kind = kindOf(submission, engine)
   if (kind === undefined) return { ...ADMITTED, warnings: [registrationTooWide(submission)] }
   const { object, oldObject, namespace } = submission
-  const findings = [
-    ...disagreement(submission),
-    ...findingsIn(kind, object, engine.cluster, submission.contents),
-  ]
+  const findings = disagreement(submission).concat(
+    findingsIn(kind, object, engine.cluster, submission.contents),
+  )
   return judge({ findings, value: object }, namespace, engine.settings, () =>
     submission.operation === 'UPDATE' && isObject(oldObject)
       ? { findings: findingsIn(kind, oldObject, engine.cluster), value: oldObject }
@@ -66,11 +65,11 @@ export function findingsIn(
   value: unknown,
   cluster: Cluster = emptyCluster,
   contents: Contents = ANYTHING,
-): Finding[] {
+): readonly Finding[] {
   const { findings, resource } = shape(kind, value, contents)
-  if (resource === undefined) return [...findings]
-  const placeholders = contents.placeholders ? placeholdersIn(kind, resource) : []
-  return [...findings, ...check(kind, resource, cluster), ...placeholders.map(unresolved)]
+  if (resource === undefined) return findings
+  const all = check(kind, resource, cluster, findings)
+  return contents.placeholders ? [...all, ...placeholdersIn(kind, resource).map(unresolved)] : all
 }
 
 /**
@@ -81,11 +80,11 @@ export function findingsBeforeDeployment(
   kind: Kind,
   value: unknown,
   cluster: Cluster = emptyCluster,
-): { readonly findings: Finding[]; readonly placeholders: Placeholder[] } {
+): { readonly findings: readonly Finding[]; readonly placeholders: readonly Placeholder[] } {
   const placeholders = isObject(value) ? placeholdersIn(kind, value) : []
   const places = placeholders.map(({ at }) => at)
   const { findings, resource } = shape(kind, value, ANYTHING, places)
-  return { findings: [...findings, ...(resource ? check(kind, resource, cluster) : [])], placeholders }
+  return { findings: resource ? check(kind, resource, cluster, findings) : findings, placeholders }
 }
 
 function kindOf({ group, kind }: Submission, engine: Engine): Kind | undefined {

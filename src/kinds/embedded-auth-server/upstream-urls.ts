@@ -10,46 +10,52 @@ type ServerPath = Path<Static<typeof EmbeddedAuthServer>>
 export interface PlacedUrl {
   readonly text: string
   readonly place: () => Path<string>
+  /** Of its schema, if it has one: what fails that is said already. */
+  readonly pattern: { test(text: string): boolean } | undefined
 }
 
 const ANY_URL = compilePattern(PATTERNS.url.ecmaScript)
 const HTTPS_URL = compilePattern(PATTERNS.https.ecmaScript)
-const FILLED = /^[^]/
 
-/** The endpoints of every provider that may be http or https: those that hold to their pattern. */
-export function upstreamEndpoints({ upstreamProviders }: Server, path: ServerPath): PlacedUrl[] {
-  return (upstreamProviders ?? []).flatMap((provider, i) => {
-    const { oauth2Config, oidcConfig } = provider ?? {}
-    const oauth2 = () => path.upstreamProviders.at(i).oauth2Config
-    const override = () => path.upstreamProviders.at(i).oidcConfig.userInfoOverride
-    return [
-      ...placed(oauth2Config?.authorizationEndpoint, ANY_URL, () => oauth2().authorizationEndpoint),
-      ...placed(oauth2Config?.tokenEndpoint, ANY_URL, () => oauth2().tokenEndpoint),
-      ...placed(oauth2Config?.userInfo?.endpointUrl, ANY_URL, () => oauth2().userInfo.endpointUrl),
-      ...placed(oidcConfig?.userInfoOverride?.endpointUrl, ANY_URL, () => override().endpointUrl),
-    ]
-  })
-}
-
-/** Issuers and redirect URIs of every provider; not those that fail their pattern or are empty. */
-export function upstreamIdentifiers({ upstreamProviders }: Server, path: ServerPath): PlacedUrl[] {
-  return (upstreamProviders ?? []).flatMap((provider, i) => {
-    const { oauth2Config, oidcConfig } = provider ?? {}
+/** The endpoints of every provider that may be http or https. */
+export function upstreamEndpoints({ upstreamProviders = [] }: Server, path: ServerPath): PlacedUrl[] {
+  const found: PlacedUrl[] = []
+  for (let i = 0; i < upstreamProviders.length; i++) {
+    const { oauth2Config, oidcConfig } = upstreamProviders[i] ?? {}
     const here = () => path.upstreamProviders.at(i)
-    return [
-      ...placed(oidcConfig?.issuerUrl, HTTPS_URL, () => here().oidcConfig.issuerUrl),
-      ...placed(oidcConfig?.redirectUri, FILLED, () => here().oidcConfig.redirectUri),
-      ...placed(oauth2Config?.redirectUri, FILLED, () => here().oauth2Config.redirectUri),
-    ]
-  })
+    const { authorizationEndpoint, tokenEndpoint, userInfo } = oauth2Config ?? {}
+    add(found, ANY_URL, authorizationEndpoint, () => here().oauth2Config.authorizationEndpoint)
+    add(found, ANY_URL, tokenEndpoint, () => here().oauth2Config.tokenEndpoint)
+    add(found, ANY_URL, userInfo?.endpointUrl, () => here().oauth2Config.userInfo.endpointUrl)
+    add(
+      found,
+      ANY_URL,
+      oidcConfig?.userInfoOverride?.endpointUrl,
+      () => here().oidcConfig.userInfoOverride.endpointUrl,
+    )
+  }
+  return found
 }
 
-const NONE: readonly PlacedUrl[] = []
+/** Issuers and redirect URIs of every provider. */
+export function upstreamIdentifiers({ upstreamProviders = [] }: Server, path: ServerPath): PlacedUrl[] {
+  const found: PlacedUrl[] = []
+  for (let i = 0; i < upstreamProviders.length; i++) {
+    const { oauth2Config, oidcConfig } = upstreamProviders[i] ?? {}
+    const here = () => path.upstreamProviders.at(i)
+    add(found, HTTPS_URL, oidcConfig?.issuerUrl, () => here().oidcConfig.issuerUrl)
+    add(found, undefined, oidcConfig?.redirectUri, () => here().oidcConfig.redirectUri)
+    add(found, undefined, oauth2Config?.redirectUri, () => here().oauth2Config.redirectUri)
+  }
+  return found
+}
 
-function placed(
+/** An empty URL is the schema's matter, or means that there is none. */
+function add(
+  found: PlacedUrl[],
+  pattern: PlacedUrl['pattern'],
   text: string | undefined,
-  pattern: { test(text: string): boolean },
   place: () => Path<string>,
-): readonly PlacedUrl[] {
-  return text !== undefined && pattern.test(text) ? [{ text, place }] : NONE
+): void {
+  if (text) found.push({ text, place, pattern })
 }

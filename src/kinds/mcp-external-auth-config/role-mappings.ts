@@ -30,10 +30,12 @@ interface Matchers {
   readonly notable: readonly CompiledMatcher[]
 }
 
+const NO_MATCHERS: Matchers = { tooLong: [], fit: true, notable: [] }
 const matchersOf = new WeakMap<RoleMappings, Matchers>()
 
 /** Several rules ask for the matchers of one object: they are read once. An empty matcher is left to the schema. */
-export function matchersIn(mappings: RoleMappings = []): Matchers {
+export function matchersIn(mappings: RoleMappings | undefined): Matchers {
+  if (mappings === undefined) return NO_MATCHERS
   let found = matchersOf.get(mappings)
   if (found === undefined) {
     found = read(mappings)

@@ -14,12 +14,12 @@ export const upstreamUrlAbsolute = defineRule({
   why: 'Their patterns let `https://` pass; the server cannot call it or send a user there.',
   sources: ['2.4.3', '2.5', 'decision 13'],
   *check(server, { path }) {
-    for (const { text, place } of [
-      ...upstreamEndpoints(server, path),
-      ...upstreamIdentifiers(server, path),
-    ]) {
+    const urls = [...upstreamEndpoints(server, path), ...upstreamIdentifiers(server, path)]
+    for (const { text, place, pattern } of urls) {
       const url = parseUrl(text)
-      if (!url?.scheme || !url.host) yield advice(place(), 'must be an absolute URL with a host')
+      const isAbsolute = url !== undefined && url.scheme !== '' && url.host !== ''
+      if (!isAbsolute && pattern?.test(text) !== false)
+        yield advice(place(), 'must be an absolute URL with a host')
     }
   },
   examples: {

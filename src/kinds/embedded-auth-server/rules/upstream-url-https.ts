@@ -15,9 +15,9 @@ export const upstreamUrlHttps = defineRule({
   sources: ['2.4.3', 'decision 21'],
   *check(server, { path }) {
     for (const { text, place } of upstreamEndpoints(server, path)) {
-      if (text.startsWith('https:')) continue
-      const url = parseUrl(text)
-      if (url?.scheme === 'http' && url.host !== '' && !isLoopback(url.host)) {
+      if (!text.startsWith('http:')) continue
+      const host = parseUrl(text)?.host ?? ''
+      if (host !== '' && !isLoopback(host)) {
         yield advice(place(), "use 'https://': codes, tokens and secrets can be read on the way")
       }
     }
