@@ -75,7 +75,7 @@ function startWorker(library: string): Worker {
 }
 
 /** The answer of a worker; `lost` when it dies or is too late. */
-function ask(worker: Worker, expr: string): Promise<Answer | 'lost'> {
+function ask(worker: Worker, expr: string): Promise<Answer> {
   return new Promise((resolve) => {
     const finish = (result: Answer) => {
       clearTimeout(timer)

@@ -13,8 +13,8 @@ import { authServerReview, roleMappingsReview } from './bodies.ts'
  * Requests per second of /validate and /mutate on one core over TLS keep-alive, beside a bare node:https server, in the
  * same run and in turn; the ratio of each pair is what counts, because machines drift.
  */
-const ROUNDS = Number(process.env['ROUNDS'] ?? 5)
-const MILLISECONDS = Number(process.env['MILLISECONDS'] ?? 2_000)
+const ROUNDS = Number(process.env.ROUNDS ?? 5)
+const MILLISECONDS = Number(process.env.MILLISECONDS ?? 2_000)
 const CONNECTIONS = 16
 
 interface Running {

@@ -10,6 +10,7 @@ import { exampleResource, rulePlaces } from '../src/kinds/places.ts'
 interface Node {
   readonly [keyword: string]: unknown
   readonly type?: string
+  readonly format?: string
   readonly properties?: Readonly<Record<string, Node>>
   readonly items?: Node
   readonly additionalProperties?: Node
@@ -315,11 +316,11 @@ t.test('the fields of sections 2.4 and 8, no more and no less', async (t) => {
   )
   const schema = jsonSchema('MCPExternalAuthConfig')
   for (const { path, default: written, alternative } of ROWS) {
-    t.strictSame(nodeAt(schema, path)?.['default'], written, `default of ${path}`)
+    t.strictSame(nodeAt(schema, path)?.default, written, `default of ${path}`)
     if (!alternative) continue
     const holder = nodeAt(schema, path.slice(0, path.lastIndexOf('.')))
     const first = { required: [path.slice(path.lastIndexOf('.') + 1)] }
-    t.ok(JSON.stringify(holder?.['allOf']).includes(`{"anyOf":[${JSON.stringify(first)},`), path)
+    t.ok(JSON.stringify(holder?.allOf).includes(`{"anyOf":[${JSON.stringify(first)},`), path)
   }
 })
 

@@ -19,7 +19,9 @@ const operatorForWord = new Map([
 ])
 
 export function peek(parser: Parser): Token {
-  return parser.tokens[parser.index] as Token
+  const token = parser.tokens[parser.index] ?? parser.tokens.at(-1)
+  if (token === undefined) throw new Error('the lexer always ends with an end token')
+  return token
 }
 
 /** The next token; the end is never passed, because nothing takes it. */

@@ -103,10 +103,10 @@ export class Unifier {
   }
 
   #assignArgs(types: readonly Type[], wanted: readonly Type[]): boolean {
-    for (let index = 0; index < types.length; index++) {
-      if (!this.#assign(types[index] as Type, wanted[index] as Type)) return false
-    }
-    return true
+    return types.every((type, index) => {
+      const want = wanted[index]
+      return want !== undefined && this.#assign(type, want)
+    })
   }
 
   /** A variable that has a type keeps the more general one of that and the new. */
@@ -154,11 +154,8 @@ export class Unifier {
     if (first.kind !== second.kind || first.kind === 'type') return first
     if (first.args.length === 0) return first
     this.#step()
-    const args: Type[] = []
-    for (let index = 0; index < first.args.length; index++) {
-      args.push(this.#general(first.args[index] as Type, second.args[index] as Type))
-    }
-    return withArgs(first, args)
+    const general = (arg: Type, index: number) => this.#general(arg, second.args[index] ?? arg)
+    return withArgs(first, first.args.map(general))
   }
 
   #undo(mark: number): void {

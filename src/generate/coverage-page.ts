@@ -81,7 +81,7 @@ function keywordText(keyword: string): string {
 function fieldRows(section: string): string[][] {
   return KINDS.flatMap((kind) =>
     listedOnce(kind)
-      .filter(({ holder, node }) => holder.section === section && node['newer'] !== true)
+      .filter(({ holder, node }) => holder.section === section && node.newer !== true)
       .map((field) => [`${code(field.path)} of ${kind.kind}`, holdersOf(field)]),
   )
 }
@@ -101,7 +101,7 @@ function listedOnce(kind: Kind): Field[] {
 
 function holdersOf(field: Field): string {
   const others = alternativesOf(field.holder.node, field.name)
-  const decided = (field.node['decided'] ?? []) as readonly string[]
+  const decided = (field.node.decided ?? []) as readonly string[]
   const keywords = keywordsOf(field).filter((keyword) => keyword !== 'properties')
   return [
     ...keywords.map(

@@ -43,15 +43,10 @@ function schemaProblems(): string[] {
   const problems: string[] = []
   for (const { kind, schema } of KINDS) {
     mapSchema(schema, (node) => {
-      const source = node['source'] as string | undefined
+      const source = node.source as string | undefined
       const fields = Object.keys(node.properties ?? {})
       const named = `${kind}: the object of ${fields.join(', ')}`
-      if (
-        source === undefined &&
-        fields.length > 0 &&
-        node['open'] !== true &&
-        !fields.includes('apiVersion')
-      ) {
+      if (source === undefined && fields.length > 0 && node.open !== true && !fields.includes('apiVersion')) {
         problems.push(`${named} has no source`)
       }
       if (source !== undefined && !known.has(source)) problems.push(`${named} has no section ${source}`)

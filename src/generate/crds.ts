@@ -58,7 +58,7 @@ export function crd({ kind, plural, shortNames, printerColumns, schema }: Kind, 
 }
 
 /** The API server itself knows metadata and which fields a resource has. */
-function root({ properties, [PRESERVE]: _open, ...rest }: SchemaNode): SchemaNode {
+function root({ properties, ...rest }: SchemaNode): SchemaNode {
   return { ...rest, properties: { ...properties, metadata: { type: 'object' } } }
 }
 
@@ -68,16 +68,16 @@ function structural(node: SchemaNode, strict: boolean): SchemaNode {
   const fields = Object.entries(node.properties ?? {})
   const declared = fields.filter(([, field]) => field !== NEWER)
   const holdsNewer = declared.length < fields.length
-  if (node['newer'] === true) return NEWER
+  if (node.newer === true) return NEWER
   return {
-    description: node['description'],
+    description: node.description,
     ...(untyped ? {} : { type: node.type }),
-    ...(node['format'] === undefined ? {} : { format: node['format'] }),
+    ...(node.format === undefined ? {} : { format: node.format }),
     ...(untyped || !strict ? {} : constraints(node)),
     ...(untyped || declared.length === 0 ? {} : { properties: Object.fromEntries(declared) }),
     ...(node.items && { items: node.items }),
     ...(node.additionalProperties && { additionalProperties: node.additionalProperties }),
-    ...(untyped || node['open'] === true || holdsNewer ? { [PRESERVE]: true } : {}),
+    ...(untyped || node.open === true || holdsNewer ? { [PRESERVE]: true } : {}),
   }
 }
 
@@ -85,11 +85,11 @@ function structural(node: SchemaNode, strict: boolean): SchemaNode {
 const NEWER: SchemaNode = {}
 
 function constraints(node: SchemaNode): SchemaNode {
-  const decided = (node['decided'] ?? []) as readonly string[]
+  const decided = (node.decided ?? []) as readonly string[]
   const stated = CONSTRAINTS.filter((keyword) => keyword in node && !decided.includes(keyword))
   return {
     ...Object.fromEntries(stated.map((keyword) => [keyword, node[keyword]])),
-    ...(node['rePattern'] === undefined ? {} : { pattern: node['rePattern'] }),
+    ...(node.rePattern === undefined ? {} : { pattern: node.rePattern }),
     ...(node.required === undefined || node.required.length === 0 ? {} : { required: node.required }),
   }
 }

@@ -68,13 +68,12 @@ function row(field: Field): string[] {
     requiredText(field),
     defaultText(node) ?? '',
     constraints(node).join('; '),
-    String(node['description'] ?? ''),
+    node.description ?? '',
     sectionOf(node.items ?? node) ?? holder.section ?? '',
   ]
 }
 
-const sectionOf = (node: SchemaNode) =>
-  isSecretRef(node) ? undefined : (node['source'] as string | undefined)
+const sectionOf = (node: SchemaNode) => (isSecretRef(node) ? undefined : (node.source as string | undefined))
 
 export function typeText(node: SchemaNode): string {
   if (isSecretRef(node)) return '[Secret reference](#secret-reference)'
@@ -82,7 +81,7 @@ export function typeText(node: SchemaNode): string {
   if (node.items !== undefined) return `list of ${typeText(node.items)}`
   if (node.additionalProperties !== undefined) return `map of ${typeText(node.additionalProperties)}`
   const type = node.type === undefined ? 'any' : [node.type].flat().join(' or ')
-  return node['format'] === undefined ? type : `${type} (${String(node['format'])})`
+  return node.format === undefined ? type : `${type} (${node.format})`
 }
 
 function requiredText({ name, required, holder }: Field): string {
@@ -93,9 +92,9 @@ function requiredText({ name, required, holder }: Field): string {
 
 /** What /mutate writes where the field is absent. */
 export function defaultText(node: SchemaNode): string | undefined {
-  if (node['default'] !== undefined) return code(JSON.stringify(node['default']))
-  if (node['defaultFrom'] !== undefined) return `that of ${code(String(node['defaultFrom']))}`
-  return node['create'] === true ? 'created with its defaults' : undefined
+  if (node.default !== undefined) return code(JSON.stringify(node.default))
+  if (node.defaultFrom !== undefined) return `that of ${code(node.defaultFrom)}`
+  return node.create === true ? 'created with its defaults' : undefined
 }
 
 const BOUNDS = {
@@ -107,7 +106,7 @@ const BOUNDS = {
 }
 
 export function constraints(node: SchemaNode): string[] {
-  const decided = (node['decided'] ?? []) as readonly string[]
+  const decided = (node.decided ?? []) as readonly string[]
   const bounds = Object.entries(BOUNDS)
     .filter(([keyword]) => node[keyword] !== undefined)
     .map(([keyword, text]) => {
@@ -115,10 +114,10 @@ export function constraints(node: SchemaNode): string[] {
         node[keyword] === 1 && keyword !== 'minimum' ? 'not empty' : text.replace('%', String(node[keyword]))
       return decided.includes(keyword) ? `${bound} (decision 17)` : bound
     })
-  const values = (node['enum'] ?? []) as readonly string[]
+  const values = (node.enum ?? []) as readonly string[]
   return [
     ...(values.length === 0 ? [] : [`one of ${values.map(code).join(', ')}`]),
-    ...(node['rePattern'] === undefined ? [] : [`pattern ${code(String(node['rePattern']))}`]),
+    ...(node.rePattern === undefined ? [] : [`pattern ${code(node.rePattern)}`]),
     ...bounds,
   ]
 }

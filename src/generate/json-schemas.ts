@@ -32,7 +32,7 @@ function jsonSchema({ kind, schema }: Kind): SchemaNode {
       properties: {
         ...properties,
         apiVersion: { description, type: 'string', enum: VERSIONS },
-        kind: { ...properties?.['kind'], const: kind },
+        kind: { ...properties?.kind, const: kind },
       },
     },
     ORDER,
@@ -72,7 +72,7 @@ function alternatives(node: SchemaNode): SchemaNode[] {
  * (decision 12, upstream providers), none may be there with another type.
  */
 function pairs({ properties = {} }: SchemaNode): SchemaNode[] {
-  const values = (properties['type']?.['enum'] ?? []) as readonly string[]
+  const values = (properties.type?.enum ?? []) as readonly string[]
   const paired = values.flatMap((value) => {
     const field = [value, `${value}Config`].find((name) => properties[name]?.type === 'object')
     return field === undefined ? [] : [{ value, field }]

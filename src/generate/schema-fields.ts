@@ -42,7 +42,7 @@ export function fieldsIn(schema: TSchema): Field[] {
 }
 
 function* walk(node: SchemaNode, path: string, around: string | undefined): Iterable<Field> {
-  const section = (node['source'] as string | undefined) ?? around
+  const section = (node.source as string | undefined) ?? around
   const holder: Holder = { path, node, section }
   for (const [name, child] of Object.entries(node.properties ?? {})) {
     const place = path === '' ? name : `${path}.${name}`
@@ -55,5 +55,5 @@ function* walk(node: SchemaNode, path: string, around: string | undefined): Iter
 }
 
 /** Whether this is the object that two kinds hold, and that is documented once. */
-export const isEmbeddedAuthServer = (node: SchemaNode) => node['title'] === 'EmbeddedAuthServer'
-export const isSecretRef = (node: SchemaNode) => node['source'] === '2.1'
+export const isEmbeddedAuthServer = (node: SchemaNode) => node.title === 'EmbeddedAuthServer'
+export const isSecretRef = (node: SchemaNode) => node.source === '2.1'

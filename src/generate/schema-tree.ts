@@ -8,6 +8,10 @@ export interface SchemaNode {
   readonly additionalProperties?: SchemaNode
   readonly items?: SchemaNode
   readonly required?: readonly string[]
+  readonly description?: string | undefined
+  readonly format?: string | undefined
+  readonly rePattern?: string | undefined
+  readonly defaultFrom?: string | undefined
 }
 
 /** Rebuilds a schema from the leaves up: `change` sees each node after its children. */
@@ -15,16 +19,16 @@ export function mapSchema(schema: TSchema, change: (node: SchemaNode) => SchemaN
   const node = schema as SchemaNode
   const inner: Record<string, unknown> = { ...node }
   if (node.properties !== undefined) {
-    inner['properties'] = Object.fromEntries(
+    inner.properties = Object.fromEntries(
       Object.entries(node.properties).map(([name, property]) => [
         name,
         mapSchema(property as TSchema, change),
       ]),
     )
   }
-  if (node.items !== undefined) inner['items'] = mapSchema(node.items as TSchema, change)
+  if (node.items !== undefined) inner.items = mapSchema(node.items, change)
   if (node.additionalProperties !== undefined) {
-    inner['additionalProperties'] = mapSchema(node.additionalProperties as TSchema, change)
+    inner.additionalProperties = mapSchema(node.additionalProperties, change)
   }
   return change(inner)
 }

@@ -18,7 +18,7 @@ export function segmentsOfPointer(schema: TSchema, pointer: string): Segment[] {
 
 /** The segments of a path of plain keys: the schema tells a list index and a map key from a field. */
 export function segmentsOf(schema: TSchema, keys: readonly string[]): Segment[] {
-  let node: Node | undefined = schema as Node
+  let node: Node | undefined = schema
   return keys.map((key) => {
     const { properties, additionalProperties, items }: Node = node ?? {}
     if (items !== undefined) {

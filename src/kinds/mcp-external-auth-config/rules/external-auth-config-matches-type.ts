@@ -1,6 +1,5 @@
-import { forbidden, required } from '../../../rule/field-error.ts'
-import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
+import { settingsOfType } from '../../settings-of-type.ts'
 import { role } from '../examples.ts'
 import { AUTH_TYPES, MCPExternalAuthConfig } from '../schema.ts'
 
@@ -15,16 +14,7 @@ export const externalAuthConfigMatchesType = defineRule({
   summary: 'The field named like `spec.type` holds the settings, and no other type has any.',
   why: 'Settings of another type have no effect, and without its own a type cannot work.',
   sources: ['2.4', 'decision 12'],
-  *check({ spec }, { path }) {
-    const type = spec?.type
-    if (spec === undefined || type === undefined || !AUTH_TYPES.includes(type)) return
-    for (const field of SETTINGS) {
-      const given = !isAbsent(spec, field)
-      if (field === type && !given) yield required(path.spec[field], `must be set when \`type\` is '${type}'`)
-      if (field !== type && given)
-        yield forbidden(path.spec[field], `may only be set when \`type\` is '${field}', not '${type}'`)
-    }
-  },
+  check: ({ spec }, { path }) => settingsOfType(spec, AUTH_TYPES, SETTINGS, path.spec),
   examples: {
     valid: [
       {

@@ -1,6 +1,5 @@
-import { forbidden, required } from '../../../rule/field-error.ts'
-import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
+import { settingsOfType } from '../../settings-of-type.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig, OIDC_TYPES } from '../schema.ts'
 
@@ -12,16 +11,7 @@ export const oidcConfigMatchesType = defineRule({
   summary: 'The field named like `spec.type` holds the settings, and the other type has none.',
   why: 'Settings of the other type have no effect, and without its own a type cannot validate tokens.',
   sources: ['2.3', 'decision 5'],
-  *check({ spec }, { path }) {
-    const type = spec?.type
-    if (spec === undefined || type === undefined || !OIDC_TYPES.includes(type)) return
-    for (const field of OIDC_TYPES) {
-      const given = !isAbsent(spec, field)
-      if (field === type && !given) yield required(path.spec[field], `must be set when \`type\` is '${type}'`)
-      if (field !== type && given)
-        yield forbidden(path.spec[field], `may only be set when \`type\` is '${field}', not '${type}'`)
-    }
-  },
+  check: ({ spec }, { path }) => settingsOfType(spec, OIDC_TYPES, OIDC_TYPES, path.spec),
   examples: {
     valid: [
       { title: 'an issuer', value: issuing('https://idp.example.com') },

@@ -1,0 +1,26 @@
+import { type FieldError, forbidden, required } from '../rule/field-error.ts'
+import type { Path } from '../rule/path.ts'
+import { isAbsent } from '../rule/resource.ts'
+
+/** A spec whose `type` names the one field that holds its settings. */
+type Typed<Field extends string> = { readonly type?: string | undefined } & Readonly<
+  Partial<Record<Field, unknown>>
+>
+
+/** The field named like the type must be there and no other may; silent when the type is missing or unknown. */
+export function* settingsOfType<Field extends string>(
+  spec: Typed<Field> | undefined,
+  types: readonly string[],
+  fields: readonly Field[],
+  path: Readonly<Record<Field, Path<unknown>>>,
+): Iterable<FieldError> {
+  const type = spec?.type
+  if (spec === undefined || type === undefined || !types.includes(type)) return
+  for (const field of fields) {
+    const given = !isAbsent<Typed<Field>>(spec, field)
+    if (field === type && !given) yield required(path[field], `must be set when \`type\` is '${type}'`)
+    if (field !== type && given) {
+      yield forbidden(path[field], `may only be set when \`type\` is '${field}', not '${type}'`)
+    }
+  }
+}
