@@ -303,6 +303,34 @@ t.test('strange but legal objects are judged as any other, and the next request 
   )
 })
 
+t.test('a body full of mistakes: the first thousand of each rule are shown', async (t) => {
+  const mappings = (length: number, item: (i: number) => unknown) =>
+    resourceOf('MCPExternalAuthConfig', awsSts({ roleMappings: Array.from({ length }, (_, i) => item(i)) }))
+  const rows: [string, unknown, number, RegExp][] = [
+    [
+      'a million nulls',
+      mappings(1_000_000, () => null),
+      1_001,
+      /and more; only the first 1000 are shown \(schema-type\)/,
+    ],
+    ['100,000 empty mappings', mappings(100_000, () => ({})), 1_001, /and more; .* \(schema-type\)/],
+    [
+      '50,000 bad matchers',
+      mappings(50_000, (i) => ({ roleArn: role, matcher: `${i}(` })),
+      1_001,
+      /and more; .* \(role-mapping-matcher-compiles\)/,
+    ],
+  ]
+  for (const [title, object, causes, last] of rows) {
+    const { allowed, status } = await ask('/validate', object)
+    t.strictSame([allowed, status?.details.causes.length], [false, causes], title)
+    t.match(status?.details.causes.map(({ message }) => message).join('\n'), last)
+    t.strictSame((await ask('/mutate', object)).allowed, true)
+  }
+  const placeholders = await ask('/validate', resourceOf('MCPServer', { args: Array(100_000).fill('${A}') }))
+  t.equal(placeholders.allowed, true)
+})
+
 t.test('defaults come as a JSON Patch', async (t) => {
   const response = await ask('/mutate', valid)
   t.equal(response.patchType, 'JSONPatch')

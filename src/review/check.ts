@@ -3,7 +3,7 @@ import type { Cluster } from '../rule/cluster.ts'
 import { type Path, pathTo, type Segment, valueAt } from '../rule/path.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
 import type { Rule } from '../rule/rule.ts'
-import type { Finding } from './finding.ts'
+import { andMore, type Finding, MOST_FINDINGS } from './finding.ts'
 
 interface Place {
   readonly segments: readonly Segment[]
@@ -54,7 +54,14 @@ function runRule(
   findings: Finding[],
 ): void {
   try {
-    for (const error of run(value, context)) findings.push({ id, severity, error })
+    const first = findings.length
+    for (const error of run(value, context)) {
+      if (findings.length - first === MOST_FINDINGS) {
+        findings.push(andMore(id, severity))
+        break
+      }
+      findings.push({ id, severity, error })
+    }
   } catch (failure) {
     const error = {
       type: 'advice',

@@ -12,6 +12,15 @@ export interface Finding {
   readonly failure?: unknown
 }
 
+/** How many findings of one rule, or of the schema, are shown of one object: a body has room for a million. */
+export const MOST_FINDINGS = 1_000
+
+/** Says that more was found than is shown. */
+export function andMore(id: string, severity: Finding['severity']): Finding {
+  const detail = `and more; only the first ${MOST_FINDINGS} are shown`
+  return { id, severity, error: { type: 'advice', at: [], detail } }
+}
+
 /** The text without the path, as a cause carries it: `Required value: detail (id)`. */
 export function causeText({ error, id }: Finding): string {
   return `${errorBody(error)} (${id})`

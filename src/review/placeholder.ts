@@ -2,7 +2,7 @@ import { outsideStringLiterals } from '../cel/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import type { Segment } from '../rule/path.ts'
 import type { Resource } from '../rule/resource.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, MOST_FINDINGS } from './finding.ts'
 import { segmentsOf } from './pointer.ts'
 
 /** A string in which a deployment tool was to fill something in (decision 28, specification 5.3). */
@@ -15,11 +15,12 @@ export interface Placeholder {
 const PLACEHOLDER = /\$\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*|\{\{[^{}]*\}\}|<[A-Z][A-Z0-9_-]*>/
 const IN_EXPRESSION = /\$\{[A-Za-z_]\w*\}|<[A-Z][A-Z0-9_-]*>/
 
-/** The strings of the spec that hold a placeholder: the first one of each string. */
+/** The strings of the spec that hold a placeholder: the first one of each string, and of a thousand strings. */
 export function placeholdersIn(kind: Kind, { spec }: Resource): Placeholder[] {
   const found: Placeholder[] = []
   const keys = ['spec']
   const search = (value: unknown): void => {
+    if (found.length === MOST_FINDINGS) return
     if (typeof value === 'string') {
       const text = placeholder(value, keys)
       if (text !== undefined) found.push({ at: segmentsOf(kind.schema, keys), text })

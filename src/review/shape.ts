@@ -4,7 +4,7 @@ import { PATTERNS } from '../kinds/patterns.ts'
 import { type ErrorType, type FieldError, supportedValues } from '../rule/field-error.ts'
 import { jsonKey, pathText, type Segment, valueAt } from '../rule/path.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
-import type { Finding } from './finding.ts'
+import { andMore, type Finding, MOST_FINDINGS } from './finding.ts'
 import { segmentsOfPointer } from './pointer.ts'
 import * as validators from './validators.js'
 
@@ -43,6 +43,7 @@ export function shape(
   if (validate === undefined) throw new Error(`no validator for ${kind.kind}: run npm run generate`)
   if (validate(given) && unknown.length === 0)
     return { findings: [], resource: given as Resource, mistyped: false }
+  if ((validate.errors ?? []).length > MOST_FINDINGS) return tooManyErrors(kind, given, validate.errors ?? [])
   const places = new Set(unknown.map(pathText))
   const errors = distinct(kind, given, validate.errors ?? []).filter(
     ({ error }) => !places.has(pathText(error.at)),
@@ -50,6 +51,12 @@ export function shape(
   const taken = errors.filter(({ error }) => error.type === 'typeInvalid').map(({ error }) => error.at)
   const resource = without(given, [...taken, ...unknown])
   return { findings: errors, mistyped: taken.length > 0, ...(resource === undefined ? {} : { resource }) }
+}
+
+/** The first errors and that there are more; the rules wait until these are mended. */
+function tooManyErrors(kind: Kind, given: unknown, errors: readonly ErrorObject[]): Shaped {
+  const findings = distinct(kind, given, errors.slice(0, MOST_FINDINGS))
+  return { findings: [...findings, andMore('schema-type', 'error')], mistyped: true }
 }
 
 /** The value without the fields that are null: an optional one is absent, a required one missing (decision 17). */

@@ -12,7 +12,7 @@ const ERROR_TYPES = {
   forbidden: { phrase: 'Forbidden', cause: 'FieldValueForbidden' },
   tooLong: { phrase: 'Too long', cause: 'FieldValueTooLong' },
   tooMany: { phrase: 'Too many', cause: 'FieldValueTooMany' },
-  advice: { phrase: '', cause: '' },
+  advice: { phrase: '', cause: 'FieldValueInvalid' },
 } as const
 export type ErrorType = keyof typeof ERROR_TYPES
 

@@ -52,18 +52,23 @@ function read(mappings: RoleMappings): Matchers {
     if (text) (isTooLong(text) ? tooLong : short).push({ index, text })
   }
   const fit = together(short) <= MOST_MATCHER_TEXT
-  return { tooLong, fit, notable: fit ? short.map(compiled).filter(isNotable) : [] }
+  return { tooLong, fit, notable: fit ? compile(short) : [] }
 }
 
-function isNotable({ verdict }: CompiledMatcher): boolean {
-  return !verdict.ok || verdict.type !== 'bool' || verdict.constant !== undefined
-}
+/** Enough to refuse an object and to show why: errors are the slow part, and a body has room for 100,000. */
+const MOST_BAD = 1_001
 
-const compiled = ({ index, text }: Matcher): CompiledMatcher => ({
-  index,
-  text,
-  verdict: matcherVerdict(text),
-})
+function compile(matchers: readonly Matcher[]): CompiledMatcher[] {
+  const notable: CompiledMatcher[] = []
+  let bad = 0
+  for (const { index, text } of matchers) {
+    const verdict = matcherVerdict(text)
+    if (!verdict.ok || verdict.type !== 'bool' || verdict.constant !== undefined)
+      notable.push({ index, text, verdict })
+    if (!verdict.ok && ++bad === MOST_BAD) break
+  }
+  return notable
+}
 
 /** A UTF-16 code unit is at most three bytes of UTF-8, so most texts need no counting. */
 const mostBytes = (text: string) => text.length * 3
