@@ -363,9 +363,9 @@ token_exchange: {}
     lines(['--strict', '--severity', 'unknown-field=off', 'unknown.yaml']),
   ])
   const expected = (severity: string) => [
-    `unknown.yaml:9:5: ${severity}: MCPExternalAuthConfig reports: spec.awsSts.fallBackRoleArn: no such field; did you mean 'fallbackRoleArn' (unknown-field)`,
-    `unknown.yaml:11:5: ${severity}: MCPExternalAuthConfig reports: spec.awsSts.colour: no such field; the API server drops it (unknown-field)`,
-    `unknown.yaml:12:3: ${severity}: MCPExternalAuthConfig reports: spec.token_exchange: no such field; did you mean 'tokenExchange' (unknown-field)`,
+    `unknown.yaml:9:5: ${severity}: MCPExternalAuthConfig reports: spec.awsSts.fallBackRoleArn: is not in the specification; did you mean 'fallbackRoleArn' (unknown-field)`,
+    `unknown.yaml:11:5: ${severity}: MCPExternalAuthConfig reports: spec.awsSts.colour: is not in the specification; a cluster whose CRD does not know it drops or refuses it (unknown-field)`,
+    `unknown.yaml:12:3: ${severity}: MCPExternalAuthConfig reports: spec.token_exchange: is not in the specification; did you mean 'tokenExchange' (unknown-field)`,
   ]
   t.strictSame(usual, { status: 0, lines: expected('warning') })
   t.strictSame(strict, { status: 1, lines: expected('error') })
@@ -391,8 +391,8 @@ t.test('versions and kinds', async (t) => {
   })
   t.strictSame(await vmcp(['check', 'versions.yaml']), {
     status: 0,
-    stdout: `versions.yaml:1:13: warning: MCPGroup a: apiVersion: v1alpha1 is deprecated; checked as v1beta1, write that (api-version-current)
-versions.yaml:5:13: warning: MCPGroup a: apiVersion: v1 is not a version of these resources; checked as v1beta1, write that (api-version-current)
+    stdout: `versions.yaml:1:13: warning: MCPGroup a: apiVersion: v1alpha1 is deprecated; checked as v1beta1; write v1beta1 (api-version-current)
+versions.yaml:5:13: warning: MCPGroup a: apiVersion: v1 is not a version of these resources; checked as v1beta1; write v1beta1 (api-version-current)
 versions.yaml:10:7: note: not checked: there are no rules for the kind 'MCPGruop'; did you mean 'MCPGroup'
 versions.yaml:14:7: note: not checked: there are no rules for the kind 'MCPRegistry'
 versions.yaml:17:13: note: not checked: the apiVersion is 'toolhive.stacklock.dev/v1beta1', and not 'toolhive.stacklok.dev/v1beta1' (--api-group names another group)

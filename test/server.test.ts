@@ -440,8 +440,40 @@ t.test('mode and severities', async (t) => {
     ['no-such-rule=off', /not the id of a rule/],
     ['schema-type=off', /always an error/],
     ['schema-required=never', /is not ID/],
+    ['schema-pattern:spec.list[0].b=off', /leave list indexes out/],
+    ['schema-required:spec.awsSts.nonsense=off', /no field of any kind/],
+    ['constructor=off', /not the id of a rule/],
   ] as const)
     t.match(parseSeveritySetting(text, ALL_IDS), problem)
+})
+
+t.test('placeholders: what a deployment tool forgot, not what runs later', async (t) => {
+  const rows: [string, unknown, string[]][] = [
+    [
+      'in a field of the specification',
+      resourceOf('MCPServer', { groupRef: { name: '$GROUP' } }),
+      ['spec.groupRef.name'],
+    ],
+    [
+      'in another field',
+      resourceOf('MCPServer', { env: [{ name: 'A', value: '${A}' }] }),
+      ['spec.env[0].value'],
+    ],
+    ['a shell variable in another field', resourceOf('MCPServer', { args: ['-c', 'echo $HOME'] }), []],
+    ['a template of run time', resourceOf('MCPServer', { annotations: { a: '{{ .params.url }}' } }), []],
+    [
+      'under a key that is no name',
+      resourceOf('MCPServer', { annotations: { 'a.b/c': '<TOKEN>' } }),
+      ['spec.annotations[a.b/c]'],
+    ],
+  ]
+  for (const [title, object, places] of rows) {
+    const { warnings = [] } = await ask('/validate', object)
+    const found = warnings
+      .filter((text) => text.endsWith('(unresolved-placeholder)'))
+      .map((text) => text.split(': ')[0])
+    t.strictSame(found, places, title)
+  }
 })
 
 t.test('warnings fit what the API server passes on', async (t) => {

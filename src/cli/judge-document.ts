@@ -123,7 +123,7 @@ function oldVersion({ apiVersion }: Resource): Finding[] {
   const version = String(apiVersion).split('/')[1]
   if (version === API_VERSION) return []
   const state = version === 'v1alpha1' ? 'is deprecated' : 'is not a version of these resources'
-  const detail = `${version} ${state}; checked as ${API_VERSION}, write that`
+  const detail = `${version} ${state}; checked as ${API_VERSION}; write ${API_VERSION}`
   return [
     { id: 'api-version-current', severity: 'warning', error: { type: 'advice', at: ['apiVersion'], detail } },
   ]

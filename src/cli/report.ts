@@ -40,10 +40,16 @@ export function printHuman(report: Report): string {
   const order = new Map(report.files.map((file, index) => [file, index]))
   const place = ({ file }: Located) => order.get(file) ?? -1
   const sorted = lines.toSorted((a, b) => place(a) - place(b) || a.line - b.line || a.column - b.column)
-  const printed = sorted.map(
-    ({ file, line, column, word, text }) => `${file}:${line}:${column}: ${word}: ${text}`,
+  const printed = sorted.map(({ file, line, column, word, text }) =>
+    visible(`${file}:${line}:${column}: ${word}: ${text}`),
   )
   return [...printed, ...(printed.length === 0 ? [] : ['']), summary(report), ''].join('\n')
+}
+
+/** Control characters as escapes: a name in a manifest must not write over the terminal or forge a line. */
+function visible(line: string): string {
+  const escaped = (character: string) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`
+  return line.replace(/[\u0000-\u001f\u007f-\u009f]/g, escaped)
 }
 
 function findingLine({ kind, name, path, message }: ReportedFinding): string {

@@ -320,6 +320,7 @@ export const SPECIFICATION: readonly Section[] = [
         rule('sentinel-addresses-or-service'),
         rule('sentinel-discovery-configured'),
       ),
+      held('sentinelAddrs is a list of host:port.', rule('sentinel-address-host-and-port')),
       held(
         'sentinelService: namespace defaults to the same namespace, port to 26379.',
         redis('sentinelConfig.sentinelService.namespace', 'default'),
@@ -553,7 +554,10 @@ export const SPECIFICATION: readonly Section[] = [
         rule('outgoing-auth-inline-used'),
         rule('outgoing-auth-default-ref-configured'),
       ),
-      free('inline: backends that are not in the map receive unauthenticated requests.', CLUSTER),
+      held(
+        'inline: backends that are not in the map receive unauthenticated requests (with none in it: all; which: the cluster view).',
+        rule('outgoing-auth-inline-configured'),
+      ),
       free('tokenExchange: what the subject token is, and where the exchanged token goes.', RUN_TIME),
       free('upstreamInject requires an embedded authorization server on the VirtualMCPServer.', CLUSTER),
       free('embeddedAuthServer: as in 2.4.3.', DESCRIPTION),
@@ -626,7 +630,10 @@ export const SPECIFICATION: readonly Section[] = [
         rule('auth-server-signing-keys-persistent'),
         rule('auth-server-hmac-secrets-persistent'),
       ),
-      free('A backend not listed under inline outgoing authentication gets no credentials.', CLUSTER),
+      held(
+        'A backend not listed under inline outgoing authentication gets no credentials (which: the cluster view).',
+        rule('outgoing-auth-inline-configured'),
+      ),
       free('Error response bodies, status codes and error codes.', NOT_SHOWN),
     ],
   },

@@ -36,7 +36,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
   schema(
     'pattern',
     'A field with a pattern matches it.',
-    'The value cannot be used as what it is for.',
+    'The value cannot be used as what it is for; docs/fields.md has the pattern of each field.',
     '2.5',
     '7',
   ),
@@ -65,7 +65,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
   schema(
     'minItems',
     'A list that must name something is not empty.',
-    'Nothing can log in without a provider.',
+    'Nobody can log in without a provider.',
     'decision 17',
   ),
   {
@@ -93,7 +93,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     id: 'unknown-field',
     severity: 'warning',
     summary: 'A field is one that the specification names, where it names all of them (CLI only).',
-    why: 'A misspelt field is dropped in silence by the API server.',
+    why: 'A misspelt field has no effect: the API server drops it, or kubectl refuses it.',
     sources: ['2', 'decision 2'],
   },
   {

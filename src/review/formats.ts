@@ -1,5 +1,6 @@
 import formats from 'ajv-formats/dist/formats.js'
 
+const { validate: dateTime } = formats.fullFormats['date-time'] as { validate: (text: string) => boolean }
 const INT32 = 2 ** 31
 const INT64 = 2 ** 63
 
@@ -8,7 +9,12 @@ const INT64 = 2 ** 63
  * digits before we see them (decision 17).
  */
 export const FORMATS = {
-  'date-time': formats.fullFormats['date-time'],
+  'date-time': { validate: isDateTime },
   int32: { type: 'number', validate: (value: number) => value >= -INT32 && value < INT32 },
   int64: { type: 'number', validate: (value: number) => value >= -INT64 && value <= INT64 },
 } as const
+
+/** RFC 3339 as Go's `time.RFC3339` reads it: a capital T and Z, no space, no leap second. */
+function isDateTime(text: string): boolean {
+  return /^[^ t]+T[^z]+$/.test(text) && !text.includes(':60') && dateTime(text)
+}

@@ -3,7 +3,7 @@ import type { Kind } from '../kinds/kind.ts'
 import type { Segment } from '../rule/path.ts'
 import type { Resource } from '../rule/resource.ts'
 import { type Finding, MOST_FINDINGS } from './finding.ts'
-import { segmentsOf } from './pointer.ts'
+import { fieldOf, type SchemaNode, segmentsOf } from './pointer.ts'
 
 /** A string in which a deployment tool was to fill something in (decision 28, specification 5.3). */
 export interface Placeholder {
@@ -13,26 +13,32 @@ export interface Placeholder {
 }
 
 const PLACEHOLDER = /\$\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*|\{\{[^{}]*\}\}|<[A-Z][A-Z0-9_-]*>/
-const IN_EXPRESSION = /\$\{[A-Za-z_]\w*\}|<[A-Z][A-Z0-9_-]*>/
+/** In a matcher `$` and `{` may be CEL; a template that is the whole text is never CEL. */
+const IN_EXPRESSION = /\$\{[A-Za-z_]\w*\}|<[A-Z][A-Z0-9_-]*>|^\s*\{\{[^{}]*\}\}\s*$/
+/** In fields that the specification does not name `$NAME` may be shell and `{{ … }}` a template of run time. */
+const IN_OPEN_FIELD = /\$\{[A-Za-z_]\w*\}|<[A-Z][A-Z0-9_-]*>/
 
 /** The strings of the spec that hold a placeholder: the first one of each string, and of a thousand strings. */
 export function placeholdersIn(kind: Kind, { spec }: Resource): Placeholder[] {
   const found: Placeholder[] = []
-  const keys = ['spec']
-  const search = (value: unknown): void => {
+  const keys: (string | number)[] = ['spec']
+  const search = (value: unknown, node: SchemaNode | undefined): void => {
     if (found.length === MOST_FINDINGS) return
     if (typeof value === 'string') {
-      const text = placeholder(value, keys)
+      const text = placeholder(value, node === undefined ? IN_OPEN_FIELD : PLACEHOLDER, keys)
       if (text !== undefined) found.push({ at: segmentsOf(kind.schema, keys), text })
+    } else if (Array.isArray(value)) {
+      for (let i = 0; i < value.length; i++) step(i, value[i], node?.items)
     } else if (typeof value === 'object' && value !== null) {
-      for (const [key, field] of Object.entries(value)) {
-        keys.push(key)
-        search(field)
-        keys.pop()
-      }
+      for (const [key, field] of Object.entries(value)) step(key, field, fieldOf(node, key))
     }
   }
-  search(spec)
+  const step = (key: string | number, value: unknown, node: SchemaNode | undefined): void => {
+    keys.push(key)
+    search(value, node)
+    keys.pop()
+  }
+  search(spec, fieldOf(kind.schema, 'spec'))
   return found
 }
 
@@ -42,11 +48,10 @@ export function unresolved({ at, text }: Placeholder): Finding {
   return { id: 'unresolved-placeholder', severity: 'warning', error: { type: 'advice', at, detail } }
 }
 
-function placeholder(text: string, keys: readonly string[]): string | undefined {
+function placeholder(text: string, sign: RegExp, keys: readonly (string | number)[]): string | undefined {
   if (!text.includes('$') && !text.includes('<') && !text.includes('{{')) return undefined
-  return keys.at(-1) === 'matcher'
-    ? IN_EXPRESSION.exec(outsideStringLiterals(text))?.[0]
-    : PLACEHOLDER.exec(text)?.[0]
+  if (keys.at(-1) === 'matcher') return IN_EXPRESSION.exec(outsideStringLiterals(text))?.[0].trim()
+  return sign.exec(text)?.[0]
 }
 
 const shown = (text: string) => (text.length <= 60 ? text : `${text.slice(0, 60)}…`)

@@ -1,35 +1,44 @@
 import type { TSchema } from 'typebox'
 import type { Segment } from '../rule/path.ts'
 
-interface Node {
-  readonly properties?: Readonly<Record<string, Node>>
-  readonly additionalProperties?: Node
-  readonly items?: Node
+/** A schema as far as it says where fields lie. */
+export interface SchemaNode {
+  readonly open?: boolean
+  readonly properties?: Readonly<Record<string, SchemaNode>>
+  readonly additionalProperties?: SchemaNode
+  readonly items?: SchemaNode
+}
+
+/** The schema of a field of an object or map; undefined where it names none. */
+export function fieldOf(node: SchemaNode | undefined, key: string): SchemaNode | undefined {
+  const { properties, additionalProperties } = node ?? {}
+  return properties !== undefined && Object.hasOwn(properties, key) ? properties[key] : additionalProperties
 }
 
 /** The segments of a JSON pointer into a value of the schema. */
 export function segmentsOfPointer(schema: TSchema, pointer: string): Segment[] {
-  const tokens = pointer.split('/').slice(1)
-  return segmentsOf(
-    schema,
-    tokens.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~')),
-  )
+  const keys: (string | number)[] = []
+  let node: SchemaNode | undefined = schema
+  for (const token of pointer.split('/').slice(1)) {
+    const key = token.replaceAll('~1', '/').replaceAll('~0', '~')
+    keys.push(node?.items === undefined ? key : Number(key))
+    node = node?.items ?? fieldOf(node, key)
+  }
+  return segmentsOf(schema, keys)
 }
 
-/** The segments of a path of plain keys: the schema tells a list index and a map key from a field. */
-export function segmentsOf(schema: TSchema, keys: readonly string[]): Segment[] {
-  let node: Node | undefined = schema
-  return keys.map((key) => {
-    const { properties, additionalProperties, items }: Node = node ?? {}
-    if (items !== undefined) {
-      node = items
-      return Number(key)
-    }
-    if (properties !== undefined && Object.hasOwn(properties, key)) {
-      node = properties[key]
-      return key
-    }
-    node = additionalProperties
-    return additionalProperties === undefined ? key : { key }
+/** The segments of a path of names and list indexes: the schema tells the key of a map from a field. */
+export function segmentsOf(schema: TSchema, keys: readonly (string | number)[]): Segment[] {
+  let node: SchemaNode | undefined = schema
+  return keys.map((key): Segment => {
+    const holder: SchemaNode | undefined = node
+    node = typeof key === 'number' ? holder?.items : fieldOf(holder, key)
+    return typeof key === 'number' || isField(holder, key) ? key : { key }
   })
+}
+
+/** Where the schema names no fields, whatever looks like a name is one. */
+function isField(holder: SchemaNode | undefined, key: string): boolean {
+  if (holder?.properties !== undefined && Object.hasOwn(holder.properties, key)) return true
+  return holder?.additionalProperties === undefined && /^[A-Za-z_]\w*$/.test(key)
 }

@@ -1,5 +1,7 @@
+import { KINDS } from '../kinds/index.ts'
 import { pathTextWithoutIndexes, type Segment } from '../rule/path.ts'
 import type { Severity } from '../rule/rule.ts'
+import { fieldOf, type SchemaNode } from './pointer.ts'
 
 /** How findings are weighed: the whole of what an operator can set about rules (decision 7). */
 export interface Settings {
@@ -48,10 +50,33 @@ export function parseSeveritySetting(text: string, knownIds: ReadonlySet<string>
   const [, id = '', path, severity, namespaces] = match
   if (!knownIds.has(id)) return `'${id}' is not the id of a rule; docs/rules.md lists them`
   if (FIXED.has(id)) return `'${id}' is always an error`
+  if (path !== undefined && /\[\d+\]/.test(path))
+    return `'${path}': leave list indexes out, as in spec.list.field`
+  if (path !== undefined && !isPathOfAKind(path))
+    return `'${path}' is no field of any kind; docs/fields.md lists them`
   return {
     id,
     ...(path === undefined ? {} : { path }),
     ...(namespaces === undefined ? {} : { namespaces: namespaces.split(',') }),
     severity: severity as Severity,
   }
+}
+
+/** Whether the kind that knows most of the path has a field there, or leaves open which fields it has. */
+function isPathOfAKind(path: string): boolean {
+  const steps = path.match(/\[[^\]]*\]|[^.[\]]+/g) ?? []
+  const reached = KINDS.map(({ schema }) => follow(schema as SchemaNode, steps))
+  const furthest = Math.max(...reached.map(({ depth }) => depth))
+  return furthest === steps.length || reached.some(({ depth, isOpen }) => depth === furthest && isOpen)
+}
+
+function follow(schema: SchemaNode, steps: readonly string[]): { depth: number; isOpen: boolean } {
+  let node = schema
+  for (const [depth, step] of steps.entries()) {
+    while (node.items !== undefined) node = node.items
+    const next = fieldOf(node, step)
+    if (next === undefined) return { depth, isOpen: node.open === true || node.properties === undefined }
+    node = next
+  }
+  return { depth: steps.length, isOpen: false }
 }

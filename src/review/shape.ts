@@ -176,7 +176,7 @@ const typeNames = (type: string | readonly string[]) => [type].flat().join(' or 
 
 /** The JSON type, in the place of a mistyped value: the value itself may be a secret that was pasted in. */
 function jsonType(value: unknown): string {
-  if (value === null) return 'null'
+  if (value === null || value === undefined) return 'null'
   if (Array.isArray(value)) return 'array'
   return typeof value === 'number' && Number.isInteger(value) ? 'integer' : typeof value
 }

@@ -3,13 +3,7 @@ import { nearest } from '../rule/nearest.ts'
 import type { Segment } from '../rule/path.ts'
 import { isObject } from '../rule/resource.ts'
 import type { Finding } from './finding.ts'
-
-interface Node {
-  readonly open?: boolean
-  readonly properties?: Readonly<Record<string, Node>>
-  readonly additionalProperties?: Node
-  readonly items?: Node
-}
+import type { SchemaNode } from './pointer.ts'
 
 /**
  * Fields that the specification does not name, where it names all of them (decision 2). For the CLI: at the webhook
@@ -21,7 +15,7 @@ export function unknownFields(kind: Kind, resource: unknown): Finding[] {
   return found
 }
 
-function search(node: Node, value: unknown, at: readonly Segment[], found: Finding[]): void {
+function search(node: SchemaNode, value: unknown, at: readonly Segment[], found: Finding[]): void {
   const { open, properties, additionalProperties, items } = node
   if (Array.isArray(value) && items !== undefined) {
     for (const [i, item] of value.entries()) search(items, item, [...at, i], found)
@@ -42,6 +36,8 @@ function search(node: Node, value: unknown, at: readonly Segment[], found: Findi
 function unknownField(at: readonly Segment[], name: string, known: readonly string[]): Finding {
   const near = nearest(name, known)
   const advice =
-    near === undefined ? 'no such field; the API server drops it' : `no such field; did you mean '${near}'`
+    near === undefined
+      ? 'is not in the specification; a cluster whose CRD does not know it drops or refuses it'
+      : `is not in the specification; did you mean '${near}'`
   return { id: 'unknown-field', severity: 'warning', error: { type: 'advice', at, detail: advice } }
 }

@@ -15,16 +15,20 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
 
 const plain = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, '')
 
-/** Levenshtein distance; anything over `limit` once the lengths alone differ by more. */
+/** Insertions, deletions, replacements and swaps of neighbours; over `limit` once the lengths alone differ by more. */
 function editDistance(one: string, other: string, limit: number): number {
   if (Math.abs(one.length - other.length) > limit) return limit + 1
+  let before: number[] = []
   let row = Array.from({ length: other.length + 1 }, (_, column) => column)
   for (let line = 1; line <= one.length; line++) {
     const next = [line]
     for (let column = 1; column <= other.length; column++) {
       const replaced = (row[column - 1] ?? 0) + (one[line - 1] === other[column - 1] ? 0 : 1)
-      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1))
+      const swaps = one[line - 1] === other[column - 2] && one[line - 2] === other[column - 1]
+      const swapped = swaps ? (before[column - 2] ?? limit) + 1 : limit + 1
+      next.push(Math.min(replaced, swapped, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1))
     }
+    before = row
     row = next
   }
   return row[other.length] ?? limit + 1

@@ -8,6 +8,7 @@ import { durationRepresentable } from './rules/duration-representable.ts'
 import { redisSentinelConfigConfigured } from './rules/redis-sentinel-config-configured.ts'
 import { redisTlsEnabled } from './rules/redis-tls-enabled.ts'
 import { redisTlsVerified } from './rules/redis-tls-verified.ts'
+import { sentinelAddressHostAndPort } from './rules/sentinel-address-host-and-port.ts'
 import { sentinelAddressesOrService } from './rules/sentinel-addresses-or-service.ts'
 import { sentinelDiscoveryConfigured } from './rules/sentinel-discovery-configured.ts'
 import { storageRedisConfigured } from './rules/storage-redis-configured.ts'
@@ -40,6 +41,7 @@ export const embeddedAuthServer: Part = {
     redisSentinelConfigConfigured,
     sentinelAddressesOrService,
     sentinelDiscoveryConfigured,
+    sentinelAddressHostAndPort,
     redisTlsEnabled,
     redisTlsVerified,
     upstreamProviderNameUnique,

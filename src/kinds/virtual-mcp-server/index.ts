@@ -10,6 +10,7 @@ import { incomingAuthOidcConfigRefConfigured } from './rules/incoming-auth-oidc-
 import { incomingAuthOidcConfigRefUsed } from './rules/incoming-auth-oidc-config-ref-used.ts'
 import { outgoingAuthBackendRefConfigured } from './rules/outgoing-auth-backend-ref-configured.ts'
 import { outgoingAuthDefaultRefConfigured } from './rules/outgoing-auth-default-ref-configured.ts'
+import { outgoingAuthInlineConfigured } from './rules/outgoing-auth-inline-configured.ts'
 import { outgoingAuthInlineUsed } from './rules/outgoing-auth-inline-used.ts'
 import { VirtualMCPServer } from './schema.ts'
 
@@ -33,6 +34,7 @@ export const virtualMcpServer: Kind = {
     incomingAuthOidcConfigRefUsed,
     incomingAuthInlineOidcChecked,
     outgoingAuthInlineUsed,
+    outgoingAuthInlineConfigured,
     outgoingAuthDefaultRefConfigured,
     authServerIncomingAuthOidc,
   ],

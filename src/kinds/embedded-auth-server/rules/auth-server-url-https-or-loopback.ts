@@ -23,7 +23,9 @@ export const authServerUrlHttpsOrLoopback = defineRule({
       const text = server[field]
       if (text === undefined || !ISSUER.test(text)) continue
       const url = parseUrl(text)
-      if (url === undefined || url.host === '') {
+      if (url === undefined) {
+        yield invalid(path[field], text, 'must be a valid URL; check its host, port and escapes')
+      } else if (url.host === '') {
         yield invalid(path[field], text, "must be a URL with a host, such as 'https://auth.example.com'")
       } else if (url.scheme !== 'https' && !isLoopback(url.host) && !mayAllowHttp(server)) {
         yield invalid(path[field], text, "must start with 'https://' unless the host is loopback")
@@ -71,7 +73,7 @@ export const authServerUrlHttpsOrLoopback = defineRule({
         },
         findings: [
           'issuer: Invalid value: "https:///auth": must be a URL with a host, such as \'https://auth.example.com\'',
-          String.raw`authorizationEndpointBaseUrl: Invalid value: "http://127.0.0.1\\@login.example.com": must be a URL with a host, such as 'https://auth.example.com'`,
+          String.raw`authorizationEndpointBaseUrl: Invalid value: "http://127.0.0.1\\@login.example.com": must be a valid URL; check its host, port and escapes`,
         ],
       },
     ],

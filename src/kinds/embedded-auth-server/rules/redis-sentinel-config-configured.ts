@@ -2,6 +2,7 @@ import { required } from '../../../rule/field-error.ts'
 import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { redis, withRedis, without } from '../examples.ts'
+import { mayStandIn } from '../effective.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
 const unfindable = without(redis, 'sentinelConfig')
@@ -16,7 +17,7 @@ export const redisSentinelConfigConfigured = defineRule({
   sources: ['2.4.3', 'decision 3'],
   *check({ storage }, { path }) {
     const redis = storage?.redis
-    if (redis && isAbsent(redis, 'sentinelConfig') && isAbsent(redis, 'addr')) {
+    if (redis && isAbsent(redis, 'sentinelConfig') && !mayStandIn(redis, 'addr')) {
       yield required(path.storage.redis.sentinelConfig, 'must be set to find the Redis master')
     }
   },

@@ -18,12 +18,15 @@ export const redisTlsEnabled = defineRule({
     const redis = storage?.redis
     if (storage?.type !== 'redis' || redis === undefined) return
     if (isAbsent(redis, 'tls')) {
-      yield advice(path.storage.redis.tls, 'absent: plaintext to Redis; an empty object turns TLS on')
+      yield advice(
+        path.storage.redis.tls,
+        'is absent, so Redis is reached in plaintext; an empty object turns TLS on',
+      )
     }
     if (!isAbsent(redis, 'sentinelConfig') && isAbsent(redis, 'sentinelTls')) {
       yield advice(
         path.storage.redis.sentinelTls,
-        'absent: plaintext to Sentinel; an empty object turns TLS on',
+        'is absent, so Sentinel is reached in plaintext; an empty object turns TLS on',
       )
     }
   },
@@ -37,14 +40,16 @@ export const redisTlsEnabled = defineRule({
         title: 'plaintext',
         value: withRedis(plaintext),
         findings: [
-          'storage.redis.tls: absent: plaintext to Redis; an empty object turns TLS on',
-          'storage.redis.sentinelTls: absent: plaintext to Sentinel; an empty object turns TLS on',
+          'storage.redis.tls: is absent, so Redis is reached in plaintext; an empty object turns TLS on',
+          'storage.redis.sentinelTls: is absent, so Sentinel is reached in plaintext; an empty object turns TLS on',
         ],
       },
       {
         title: 'TLS towards Redis does not cover Sentinel',
         value: withRedis({ ...plaintext, tls: {} }),
-        findings: ['storage.redis.sentinelTls: absent: plaintext to Sentinel; an empty object turns TLS on'],
+        findings: [
+          'storage.redis.sentinelTls: is absent, so Sentinel is reached in plaintext; an empty object turns TLS on',
+        ],
       },
     ],
   },

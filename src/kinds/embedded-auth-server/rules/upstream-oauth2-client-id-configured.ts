@@ -2,6 +2,7 @@ import { required } from '../../../rule/field-error.ts'
 import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { githubConfig, withOAuth2, without } from '../examples.ts'
+import { mayStandIn } from '../effective.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
 const unregistered = without(githubConfig, 'clientId', 'clientSecretRef')
@@ -17,7 +18,7 @@ export const upstreamOauth2ClientIdConfigured = defineRule({
   *check({ upstreamProviders }, { path }) {
     for (const [i, provider] of (upstreamProviders ?? []).entries()) {
       const config = provider?.oauth2Config
-      if (!config || !isAbsent(config, 'clientId') || !isAbsent(config, 'dcrConfig')) continue
+      if (!config || !isAbsent(config, 'clientId') || mayStandIn(config, 'dcrConfig')) continue
       yield required(
         path.upstreamProviders.at(i).oauth2Config.clientId,
         'must be the client identifier registered with the provider',

@@ -2,6 +2,7 @@ import { advice } from '../../../rule/field-error.ts'
 import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { githubConfig, withOAuth2, without } from '../examples.ts'
+import { mayStandIn } from '../effective.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
 const anonymous = without(githubConfig, 'userInfo')
@@ -20,10 +21,10 @@ export const upstreamOauth2SubjectResolved = defineRule({
       const config = provider?.oauth2Config
       if (!config || !isAbsent(config, 'userInfo')) continue
       const place = path.upstreamProviders.at(i).oauth2Config.userInfo
-      if (!isAbsent(config, 'identityFromToken')) {
-        yield advice(place, 'absent: the subject comes from `identityFromToken`, which is not checked')
-      } else if (!isAbsent(config, 'dcrConfig')) {
-        yield advice(place, 'absent: the subject of each user is synthesised')
+      if (mayStandIn(config, 'identityFromToken')) {
+        yield advice(place, 'is absent, so the subject comes from `identityFromToken`, which is not checked')
+      } else if (mayStandIn(config, 'dcrConfig')) {
+        yield advice(place, 'is absent, so the subject of each user is synthesised')
       }
     }
   },
@@ -37,14 +38,14 @@ export const upstreamOauth2SubjectResolved = defineRule({
           dcrConfig: { registrationEndpoint: 'https://idp.example.com/register' },
         }),
         findings: [
-          'upstreamProviders[0].oauth2Config.userInfo: absent: the subject of each user is synthesised',
+          'upstreamProviders[0].oauth2Config.userInfo: is absent, so the subject of each user is synthesised',
         ],
       },
       {
         title: 'the identity is in the token response',
         value: withOAuth2({ ...anonymous, identityFromToken: { subjectPath: 'user.id' } }),
         findings: [
-          'upstreamProviders[0].oauth2Config.userInfo: absent: the subject comes from `identityFromToken`, which is not checked',
+          'upstreamProviders[0].oauth2Config.userInfo: is absent, so the subject comes from `identityFromToken`, which is not checked',
         ],
       },
     ],

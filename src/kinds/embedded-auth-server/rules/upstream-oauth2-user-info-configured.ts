@@ -2,6 +2,7 @@ import { required } from '../../../rule/field-error.ts'
 import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { githubConfig, withOAuth2, without } from '../examples.ts'
+import { mayStandIn } from '../effective.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
 const anonymous = without(githubConfig, 'userInfo')
@@ -18,7 +19,7 @@ export const upstreamOauth2UserInfoConfigured = defineRule({
     for (const [i, provider] of (upstreamProviders ?? []).entries()) {
       const config = provider?.oauth2Config
       if (!config || !isAbsent(config, 'userInfo')) continue
-      if (!isAbsent(config, 'identityFromToken') || !isAbsent(config, 'dcrConfig')) continue
+      if (mayStandIn(config, 'identityFromToken') || mayStandIn(config, 'dcrConfig')) continue
       yield required(
         path.upstreamProviders.at(i).oauth2Config.userInfo,
         'must be set to learn who the user is',

@@ -11,7 +11,7 @@ export const upstreamUrlHttps = defineRule({
   reads: [],
   severity: 'warning',
   summary: 'The endpoints of upstream providers use https, except on loopback hosts.',
-  why: 'Codes, tokens and the client secret can be read on the way; the server refuses to start.',
+  why: 'Codes, tokens and the client secret can be read on the way; without insecureAllowHTTP releases do not start.',
   sources: ['2.4.3', 'decision 21'],
   *check(server, { path }) {
     for (const { text, place } of upstreamEndpoints(server, path)) {

@@ -26,7 +26,7 @@ export const roleMappingReachable = defineRule({
       const always = firstWith.get(ALWAYS)
       if (condition === NEVER) yield advice(here.matcher, 'is always false, so the role is never assumed')
       else if (always !== undefined)
-        yield advice(here, `is never reached: roleMappings[${always}] is tried first and always true`)
+        yield advice(here, `is never reached: roleMappings[${always}] is tried first and always matches`)
       else if (earlier !== undefined)
         yield advice(here, `is never reached: roleMappings[${earlier}] is tried first and matches the same`)
       else firstWith.set(condition, i)
@@ -79,7 +79,7 @@ export const roleMappingReachable = defineRule({
           ],
         }),
         findings: [
-          'spec.awsSts.roleMappings[0]: is never reached: roleMappings[1] is tried first and always true',
+          'spec.awsSts.roleMappings[0]: is never reached: roleMappings[1] is tried first and always matches',
         ],
       },
       {

@@ -19,7 +19,7 @@ export const oidcConfigIssuerAbsolute = defineRule({
     if ((url?.scheme === 'https' || url?.scheme === 'http') && url.host !== '') return
     yield advice(
       path.spec.inline.issuer,
-      "must be an https URL with a host, such as 'https://idp.example.com'",
+      "must be an absolute URL with a host, such as 'https://idp.example.com'",
     )
   },
   examples: {
@@ -28,7 +28,9 @@ export const oidcConfigIssuerAbsolute = defineRule({
       {
         title: 'no scheme',
         value: issuing('idp.example.com'),
-        findings: ["spec.inline.issuer: must be an https URL with a host, such as 'https://idp.example.com'"],
+        findings: [
+          "spec.inline.issuer: must be an absolute URL with a host, such as 'https://idp.example.com'",
+        ],
       },
     ],
   },

@@ -1,0 +1,49 @@
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { redis, withRedis } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+export const sentinelAddressHostAndPort = defineRule({
+  id: 'sentinel-address-host-and-port',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'A Sentinel address is a host and a port.',
+  why: 'An address without a port cannot be dialled, so the master is not found there.',
+  sources: ['2.4.3'],
+  *check({ storage }, { path }) {
+    const addresses = storage?.redis?.sentinelConfig?.sentinelAddrs ?? []
+    for (const [i, address] of addresses.entries()) {
+      if (address === undefined || HOST_AND_PORT.test(address)) continue
+      yield advice(
+        path.storage.redis.sentinelConfig.sentinelAddrs.at(i),
+        "is no host:port, such as 'sentinel-0:26379'",
+      )
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'a name and an address',
+        value: withRedis({
+          ...redis,
+          sentinelConfig: {
+            masterName: 'main',
+            sentinelAddrs: ['sentinel-0.redis:26379', '[2001:db8::1]:26379'],
+          },
+        }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'no port',
+        value: withRedis({ ...redis, sentinelConfig: { masterName: 'main', sentinelAddrs: ['sentinel-0'] } }),
+        findings: [
+          "storage.redis.sentinelConfig.sentinelAddrs[0]: is no host:port, such as 'sentinel-0:26379'",
+        ],
+      },
+    ],
+  },
+})
+
+const HOST_AND_PORT = /^(?:[^\s:[\]]+|\[[0-9A-Fa-f:.]+(?:%[^\s\]]+)?\]):\d{1,5}$/

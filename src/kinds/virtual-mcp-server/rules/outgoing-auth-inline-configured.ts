@@ -1,0 +1,38 @@
+import { advice } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { outgoing } from '../examples.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+export const outgoingAuthInlineConfigured = defineRule({
+  id: 'outgoing-auth-inline-configured',
+  on: VirtualMCPServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'With source inline there is a strategy for some backend, or a default.',
+  why: 'Every backend is contacted without credentials.',
+  sources: ['5.2', '7', 'decision 21'],
+  *check({ spec }, { path }) {
+    const { outgoingAuth } = spec ?? {}
+    if (outgoingAuth?.source !== 'inline' || !isAbsent(outgoingAuth, 'default')) return
+    const { backends } = outgoingAuth
+    const isEmpty = backends !== undefined && Object.keys(backends).length === 0
+    if (!isEmpty && !isAbsent(outgoingAuth, 'backends')) return
+    yield advice(path.spec.outgoingAuth, 'every backend gets no credentials; set `backends` or `default`')
+  },
+  examples: {
+    valid: [
+      {
+        title: 'a default for all',
+        value: outgoing({ source: 'inline', default: { externalAuthConfigRef: { name: 'jira' } } }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'nothing inline',
+        value: outgoing({ source: 'inline' }),
+        findings: ['spec.outgoingAuth: every backend gets no credentials; set `backends` or `default`'],
+      },
+    ],
+  },
+})
