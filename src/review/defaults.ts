@@ -66,35 +66,40 @@ function readNode({ default: value, defaultFrom, create = false, ...node }: Node
   }
 }
 
+/** Adds what is missing below `at`, which is a stack: it is copied only for what is added. */
 function complete(
   { properties, items, values }: Defaults,
   value: unknown,
-  at: readonly Segment[],
+  at: Segment[],
   source: unknown,
   added: DefaultAdded[],
 ): void {
+  const step = (segment: Segment, defaults: Defaults, field: unknown) => {
+    at.push(segment)
+    complete(defaults, field, at, source, added)
+    at.pop()
+  }
   if (Array.isArray(value)) {
-    if (items !== undefined) value.forEach((item, i) => complete(items, item, [...at, i], source, added))
+    if (items !== undefined) for (let i = 0; i < value.length; i++) step(i, items, value[i])
     return
   }
   if (!isObject(value)) return
   for (const [name, defaults] of properties) {
     const field = Object.hasOwn(value, name) ? value[name] : undefined
     if (field !== undefined && field !== null) {
-      complete(defaults, field, [...at, name], source, added)
+      step(name, defaults, field)
       continue
     }
     const written = initial(defaults, source)
     if (written !== undefined) added.push({ at: [...at, name], value: written })
   }
-  if (values !== undefined) {
-    for (const key of Object.keys(value)) complete(values, value[key], [...at, { key }], source, added)
-  }
+  if (values !== undefined) for (const key of Object.keys(value)) step({ key }, values, value[key])
 }
 
 /** What an absent field becomes: its default, or an object of defaults, or nothing. */
 function initial(defaults: Defaults, source: unknown): unknown {
-  if (defaults.value !== undefined) return structuredClone(defaults.value)
+  if (defaults.value !== undefined)
+    return Array.isArray(defaults.value) ? [...defaults.value] : defaults.value
   if (defaults.from !== undefined) return valueAt(source, defaults.from)
   if (!defaults.create) return undefined
   const fields = defaults.properties.map(([name, property]) => [name, initial(property, source)] as const)

@@ -66,11 +66,12 @@ export function jsonKey(segment: Segment): string | number {
 
 /** RFC 6901 pointer. */
 export function jsonPointer(segments: readonly Segment[]): string {
-  return segments.map((segment) => `/${escapePointer(String(jsonKey(segment)))}`).join('')
-}
-
-function escapePointer(token: string): string {
-  return token.replaceAll('~', '~0').replaceAll('/', '~1')
+  let pointer = ''
+  for (const segment of segments) {
+    const key = String(jsonKey(segment))
+    pointer += `/${/[~/]/.test(key) ? key.replaceAll('~', '~0').replaceAll('/', '~1') : key}`
+  }
+  return pointer
 }
 
 /** The value at the place, or undefined where nothing is. Own properties only, so `__proto__` is a key like any other. */
