@@ -1,6 +1,5 @@
-import { kindNamed } from '../kinds/index.ts'
+import { API_VERSION, kindNamed } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import { API_VERSION } from '../kinds/index.ts'
 import { causeText, type Finding } from '../review/finding.ts'
 import { findingsBeforeDeployment, findingsIn } from '../review/index.ts'
 import { judge } from '../review/judge.ts'
@@ -59,6 +58,10 @@ export function judgeDocument(file: string, document: ReadDocument, judging: Jud
       message: causeText(finding),
       ...subject,
     })
+  }
+  for (const { id, failure } of verdict.failures) {
+    const message = `${subject.kind} ${subject.name}: internal error in ${id}: ${String(failure)}`
+    report.unread.push({ file, ...document.locate([], 'value'), message })
   }
   for (const { at, text } of placeholders) {
     const name = nameOfPlaceholder(text)

@@ -2,7 +2,7 @@ import { EmbeddedAuthServer } from '../kinds/embedded-auth-server/schema.ts'
 import { KINDS } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { secretRef } from '../kinds/parts.ts'
-import type { GeneratedFile } from './files.ts'
+import type { GeneratedFile } from './generated-file.ts'
 import { code, GENERATED, page, table } from './markdown.ts'
 import {
   alternativesOf,

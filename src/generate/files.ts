@@ -1,15 +1,10 @@
+import type { GeneratedFile } from './generated-file.ts'
 import { coveragePage } from './coverage-page.ts'
 import { crds } from './crds.ts'
 import { fieldsPage } from './fields-page.ts'
 import { jsonSchemas } from './json-schemas.ts'
 import { rulesPage } from './rules-page.ts'
 import { validatorsModule } from './validators.ts'
-
-export interface GeneratedFile {
-  /** From the top of the repository. */
-  readonly path: string
-  readonly text: string
-}
 
 /** Everything that is derived from src/kinds, as it should stand in the repository. */
 export function* generatedFiles(): Iterable<GeneratedFile> {

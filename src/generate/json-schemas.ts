@@ -1,7 +1,7 @@
 import { ANNOTATIONS } from '../kinds/fields.ts'
 import { API_VERSION, DEFAULT_API_GROUP, KINDS } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import type { GeneratedFile } from './files.ts'
+import type { GeneratedFile } from './generated-file.ts'
 import { alternativesOf } from './schema-fields.ts'
 import { mapSchema, ordered, type SchemaNode } from './schema-tree.ts'
 

@@ -2,7 +2,7 @@ import { allRules, exampleResource, type RulePlace, rulePlaces } from '../kinds/
 import { ENGINE_IDS, type EngineId } from '../review/engine-ids.ts'
 import { pathText } from '../rule/path.ts'
 import type { Rule } from '../rule/rule.ts'
-import type { GeneratedFile } from './files.ts'
+import type { GeneratedFile } from './generated-file.ts'
 import { block, code, GENERATED, page, table, toYaml } from './markdown.ts'
 
 const INTRODUCTION = `Every finding ends with the id of what it comes from, in parentheses. This page has a section for each id.

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { LONGEST_MATCHER, type MatcherVerdict, matcherVerdict, utf8Length } from '../../rule/expression.ts'
+import { LONGEST_MATCHER, type MatcherVerdict, matcherVerdict, utf8Length } from './matcher-verdicts.ts'
 import type { Given } from '../../rule/resource.ts'
 import type { roleMapping } from './schema.ts'
 

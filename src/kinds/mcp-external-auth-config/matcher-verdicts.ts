@@ -1,6 +1,6 @@
-import { checkMatcher, maxBytes } from '../cel/index.ts'
+import { checkMatcher, maxBytes } from '../../cel/index.ts'
 
-export { utf8Length } from '../cel/index.ts'
+export { utf8Length } from '../../cel/index.ts'
 
 /** Longest matcher in UTF-8 bytes (decision 15). */
 export const LONGEST_MATCHER = maxBytes
