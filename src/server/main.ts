@@ -25,7 +25,7 @@ async function main(): Promise<void> {
 
 async function serve(configuration: ServerConfiguration): Promise<void> {
   const { host, mode, severity, 'api-group': group, 'cert-dir': folder } = configuration
-  const destination = pino.destination({ dest: 1, sync: false })
+  const destination = pino.destination({ dest: 1, sync: false, minLength: 4_096, periodicFlush: 1_000 })
   const logger = pino({ level: configuration['log-level'], base: null }, destination)
   const metrics = createMetrics()
   const pair = await localPair(folder, host)
@@ -42,6 +42,7 @@ async function serve(configuration: ServerConfiguration): Promise<void> {
   const probeUrl = `http://${await listen(probes, host, configuration['probe-port'])}`
   ready = true
   logger.info({ url, probeUrl, mode, group, certificate: pair.made ? 'made' : 'read' }, 'listening')
+  destination.flushSync()
   process.stderr.write(welcome({ url, probeUrl, folder, made: pair.made }))
   const stop = async (signal: string) => {
     ready = false
