@@ -51,6 +51,11 @@ async function serve(configuration: ServerConfiguration): Promise<void> {
     destination.flushSync()
     process.exit(0)
   }
+  process.on('uncaughtException', (error) => {
+    logger.fatal({ err: error }, 'uncaught error')
+    destination.flushSync()
+    process.exit(1)
+  })
   for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => void stop(signal))
 }
 
