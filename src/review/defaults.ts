@@ -98,12 +98,16 @@ function complete(
 
 /** What an absent field becomes: its default, or an object of defaults, or nothing. */
 function initial(defaults: Defaults, source: unknown): unknown {
-  if (defaults.value !== undefined)
-    return Array.isArray(defaults.value) ? [...defaults.value] : defaults.value
+  if (defaults.value !== undefined) if (defaults.value !== undefined) return copyOf(defaults.value)
   if (defaults.from !== undefined) return valueAt(source, defaults.from)
   if (!defaults.create) return undefined
   const fields = defaults.properties.map(([name, property]) => [name, initial(property, source)] as const)
   return Object.fromEntries(fields.filter(([, field]) => field !== undefined))
+}
+
+/** Defaults are plain values and lists of them. */
+function copyOf(value: unknown): unknown {
+  return Array.isArray(value) ? [...(value as unknown[])] : value
 }
 
 /** The object with the defaults written: a copy; the original is not changed. */
