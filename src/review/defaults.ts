@@ -98,7 +98,7 @@ function complete(
 
 /** What an absent field becomes: its default, or an object of defaults, or nothing. */
 function initial(defaults: Defaults, source: unknown): unknown {
-  if (defaults.value !== undefined) if (defaults.value !== undefined) return copyOf(defaults.value)
+  if (defaults.value !== undefined) return copyOf(defaults.value)
   if (defaults.from !== undefined) return valueAt(source, defaults.from)
   if (!defaults.create) return undefined
   const fields = defaults.properties.map(([name, property]) => [name, initial(property, source)] as const)
