@@ -384,6 +384,22 @@ t.test('ratchet: an error that the stored object has already is a warning', asyn
     t.strictSame(await update(before, after), { allowed, stored }, title)
 })
 
+t.test('ratchet: of 900 stored errors one has changed, and that one is denied', async (t) => {
+  const config = (changed: number) => {
+    const roleMappings = Array.from({ length: 900 }, (_, i) => ({
+      roleArn: role,
+      claim: `c${i}`,
+      priority: i === 5 ? changed : -1 - i,
+    }))
+    return resourceOf('MCPExternalAuthConfig', awsSts({ roleMappings }))
+  }
+  const { status } = await ask('/validate', config(-5_000), { operation: 'UPDATE', oldObject: config(-6) })
+  t.strictSame(
+    status?.details.causes.map(({ field }) => field),
+    ['spec.awsSts.roleMappings[5].priority'],
+  )
+})
+
 const setting = (text: string) => parseSeveritySetting(text, ALL_IDS) as SeveritySetting
 
 t.test('mode and severities', async (t) => {

@@ -1,5 +1,5 @@
 import { pathTextWithoutIndexes, valueAt } from '../rule/path.ts'
-import { deepEqual } from './deep-equal.ts'
+import { isObject } from '../rule/resource.ts'
 import { compareFindings, type Finding } from './finding.ts'
 import { type Settings, severityAt } from './settings.ts'
 
@@ -64,24 +64,36 @@ export function judge(
 
 /** Turns each error that the stored object already has into a warning; one old error excuses one new one. */
 function excuseStored(findings: readonly Finding[], value: unknown, old: Judged): Finding[] {
-  const left = Map.groupBy(old.findings, sameness)
+  const left = new Map<string, number>()
+  for (const finding of old.findings) {
+    const key = sameness(finding, old.value)
+    left.set(key, (left.get(key) ?? 0) + 1)
+  }
   return findings.map((finding) => {
-    if (finding.severity !== 'error') return finding
-    const candidates = left.get(sameness(finding)) ?? []
-    const match = candidates.findIndex(
-      (before) =>
-        COMPARES_NO_VALUE.has(finding.error.type) ||
-        deepEqual(valueAt(value, finding.error.at), valueAt(old.value, before.error.at)),
-    )
-    if (match < 0) return finding
-    candidates.splice(match, 1)
+    const key = finding.severity === 'error' ? sameness(finding, value) : ''
+    const count = left.get(key) ?? 0
+    if (count === 0) return finding
+    left.set(key, count - 1)
     return { ...finding, severity: 'warning', prefix: 'stored before: ' }
   })
 }
 
 const COMPARES_NO_VALUE = new Set(['required', 'forbidden'])
 
-const sameness = ({ id, error }: Finding) => `${id} ${error.type} ${pathTextWithoutIndexes(error.at)}`
+/** Equal for the same error: id, place without list indexes, and the value that lies there. */
+function sameness({ id, error }: Finding, object: unknown): string {
+  const value = COMPARES_NO_VALUE.has(error.type) ? undefined : valueAt(object, error.at)
+  return [id, error.type, pathTextWithoutIndexes(error.at), canonical(value)].join(' ')
+}
+
+/** JSON with the keys of objects in order; empty for what is absent. */
+function canonical(value: unknown): string {
+  const inOrder = (_key: string, field: unknown) =>
+    isObject(field)
+      ? Object.fromEntries(Object.entries(field).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : field
+  return value === undefined ? '' : JSON.stringify(value, inOrder)
+}
 
 function wouldBeDenied(finding: Finding): Finding {
   return finding.severity === 'error'
