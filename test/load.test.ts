@@ -288,14 +288,14 @@ t.test('limits', async (t) => {
   const errorOf = (text: string) => (loadDocuments(text)[0] as { error?: { message: string } }).error?.message
   t.equal(errorOf(bomb), 'document contains excessive aliasing')
   t.equal(errorOf(mergeBomb), 'document contains excessive aliasing')
-  const deep = 'lists and maps nest deeper than 1000 levels'
+  const deep = 'lists and maps nest deeper than 500 levels'
   const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
-  t.equal(errorOf(nested(1000)), undefined)
-  t.equal(errorOf(nested(1001)), deep)
+  t.equal(errorOf(nested(500)), undefined)
+  t.equal(errorOf(nested(501)), deep)
   t.equal(errorOf('['.repeat(50_000)), deep)
   t.equal(errorOf('- '.repeat(50_000)), deep)
-  t.equal(errorOf(`{"a":${nested(999)}}`), undefined)
-  t.equal(errorOf(`{"a":${nested(1000)}}`), deep)
+  t.equal(errorOf(`{"a":${nested(499)}}`), undefined)
+  t.equal(errorOf(`{"a":${nested(500)}}`), deep)
   t.equal(errorOf('{"a":'.repeat(200_000)), deep)
   const chain = Array.from({ length: 150 }, (_, i) => `a${i + 1}: &a${i + 1} [[[[[[[[*a${i}]]]]]]]]\n`)
   t.equal(errorOf(`a0: &a0 x\n${chain.join('')}`), deep)

@@ -46,8 +46,11 @@ export class ReadError extends Error {
   }
 }
 
-/** How deep lists and maps may nest: the outermost is 1. */
-export const maxDepth = 1000
+/**
+ * How deep lists and maps may nest: the outermost is 1. The YAML package calls itself for each level, at over 1 KB of
+ * stack before it is compiled, and Node gives it just under 1 MB.
+ */
+export const maxDepth = 500
 
 export const tooDeep = (offset: number): ReadError =>
   new ReadError(`lists and maps nest deeper than ${maxDepth} levels`, offset)
