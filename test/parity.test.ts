@@ -10,7 +10,6 @@ import { exampleResource, rulePlaces } from '../src/kinds/places.ts'
 import { causeText } from '../src/review/finding.ts'
 import { validate } from '../src/review/index.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
-import { emptyCluster } from '../src/rule/cluster.ts'
 import { pathText } from '../src/rule/path.ts'
 
 interface Found {
@@ -32,11 +31,14 @@ function byWebhook(object: unknown): Found[] {
     group: DEFAULT_API_GROUP,
     kind,
     namespace: 'default',
-    subResource: '',
+    name: 'example',
+  subResource: '',
+  dryRun: false,
+  user: 'admin',
     object,
     oldObject: undefined,
   } as const
-  const engine = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS, cluster: emptyCluster }
+  const engine = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS }
   const { errors, warnings } = validate(submission, engine)
   return [...errors, ...warnings].map((finding) => ({
     severity: finding.severity,

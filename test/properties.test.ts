@@ -12,19 +12,21 @@ import { type Engine, findingsIn, mutate, type Submission, validate } from '../s
 import { jsonPatch } from '../src/review/patch.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { shape } from '../src/review/shape.ts'
-import { emptyCluster } from '../src/rule/cluster.ts'
 import { jsonKey, pathText, type Segment, valueAt } from '../src/rule/path.ts'
 import { isObject } from '../src/rule/resource.ts'
 import { resources } from './support/arbitrary.ts'
 import { deepFreeze } from './support/freeze.ts'
 
-const ENGINE: Engine = { group: 'toolhive.stacklok.dev', settings: DEFAULT_SETTINGS, cluster: emptyCluster }
+const ENGINE: Engine = { group: 'toolhive.stacklok.dev', settings: DEFAULT_SETTINGS }
 const created = (kind: Kind, object: unknown): Submission => ({
   operation: 'CREATE',
   group: ENGINE.group,
   kind: kind.kind,
   namespace: 'default',
+  name: 'example',
   subResource: '',
+  dryRun: false,
+  user: 'admin',
   object,
   oldObject: undefined,
 })

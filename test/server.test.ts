@@ -10,7 +10,6 @@ import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
 import type { Engine } from '../src/review/index.ts'
 import { DEFAULT_SETTINGS, parseSeveritySetting, type SeveritySetting } from '../src/review/settings.ts'
 import { ALL_IDS } from '../src/review/engine-ids.ts'
-import { emptyCluster } from '../src/rule/cluster.ts'
 import { buildProbes, buildWebhook } from '../src/server/app.ts'
 import { createMetrics } from '../src/server/metrics.ts'
 import { resourceOf, reviewOf } from './support/review.ts'
@@ -54,7 +53,6 @@ function server(settings: Partial<Engine['settings']> = {}) {
   const engine = {
     group: DEFAULT_API_GROUP,
     settings: { ...DEFAULT_SETTINGS, ...settings },
-    cluster: emptyCluster,
   }
   const metrics = createMetrics()
   metrics.serving(pair)

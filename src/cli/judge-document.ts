@@ -44,7 +44,7 @@ export function judgeDocument(file: string, document: ReadDocument, judging: Jud
     ...unknownFields(kind, value).map(strictly(judging)),
   ]
   const settings = { mode: 'enforce', severities: judging.severities } as const
-  const verdict = judge({ findings: all, value }, subject.namespace, settings, () => undefined)
+  const verdict = judge({ findings: all, value }, { namespace: subject.namespace, settings })
   for (const finding of [...verdict.errors, ...verdict.warnings]) {
     const { error } = finding
     // A map or a list is shown by its name, not by its first member on the next line.

@@ -1,28 +1,41 @@
 import type { Kind } from '../kinds/kind.ts'
-import type { Cluster } from '../rule/cluster.ts'
+import { type Cluster, emptyCluster, type ObjectName } from '../rule/cluster.ts'
 import { type Path, pathTo, type Segment, valueAt } from '../rule/path.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
-import type { Rule } from '../rule/rule.ts'
+import type { Context, Rule } from '../rule/rule.ts'
 import { andMore, type Finding, MOST_FINDINGS } from './finding.ts'
 
 interface Place {
   readonly segments: readonly Segment[]
-  readonly path: Path<never>
+  readonly path: Path<unknown>
   readonly rules: readonly Rule[]
 }
 
-const placesOf = new Map<Kind, readonly Place[]>()
+/** What the rules see beside the resource itself. */
+export interface Surroundings {
+  /** With the resource in it. */
+  readonly cluster: Cluster
+  readonly self: ObjectName
+  /** The stored resource, on an update; every part has the right JSON type. */
+  readonly old?: () => Resource | undefined
+}
+
+/** A resource on its own. */
+export const ALONE: Surroundings = { cluster: emptyCluster, self: { kind: '', name: '' } }
+
+const placesOf = { write: new Map<Kind, readonly Place[]>(), delete: new Map<Kind, readonly Place[]>() }
+export type When = keyof typeof placesOf
 
 /** The rules of a kind and of its parts, with where each set applies; worked out once a kind. */
-function places(kind: Kind): readonly Place[] {
-  let found = placesOf.get(kind)
+function places(kind: Kind, when: When): readonly Place[] {
+  let found = placesOf[when].get(kind)
   if (found === undefined) {
     found = [{ at: [], part: kind }, ...kind.parts].map(({ at, part }) => ({
       segments: at,
-      path: pathTo<never>(at),
-      rules: part.rules,
+      path: pathTo<unknown>(at),
+      rules: part.rules.filter((rule) => (rule.when ?? 'write') === when),
     }))
-    placesOf.set(kind, found)
+    placesOf[when].set(kind, found)
   }
   return found
 }
@@ -34,14 +47,15 @@ function places(kind: Kind): readonly Place[] {
 export function check(
   kind: Kind,
   resource: Resource,
-  cluster: Cluster,
+  { cluster, self, old }: Surroundings,
   before: readonly Finding[] = [],
+  when: When = 'write',
 ): readonly Finding[] {
   const findings = [...before]
-  for (const { segments, path, rules } of places(kind)) {
+  for (const { segments, path, rules } of places(kind, when)) {
     const value = segments.length === 0 ? resource : valueAt(resource, segments)
     if (!isObject(value)) continue
-    const context = { path, cluster }
+    const context = { path, cluster, self, old: () => valueAt(old?.(), segments) }
     for (const rule of rules) runRule(rule, value, context, findings)
   }
   return findings
@@ -50,7 +64,7 @@ export function check(
 function runRule(
   { id, severity, check: run }: Rule,
   value: object,
-  context: { path: Path<never>; cluster: Cluster },
+  context: Context<unknown>,
   findings: Finding[],
 ): void {
   try {

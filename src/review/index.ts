@@ -1,15 +1,16 @@
 import { kindNamed } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import { type Cluster, emptyCluster } from '../rule/cluster.ts'
-import { isObject } from '../rule/resource.ts'
-import { check } from './check.ts'
+import { type Cluster, emptyCluster, type ObjectName } from '../rule/cluster.ts'
+import { isObject, type Resource } from '../rule/resource.ts'
+import { ALONE, check, type Surroundings } from './check.ts'
 import { deepEqual } from './deep-equal.ts'
 import { type DefaultAdded, defaultsFor } from './defaults.ts'
 import type { Finding } from './finding.ts'
-import { ADMITTED, judge, type Verdict } from './judge.ts'
+import { ADMITTED, type Confirmed, judge, type Verdict } from './judge.ts'
 import { type Placeholder, placeholdersIn, unresolved } from './placeholder.ts'
 import type { Settings } from './settings.ts'
 import { ANYTHING, type Contents, shape } from './shape.ts'
+import { withObject, type World } from './world.ts'
 
 /** One request to store an object, whoever it comes from: the API server, a file, a test. */
 export interface Submission {
@@ -17,10 +18,16 @@ export interface Submission {
   readonly group: string
   readonly kind: string
   readonly namespace: string
+  /** Empty while the API server has not made one. */
+  readonly name: string
   readonly subResource: string
+  /** Nothing will be stored. */
+  readonly dryRun: boolean
+  /** Who asks. */
+  readonly user: string
   /** The object as submitted; may have any JSON type. */
   readonly object: unknown
-  /** The stored object on UPDATE. */
+  /** The stored object on UPDATE and DELETE. */
   readonly oldObject: unknown
   /** What is known of the object without looking into it again. */
   readonly contents?: Contents
@@ -30,23 +37,46 @@ export interface Submission {
 export interface Engine {
   readonly group: string
   readonly settings: Settings
-  readonly cluster: Cluster
+  /** The other objects; absent where nothing is known of them. */
+  readonly world?: World
 }
 
-/** Judges a submission: pure, synchronous, never throws on any JSON. */
-export function validate(submission: Submission, engine: Engine): Verdict {
+/**
+ * Judges a submission: pure, synchronous, never throws on any JSON. `confirmed` says which of the other objects have
+ * just been read from the API server; without it the view is taken for the truth.
+ */
+export function validate(submission: Submission, engine: Engine, confirmed?: Confirmed): Verdict {
   if (passesFreely(submission)) return ADMITTED
   const kind = kindOf(submission, engine)
   if (kind === undefined) return { ...ADMITTED, warnings: [registrationTooWide(submission)] }
-  const { object, oldObject, namespace } = submission
+  const { operation, object, oldObject, namespace, name } = submission
+  const judging = { namespace, settings: engine.settings, dryRun: submission.dryRun, confirmed }
+  const around = surroundings(engine.world, { kind: kind.kind, name }, namespace, confirmed)
+  if (operation === 'DELETE') {
+    return judge({ findings: findingsOnDelete(kind, oldObject, around), value: oldObject }, judging)
+  }
+  const old = operation === 'UPDATE' && isObject(oldObject) ? oldObject : undefined
   const findings = disagreement(submission).concat(
-    findingsIn(kind, object, engine.cluster, submission.contents),
+    findingsIn(kind, object, { ...around, old: () => readable(kind, old) }, submission.contents),
   )
-  return judge({ findings, value: object }, namespace, engine.settings, () =>
-    submission.operation === 'UPDATE' && isObject(oldObject)
-      ? { findings: findingsIn(kind, oldObject, engine.cluster), value: oldObject }
-      : undefined,
+  return judge({ findings, value: object }, judging, () =>
+    old === undefined ? undefined : { findings: findingsIn(kind, old, around), value: old },
   )
+}
+
+function surroundings(
+  world: World | undefined,
+  self: ObjectName,
+  namespace: string,
+  confirmed: Confirmed | undefined,
+): Surroundings {
+  const cluster: Cluster = world === undefined ? emptyCluster : world.in(namespace)
+  return { cluster: confirmed === undefined ? cluster : confirmed.with(cluster), self }
+}
+
+/** The stored object as rules read it; most rules never look, so it is shaped only for the few objects that change. */
+function readable(kind: Kind, old: unknown): Resource | undefined {
+  return old === undefined ? undefined : shape(kind, old).resource
 }
 
 /** The defaults to add to the submitted object (decisions 23 to 26); none when it must not be touched. */
@@ -59,16 +89,16 @@ export function mutate(submission: Submission, engine: Engine): readonly Default
   return defaultsFor(kind, submission.object, submission.namespace)
 }
 
-/** Everything found in one object on its own; severities are those of the rules. */
+/** Everything found in one object among the others; severities are those of the rules. */
 export function findingsIn(
   kind: Kind,
   value: unknown,
-  cluster: Cluster = emptyCluster,
+  around: Surroundings = ALONE,
   contents: Contents = ANYTHING,
 ): readonly Finding[] {
   const { findings, resource } = shape(kind, value, contents)
   if (resource === undefined) return findings
-  const all = check(kind, resource, cluster, findings)
+  const all = check(kind, resource, including(resource, around), findings)
   return contents.placeholders ? [...all, ...placeholdersIn(kind, resource).map(unresolved)] : all
 }
 
@@ -79,12 +109,27 @@ export function findingsIn(
 export function findingsBeforeDeployment(
   kind: Kind,
   value: unknown,
-  cluster: Cluster = emptyCluster,
+  around: Surroundings = ALONE,
 ): { readonly findings: readonly Finding[]; readonly placeholders: readonly Placeholder[] } {
   const placeholders = isObject(value) ? placeholdersIn(kind, value) : []
   const places = placeholders.map(({ at }) => at)
   const { findings, resource } = shape(kind, value, ANYTHING, places)
-  return { findings: resource ? check(kind, resource, cluster, findings) : findings, placeholders }
+  return {
+    findings: resource ? check(kind, resource, including(resource, around), findings) : findings,
+    placeholders,
+  }
+}
+
+/** What is to be said when an object goes. */
+function findingsOnDelete(kind: Kind, value: unknown, around: Surroundings): readonly Finding[] {
+  const { resource } = shape(kind, value)
+  return resource === undefined ? [] : check(kind, resource, around, [], 'delete')
+}
+
+/** What a rule judges is part of what it sees. */
+function including(resource: Resource, around: Surroundings): Surroundings {
+  const { cluster, self } = around
+  return cluster === emptyCluster ? around : { ...around, cluster: withObject(cluster, self, resource) }
 }
 
 function kindOf({ group, kind }: Submission, engine: Engine): Kind | undefined {
@@ -96,7 +141,8 @@ function kindOf({ group, kind }: Submission, engine: Engine): Kind | undefined {
  * being deleted only needs to go (decision 8).
  */
 function passesFreely({ operation, subResource, object, oldObject }: Submission): boolean {
-  if (operation === 'DELETE' || operation === 'CONNECT' || subResource !== '') return true
+  if (operation === 'CONNECT' || subResource !== '') return true
+  if (operation === 'DELETE') return false
   if (!isObject(object)) return false
   if (isObject(object.metadata) && typeof object.metadata.deletionTimestamp === 'string') return true
   return operation === 'UPDATE' && isObject(oldObject) && deepEqual(object.spec, oldObject.spec)

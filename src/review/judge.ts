@@ -1,3 +1,4 @@
+import type { Cluster, ObjectName } from '../rule/cluster.ts'
 import { pathTextWithoutIndexes, valueAt } from '../rule/path.ts'
 import { isObject } from '../rule/resource.ts'
 import { compareFindings, type Finding } from './finding.ts'
@@ -21,14 +22,28 @@ export interface Judged {
   readonly value: unknown
 }
 
+/** What has just been read from the API server. */
+export interface Confirmed {
+  has(name: ObjectName): boolean
+  /** The view with what is read for one review only: what Secrets hold. */
+  with(cluster: Cluster): Cluster
+}
+
+export interface Judging {
+  readonly namespace: string
+  readonly settings: Settings
+  readonly dryRun?: boolean
+  readonly confirmed?: Confirmed | undefined
+}
+
 /**
- * Severity, then the ratchet (decision 8), then the mode, then order. `old` is asked for only when there is an error.
+ * Severity, then the ratchet (decision 8), then what an error is worth that rests on other objects (decision 9), then
+ * the mode, then order. `old` is asked for only when there is an error.
  */
 export function judge(
   { findings, value }: Judged,
-  namespace: string,
-  settings: Settings,
-  old: () => Judged | undefined,
+  { namespace, settings, dryRun = false, confirmed }: Judging,
+  old: () => Judged | undefined = () => undefined,
 ): Verdict {
   if (findings.length === 0) return ADMITTED
   const exempted: string[] = []
@@ -43,7 +58,6 @@ export function judge(
       return severity === 'off' ? [] : [{ ...finding, severity }]
     })
   const weighed = weigh(findings, (id) => exempted.push(id))
-  const isError = ({ severity }: Finding) => severity === 'error'
   const before = weighed.some(isError) ? old() : undefined
   const ratcheted =
     before === undefined
@@ -52,7 +66,8 @@ export function judge(
           value: before.value,
           findings: weigh(before.findings).filter(isError),
         })
-  const decided = settings.mode === 'warn' ? ratcheted.map(wouldBeDenied) : ratcheted
+  const settled = ratcheted.map((finding) => settle(finding, dryRun, confirmed))
+  const decided = settings.mode === 'warn' ? settled.map(wouldBeDenied) : settled
   const ordered = distinct(decided.toSorted(compareFindings))
   return {
     errors: ordered.filter(isError),
@@ -60,6 +75,20 @@ export function judge(
     exempted,
     failures: findings.filter(({ failure }) => failure !== undefined),
   }
+}
+
+const isError = ({ severity }: Finding) => severity === 'error'
+
+/**
+ * An error that rests on other objects is none in a dry run, where they may be about to change too, and none while
+ * they could not be read from the API server.
+ */
+function settle(finding: Finding, dryRun: boolean, confirmed: Confirmed | undefined): Finding {
+  const { restsOn } = finding.error
+  if (restsOn === undefined) return finding
+  if (confirmed !== undefined && !restsOn.every((name) => confirmed.has(name)))
+    return { ...finding, severity: 'warning', prefix: `not confirmed: ${finding.prefix ?? ''}` }
+  return dryRun ? wouldBeDenied(finding) : finding
 }
 
 /** Turns each error that the stored object already has into a warning; one old error excuses one new one. */

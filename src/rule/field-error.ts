@@ -1,3 +1,4 @@
+import type { ObjectName } from './cluster.ts'
 import { goQuote, goValue } from './go-text.ts'
 import { type Path, type Segment, segmentsOf } from './path.ts'
 
@@ -29,6 +30,8 @@ export interface FieldError {
   readonly at: readonly Segment[]
   readonly value?: unknown
   readonly detail: string
+  /** The other objects that it rests on: what they hold, or that they are not there. */
+  readonly restsOn?: readonly ObjectName[]
 }
 
 type At = Path<unknown>
@@ -44,6 +47,20 @@ export function forbidden(path: At, detail: string): FieldError {
 
 export function invalid<T>(path: Path<T>, value: Value<T>, detail: string): FieldError {
   return { type: 'invalid', at: segmentsOf(path), value, detail }
+}
+
+/** A reference to what is not there. */
+export function notFound<T>(path: Path<T>, value: Value<T>, detail: string): FieldError {
+  return { type: 'notFound', at: segmentsOf(path), value, detail }
+}
+
+export function tooMany(path: At, count: number, detail: string): FieldError {
+  return { type: 'tooMany', at: segmentsOf(path), value: count, detail }
+}
+
+/** The error with the other objects that it rests on; an error of two objects always names them. */
+export function restingOn(error: FieldError, ...restsOn: readonly ObjectName[]): FieldError {
+  return { ...error, restsOn }
 }
 
 export function duplicate<T>(path: Path<T>, value: Value<T>): FieldError {

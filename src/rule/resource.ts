@@ -19,6 +19,7 @@ export interface Resource {
     readonly namespace?: unknown
     readonly generateName?: unknown
     readonly deletionTimestamp?: unknown
+    readonly annotations?: unknown
   }
   readonly spec?: unknown
   readonly status?: unknown

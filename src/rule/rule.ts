@@ -1,8 +1,8 @@
 import type { Static, TSchema } from 'typebox'
-import type { Cluster } from './cluster.ts'
+import type { Cluster, ObjectName } from './cluster.ts'
 import type { FieldError } from './field-error.ts'
 import type { Path } from './path.ts'
-import type { Given } from './resource.ts'
+import type { Given, Resource } from './resource.ts'
 
 export type Severity = 'error' | 'warning' | 'off'
 export type NonEmpty<T> = readonly [T, ...T[]]
@@ -14,6 +14,8 @@ export interface RuleFor<S extends TSchema> {
   readonly on: S
   /** The kinds it looks up through `context.cluster`. */
   readonly reads: readonly string[]
+  /** Checked when an object is deleted, instead of when it is written. */
+  readonly when?: 'delete'
   readonly severity: Exclude<Severity, 'off'>
   /** What must be true: one sentence. */
   readonly summary: string
@@ -32,12 +34,34 @@ export interface RuleFor<S extends TSchema> {
 export interface Context<T> {
   readonly path: Path<T>
   readonly cluster: Cluster
+  /** The object that is judged; the name is empty while it has none. */
+  readonly self: ObjectName
+  /** What is stored now, on an update. */
+  old(): Given<T> | undefined
 }
 
 /** `value` is a resource without apiVersion, kind and metadata, or a part; `findings` is the exact text of each. */
 export interface Example<T> {
   readonly title: string
   readonly value: Given<T>
+  /** The kind that it is an example of, where the rule is about several. */
+  readonly kind?: string
+  /** Annotations of the resource. */
+  readonly annotations?: Readonly<Record<string, string>>
+  /** The other objects, each with its kind, its name and no namespace. The resource itself is named `example`. */
+  readonly others?: readonly Other[]
+  /** What was stored before: makes it the example of an update. */
+  readonly old?: Given<T>
+}
+
+/** Another object in an example. */
+export interface Other extends Resource {
+  readonly kind: string
+  readonly metadata: {
+    readonly name: string
+    readonly namespace?: string
+    readonly annotations?: Readonly<Record<string, string>>
+  }
 }
 
 /** Any rule, as the engine sees it. */

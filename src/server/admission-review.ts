@@ -12,8 +12,8 @@ export const REVIEW_VERSION = 'admission.k8s.io/v1'
 /** A review that can be answered: its submission, and what only the answer and the log need. */
 export interface Review {
   readonly uid: string
+  /** The name, or its prefix while there is none yet: kubectl prints that rather than nothing. */
   readonly name: string
-  readonly dryRun: boolean
   readonly submission: Submission
 }
 
@@ -34,16 +34,19 @@ export function decodeReview({ value: body, nulls, mayHoldPlaceholders }: Body):
   if (!isOperation(operation)) return `request.operation must be one of ${OPERATIONS.join(', ')}`
   if (!isObject(kindOf) || !isText(kindOf.kind)) return 'request.kind.kind must be a string'
   if (!isOptionalText(kindOf.group)) return 'request.kind.group must be a string'
+  const name = textOr(request.name, textOr(metadataOf(object).name, ''))
   return {
     uid,
-    name: nameOf(request),
-    dryRun: request.dryRun === true,
+    name: textOr(name, textOr(metadataOf(object).generateName, '')),
     submission: {
       operation,
       group: kindOf.group ?? '',
       kind: kindOf.kind,
       namespace: textOr(request.namespace, textOr(metadataOf(object).namespace, '')),
+      name,
       subResource: textOr(request.subResource, ''),
+      dryRun: request.dryRun === true,
+      user: isObject(request.userInfo) ? textOr(request.userInfo.username, '') : '',
       object,
       oldObject,
       contents: { nulls: nulls > (oldObject === null ? 1 : 0), placeholders: mayHoldPlaceholders },
@@ -59,12 +62,6 @@ const textOr = (value: unknown, fallback: string) => (isText(value) && value !==
 
 function metadataOf(object: unknown): Record<string, unknown> {
   return isObject(object) && isObject(object.metadata) ? object.metadata : {}
-}
-
-/** On a create with generateName there is no name yet; kubectl prints the prefix rather than nothing. */
-function nameOf(request: Record<string, unknown>): string {
-  const { name, generateName } = metadataOf(request.object)
-  return textOr(request.name, textOr(name, textOr(generateName, '')))
 }
 
 /** The answer to /validate: HTTP 200 whatever the verdict; a denial is 422 Invalid with every cause. */

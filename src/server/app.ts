@@ -66,7 +66,7 @@ function validateReview({ engine, logger, metrics }: Parts, review: Review, star
   const outcome = errors.length > 0 ? 'denied' : warnings.length > 0 ? 'warned' : 'admitted'
   const seconds = (performance.now() - start) / 1000
   metrics.reviewed('validate', review, outcome, seconds)
-  metrics.found(verdict, review.dryRun)
+  metrics.found(verdict, review.submission.dryRun)
   for (const { id, failure } of failures)
     logger.error({ uid: review.uid, rule: id, err: failure }, 'rule failed')
   logger.info({
@@ -90,12 +90,12 @@ function mutateReview({ engine, logger, metrics }: Parts, review: Review, start:
 
 /** What is logged of a review: who and what, never the object. */
 function logged(
-  { uid, name, dryRun, submission }: Review,
+  { uid, name, submission }: Review,
   webhook: string,
   verdict: string,
   seconds: number,
 ) {
-  const { operation, kind, namespace } = submission
+  const { operation, kind, namespace, dryRun } = submission
   return {
     webhook,
     verdict,

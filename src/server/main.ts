@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { localPair } from '../certificates/local.ts'
-import { emptyCluster } from '../rule/cluster.ts'
 import { buildProbes, buildWebhook, type Parts } from './app.ts'
 import { SERVER_FLAGS, type ServerConfiguration } from './configuration.ts'
 import { helpLines, readFlags, UsageError } from '../configuration/flags.ts'
@@ -31,7 +30,7 @@ async function serve(configuration: ServerConfiguration): Promise<void> {
   const pair = await localPair(folder, host)
   metrics.serving(pair)
   const parts: Parts = {
-    engine: { group, settings: { mode, severities: severity }, cluster: emptyCluster },
+    engine: { group, settings: { mode, severities: severity } },
     logger,
     metrics,
   }

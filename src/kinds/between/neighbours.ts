@@ -1,0 +1,106 @@
+import type { Static } from 'typebox'
+import type { Cluster, ObjectName } from '../../rule/cluster.ts'
+import { type Given, isAbsent } from '../../rule/resource.ts'
+import type { MCPExternalAuthConfig } from '../mcp-external-auth-config/schema.ts'
+import type { MCPOIDCConfig } from '../mcp-oidc-config/schema.ts'
+import type { MCPServer } from '../mcp-server/schema.ts'
+import type { VirtualMCPServer } from '../virtual-mcp-server/schema.ts'
+
+/** The kinds as rules see them when they look at each other. */
+export type AuthConfig = Given<Static<typeof MCPExternalAuthConfig>>
+export type OidcConfig = Given<Static<typeof MCPOIDCConfig>>
+export type Gateway = Given<Static<typeof VirtualMCPServer>>
+/** MCPServer, MCPRemoteProxy and MCPServerEntry have one schema. */
+export type Workload = Given<Static<typeof MCPServer>>
+
+/** The kinds of which a backend of a group can be. Section 1; decision 10. */
+export const BACKEND_KINDS: readonly string[] = ['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry']
+
+export const authConfigNamed = (name: string): ObjectName => ({ kind: 'MCPExternalAuthConfig', name })
+export const oidcConfigNamed = (name: string): ObjectName => ({ kind: 'MCPOIDCConfig', name })
+
+export const getAuthConfig = (cluster: Cluster, name: string) =>
+  cluster.get('MCPExternalAuthConfig', name) as AuthConfig | undefined
+export const getOidcConfig = (cluster: Cluster, name: string) =>
+  cluster.get('MCPOIDCConfig', name) as OidcConfig | undefined
+export const getGateway = (cluster: Cluster, name: string) =>
+  cluster.get('VirtualMCPServer', name) as Gateway | undefined
+export const getWorkload = (cluster: Cluster, { kind, name }: ObjectName) =>
+  cluster.get(kind, name) as Workload | undefined
+
+/** The backends of a group: who names it, whether or not the MCPGroup exists (decision 10). */
+export const membersOf = (cluster: Cluster, group: string): readonly ObjectName[] =>
+  cluster.referrers('MCPGroup', group).filter(({ kind }) => BACKEND_KINDS.includes(kind))
+
+/** The group that a workload or a VirtualMCPServer names; older releases wrote the bare name (decision 5). */
+export function groupOf(resource: Workload | Gateway): string | undefined {
+  const ref = resource.spec?.groupRef
+  return typeof ref === 'string' ? ref : ref?.name
+}
+
+/** The names of the upstream providers of an authorization server, in order. */
+export interface Providers {
+  readonly names: readonly string[]
+  /** Whether these are all: some may not be readable yet. */
+  readonly complete: boolean
+}
+
+type AuthServer = NonNullable<NonNullable<Gateway['spec']>['authServerConfig']>
+
+/** Undefined when the part is not there. */
+export function providersOf<F extends string>(
+  spec: { readonly [K in F]?: AuthServer | undefined } | undefined,
+  field: F,
+): Providers | undefined {
+  if (spec === undefined) return { names: [], complete: false }
+  if (isAbsent(spec, field)) return undefined
+  const server: AuthServer | undefined = spec[field]
+  const given = server?.upstreamProviders
+  const names = (given ?? []).map((provider) => provider?.name).filter((name) => name !== undefined)
+  const complete =
+    server !== undefined && (given?.length === names.length || isAbsent(server, 'upstreamProviders'))
+  return { names, complete }
+}
+
+const WRITTEN = '/subject-provider-written'
+
+/** What /mutate wrote into subjectProviderName; undefined when it wrote nothing (decision 25). */
+export function writtenProvider({ metadata }: AuthConfig): string | undefined {
+  const annotations = Object.entries(metadata?.annotations ?? {})
+  return annotations.find(([key]) => key.endsWith(WRITTEN))?.[1]
+}
+
+/** The annotation that records the written value. */
+export const writtenAnnotation = (group: string): string => group + WRITTEN
+
+/** The upstream provider of whose token a configuration makes use, and the field that says so. */
+export interface NamedProvider {
+  readonly field: 'upstreamInject.providerName' | 'tokenExchange.subjectProviderName'
+  readonly provider: string
+  /** Whether the value is ours, from an earlier /mutate, and not the user's. */
+  readonly written: boolean
+}
+
+/** Undefined when it needs none, or none is named. Sections 2.4.5, 2.4.6. */
+export function namedProvider(config: AuthConfig): NamedProvider | undefined {
+  const { type, upstreamInject, tokenExchange } = config.spec ?? {}
+  if (type === 'upstreamInject' && upstreamInject?.providerName !== undefined) {
+    return { field: 'upstreamInject.providerName', provider: upstreamInject.providerName, written: false }
+  }
+  const subject = tokenExchange?.subjectProviderName
+  if (type !== 'tokenExchange' || subject === undefined || subject === '') return undefined
+  const written = writtenProvider(config) === subject
+  return { field: 'tokenExchange.subjectProviderName', provider: subject, written }
+}
+
+/** Whether /mutate is to choose the subject provider: a token exchange of which nobody has said it. Section 2.4.5. */
+export function leavesSubjectProvider(config: AuthConfig): boolean {
+  const { type, tokenExchange } = config.spec ?? {}
+  if (type !== 'tokenExchange' || tokenExchange === undefined) return false
+  if (isAbsent(tokenExchange, 'subjectProviderName')) return true
+  const { subjectProviderName } = tokenExchange
+  return (
+    subjectProviderName === '' ||
+    (subjectProviderName !== undefined && writtenProvider(config) === subjectProviderName)
+  )
+}

@@ -1,0 +1,151 @@
+import type { Cluster, ObjectName } from '../../rule/cluster.ts'
+import type { Segment } from '../../rule/path.ts'
+import { isAbsent } from '../../rule/resource.ts'
+import {
+  BACKEND_KINDS,
+  type Gateway,
+  getGateway,
+  getWorkload,
+  groupOf,
+  membersOf,
+  type Workload,
+} from './neighbours.ts'
+
+/** How the strategy of a backend is chosen. `unknown` is one that cannot be read, or that only releases know. */
+export type From = 'discovered' | 'backends' | 'default' | 'none' | 'unknown'
+
+/** A backend of a VirtualMCPServer and the MCPExternalAuthConfig that it is contacted with. */
+export interface Backend {
+  readonly name: string
+  /** The workload; absent for a key of `backends` that is no member of the group. */
+  readonly member?: ObjectName
+  readonly from: From
+  readonly config?: string
+  /** Where the VirtualMCPServer names the configuration; nowhere when the workload does. */
+  readonly at?: readonly Segment[]
+}
+
+/** Where the strategies come from, given or default; undefined when it cannot be read. Section 2.2, decision 10. */
+export function sourceOf({ spec }: Gateway): 'discovered' | 'inline' | undefined {
+  if (spec === undefined) return undefined
+  if (isAbsent(spec, 'outgoingAuth')) return 'discovered'
+  const { outgoingAuth } = spec
+  if (outgoingAuth === undefined) return undefined
+  return isAbsent(outgoingAuth, 'source') ? 'discovered' : outgoingAuth.source
+}
+
+/** Every backend, in the order of kind and name, then the keys of `backends` that are no member. Section 5.2. */
+export function backendsOf(gateway: Gateway, cluster: Cluster): Backend[] {
+  const group = groupOf(gateway)
+  const members = group === undefined ? [] : membersOf(cluster, group)
+  const source = sourceOf(gateway)
+  if (source === 'discovered') return members.map((member) => discovered(member, cluster))
+  if (source !== 'inline') return members.map((member) => ({ name: member.name, member, from: 'unknown' }))
+  const listed = new Set(members.map(({ name }) => name))
+  const strangers = Object.keys(gateway.spec?.outgoingAuth?.backends ?? {}).filter((key) => !listed.has(key))
+  return [
+    ...members.map((member) => ({ ...inline(gateway, member.name), member })),
+    ...strangers.map((key) => inline(gateway, key)),
+  ]
+}
+
+function discovered(member: ObjectName, cluster: Cluster): Backend {
+  const { name } = member
+  return { name, member, ...ownConfig(getWorkload(cluster, member)) }
+}
+
+/** What a workload says of itself. */
+function ownConfig(workload: Workload | undefined): Pick<Backend, 'from' | 'config'> {
+  const spec = workload?.spec
+  if (spec === undefined) return { from: 'unknown' }
+  if (isAbsent(spec, 'externalAuthConfigRef')) return { from: 'none' }
+  const config = spec.externalAuthConfigRef?.name
+  return config === undefined ? { from: 'unknown' } : { from: 'discovered', config }
+}
+
+function inline({ spec }: Gateway, name: string): Backend {
+  const outgoingAuth = spec?.outgoingAuth
+  if (outgoingAuth === undefined) return { name, from: 'unknown' }
+  const { backends } = outgoingAuth
+  if (backends === undefined && !isAbsent(outgoingAuth, 'backends')) return { name, from: 'unknown' }
+  if (backends !== undefined && Object.hasOwn(backends, name)) {
+    const config = backends[name]?.externalAuthConfigRef?.name
+    const at = ['spec', 'outgoingAuth', 'backends', { key: name }, 'externalAuthConfigRef', 'name']
+    return config === undefined ? { name, from: 'unknown' } : { name, from: 'backends', config, at }
+  }
+  if (isAbsent(outgoingAuth, 'default')) return { name, from: 'none' }
+  const fallback = outgoingAuth.default
+  if (fallback === undefined) return { name, from: 'unknown' }
+  const config = fallback.externalAuthConfigRef?.name
+  if (config === undefined)
+    return { name, from: isAbsent(fallback, 'externalAuthConfigRef') ? 'none' : 'unknown' }
+  return {
+    name,
+    from: 'default',
+    config,
+    at: ['spec', 'outgoingAuth', 'default', 'externalAuthConfigRef', 'name'],
+  }
+}
+
+/** A configuration that a VirtualMCPServer reaches, at one place of it, and the backends that are contacted with it. */
+export interface Reached {
+  readonly config: string
+  readonly at?: readonly Segment[]
+  readonly members: readonly ObjectName[]
+}
+
+/** Every configuration once for each place; the default of inline counts even while every member is listed. */
+export function configsReached(gateway: Gateway, cluster: Cluster): Reached[] {
+  const found = new Map<string, { config: string; at?: readonly Segment[]; members: ObjectName[] }>()
+  const add = ({ config, at, from, name, member }: Backend) => {
+    if (config === undefined) return
+    const key = [from, from === 'backends' ? name : config].join('/')
+    const reached = found.get(key) ?? { config, ...(at && { at }), members: [] }
+    if (member !== undefined) reached.members.push(member)
+    found.set(key, reached)
+  }
+  for (const backend of backendsOf(gateway, cluster)) add(backend)
+  if (sourceOf(gateway) === 'inline') {
+    const fallback = inline({ spec: { ...gateway.spec, outgoingAuth: withoutBackends(gateway) } }, '')
+    if (fallback.from === 'default' && !found.has(`default/${fallback.config ?? ''}`)) add(fallback)
+  }
+  return [...found.values()]
+}
+
+const withoutBackends = ({ spec }: Gateway) => {
+  const { backends: _, ...rest } = spec?.outgoingAuth ?? {}
+  return rest
+}
+
+/** A VirtualMCPServer that contacts backends with a configuration. */
+export interface Reacher {
+  readonly name: string
+  readonly gateway: Gateway
+  /** A backend through which it does, where it discovers it. */
+  readonly through?: ObjectName
+}
+
+/** Every VirtualMCPServer that reaches the configuration, once, by name. Looks at nothing that does not. */
+export function reachersOf(config: string, cluster: Cluster): Reacher[] {
+  const found = new Map<string, Reacher>()
+  const add = (name: string, source: 'inline' | 'discovered', through?: ObjectName) => {
+    const gateway = found.has(name) ? undefined : getGateway(cluster, name)
+    if (gateway !== undefined && sourceOf(gateway) === source)
+      found.set(name, { name, gateway, ...(through && { through }) })
+  }
+  const groups = new Map<string, ObjectName>()
+  for (const referrer of cluster.referrers('MCPExternalAuthConfig', config)) {
+    if (referrer.kind === 'VirtualMCPServer') add(referrer.name, 'inline')
+    if (!BACKEND_KINDS.includes(referrer.kind)) continue
+    const workload = getWorkload(cluster, referrer)
+    const group = workload && groupOf(workload)
+    const own = workload?.spec?.externalAuthConfigRef?.name === config
+    if (group !== undefined && own && !groups.has(group)) groups.set(group, referrer)
+  }
+  for (const [group, member] of groups) {
+    for (const { kind, name } of cluster.referrers('MCPGroup', group)) {
+      if (kind === 'VirtualMCPServer') add(name, 'discovered', member)
+    }
+  }
+  return [...found.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}

@@ -1,0 +1,162 @@
+import { projected } from '../kinds/between/projections.ts'
+import { referencesOf } from '../kinds/between/references.ts'
+import type { Kind } from '../kinds/kind.ts'
+import type { Cluster, ObjectName } from '../rule/cluster.ts'
+import type { Resource } from '../rule/resource.ts'
+
+/** Where a view has its objects from. */
+export interface Extent {
+  readonly group: string
+  /** Whether every object of the kind in the namespace is known. */
+  knows(kind: string, namespace: string): boolean
+  /** `in the given files`; by default the namespace. */
+  readonly where?: string
+}
+
+interface Stored {
+  readonly name: ObjectName
+  readonly resource: Resource
+}
+
+const NOBODY: ReadonlyMap<string, ObjectName> = new Map()
+/** A near name is looked for among this many. */
+const MOST_NAMES = 2_000
+
+/**
+ * The other objects, each reduced to what rules read of it, and indexed for every question that a rule asks: no answer
+ * looks at objects that are not in it.
+ */
+export class World {
+  readonly #extent: Extent
+  /** Objects by kind, namespace and name. */
+  readonly #objects = new Map<string, Map<string, Map<string, Stored>>>()
+  /** Who refers to an object, whether or not it exists; by namespace, then by kind and name. */
+  readonly #referrers = new Map<string, Map<string, Map<string, ObjectName>>>()
+  /** The namespaces that have an object of a kind and name, where it is not one alone. */
+  readonly #namespaces = new Map<string, string | Set<string>>()
+
+  constructor(extent: Extent) {
+    this.#extent = extent
+  }
+
+  get group(): string {
+    return this.#extent.group
+  }
+
+  /** Takes an object whose parts all have the right JSON types, in place of the one of its name. */
+  put({ kind }: Pick<Kind, 'kind'>, namespace: string, name: string, resource: Resource): void {
+    const names = branch(branch(this.#objects, kind), namespace)
+    const before = names.get(name)
+    const named = before?.name ?? { kind, name }
+    if (before !== undefined) this.#unlink(namespace, before)
+    const stored = { name: named, resource: projected(kind, resource, this.#extent.group) }
+    names.set(name, stored)
+    for (const { to } of referencesOf(kind, resource)) {
+      branch(branch(this.#referrers, namespace), keyOf(to)).set(keyOf(named), named)
+    }
+    if (before === undefined) this.#addNamespace(keyOf(named), namespace)
+  }
+
+  remove(kind: string, namespace: string, name: string): void {
+    const stored = this.#objects.get(kind)?.get(namespace)?.get(name)
+    if (stored === undefined) return
+    this.#unlink(namespace, stored)
+    prune(this.#objects.get(kind), namespace, name)
+    const key = keyOf(stored.name)
+    const namespaces = this.#namespaces.get(key)
+    if (namespaces instanceof Set) namespaces.delete(namespace)
+    else this.#namespaces.delete(key)
+    if (namespaces instanceof Set && namespaces.size === 0) this.#namespaces.delete(key)
+  }
+
+  /** What is kept of an object. */
+  get(kind: string, namespace: string, name: string): Resource | undefined {
+    return this.#objects.get(kind)?.get(namespace)?.get(name)?.resource
+  }
+
+  /** Every object of a kind, in no order; in one namespace or in all. */
+  *all(kind: string, namespace?: string): Iterable<{ readonly namespace: string; readonly name: string }> {
+    for (const [each, names] of this.#objects.get(kind) ?? []) {
+      if (namespace !== undefined && each !== namespace) continue
+      for (const name of names.keys()) yield { namespace: each, name }
+    }
+  }
+
+  /** The view from one namespace. */
+  in(namespace: string): Cluster {
+    const objects = this.#objects
+    const referrers = this.#referrers.get(namespace)
+    const extent = this.#extent
+    return {
+      get: (kind, name) => objects.get(kind)?.get(namespace)?.get(name)?.resource,
+      referrers: (kind, name) => inOrder((referrers?.get(keyOf({ kind, name })) ?? NOBODY).values()),
+      knows: (kind) => extent.knows(kind, namespace),
+      names: (kind) => first(objects.get(kind)?.get(namespace)?.keys() ?? [], MOST_NAMES),
+      elsewhere: (kind, name) => {
+        const found = this.#namespaces.get(keyOf({ kind, name })) ?? []
+        return [...(typeof found === 'string' ? [found] : found)].filter((each) => each !== namespace).toSorted()
+      },
+      where: extent.where ?? `in namespace '${namespace}'`,
+    }
+  }
+
+  #unlink(namespace: string, { name, resource }: Stored): void {
+    for (const { to } of referencesOf(name.kind, resource)) {
+      prune(this.#referrers.get(namespace), keyOf(to), keyOf(name))
+    }
+  }
+
+  #addNamespace(key: string, namespace: string): void {
+    const found = this.#namespaces.get(key)
+    if (found === undefined) this.#namespaces.set(key, namespace)
+    else if (typeof found !== 'string') found.add(namespace)
+    else if (found !== namespace) this.#namespaces.set(key, new Set([found, namespace]))
+  }
+}
+
+/** The view with one object put in place of the stored one of its name: what a rule judges is part of what it sees. */
+export function withObject(cluster: Cluster, self: ObjectName, resource: Resource): Cluster {
+  const targets = new Set(referencesOf(self.kind, resource).map(({ to }) => keyOf(to)))
+  const isSelf = ({ kind, name }: ObjectName) => kind === self.kind && name === self.name
+  return {
+    ...cluster,
+    get: (kind, name) => (isSelf({ kind, name }) ? resource : cluster.get(kind, name)),
+    referrers: (kind, name) => {
+      const others = cluster.referrers(kind, name).filter((each) => !isSelf(each))
+      return targets.has(keyOf({ kind, name })) ? inOrder([...others, self]) : others
+    },
+  }
+}
+
+const keyOf = ({ kind, name }: ObjectName): string => `${kind}/${name}`
+
+const inOrder = (names: Iterable<ObjectName>): ObjectName[] =>
+  [...names].sort((a, b) => (a.kind === b.kind ? compare(a.name, b.name) : compare(a.kind, b.kind)))
+
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+
+function* first<T>(items: Iterable<T>, most: number): Iterable<T> {
+  let count = 0
+  for (const item of items) {
+    if (count === most) return
+    count += 1
+    yield item
+  }
+}
+
+/** The map that lies under the key; an empty one is put there when there is none. */
+function branch<V>(tree: Map<string, Map<string, V>>, key: string): Map<string, V> {
+  let found = tree.get(key)
+  if (found === undefined) {
+    found = new Map()
+    tree.set(key, found)
+  }
+  return found
+}
+
+/** Takes a leaf away, and its branch when nothing else is on it. */
+function prune<V>(tree: Map<string, Map<string, V>> | undefined, key: string, leaf: string): void {
+  const found = tree?.get(key)
+  found?.delete(leaf)
+  if (found?.size === 0) tree?.delete(key)
+}
