@@ -6,7 +6,7 @@ import { judgeDocument } from '../src/cli/judge-document.ts'
 import { loadDocuments } from '../src/cli/load.ts'
 import type { Report } from '../src/cli/report.ts'
 import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
-import { exampleResource, rulePlaces } from '../src/kinds/places.ts'
+import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
 import { causeText } from '../src/review/finding.ts'
 import { validate } from '../src/review/index.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
@@ -32,9 +32,9 @@ function byWebhook(object: unknown): Found[] {
     kind,
     namespace: 'default',
     name: 'example',
-  subResource: '',
-  dryRun: false,
-  user: 'admin',
+    subResource: '',
+    dryRun: false,
+    user: 'admin',
     object,
     oldObject: undefined,
   } as const
@@ -89,8 +89,8 @@ t.test('every example of every rule: the CLI finds what the webhook finds', asyn
   let compared = 0
   for (const place of rulePlaces()) {
     const { rule, kind } = place
-    for (const { title, value } of [...rule.examples.valid, ...rule.examples.invalid]) {
-      compare(t, exampleResource(place, value, 'example'), `${rule.id} on ${kind.kind}: ${title}`)
+    for (const { title, resource } of examplesAt(place)) {
+      compare(t, resource, `${rule.id} on ${kind.kind}: ${title}`)
       compared += 1
     }
   }

@@ -4,7 +4,7 @@ import { applyPatch } from 'rfc6902'
 import t from 'tap'
 import { KINDS } from '../src/kinds/index.ts'
 import type { Kind } from '../src/kinds/kind.ts'
-import { exampleResource, rulePlaces } from '../src/kinds/places.ts'
+import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
 import { deepEqual } from '../src/review/deep-equal.ts'
 import { defaultsFor, withDefaults } from '../src/review/defaults.ts'
 import { compareFindings, findingText } from '../src/review/finding.ts'
@@ -102,9 +102,8 @@ for (const kind of KINDS) {
 t.test('taking knowledge away from an example adds no finding', async () => {
   for (const place of rulePlaces()) {
     if (place.rule.id === 'role-mapping-matchers-fit') continue // below its bound the matchers are judged again
-    for (const { value } of [...place.rule.examples.valid, ...place.rule.examples.invalid]) {
-      const object = exampleResource(place, value, 'example')
-      for (const at of placesIn(object)) lessIsNotMore(place.kind, object, at)
+    for (const { resource } of examplesAt(place)) {
+      for (const at of placesIn(resource)) lessIsNotMore(place.kind, resource, at)
     }
   }
 })

@@ -1,35 +1,40 @@
 import t from 'tap'
-import { type RulePlace, allRules, exampleResource, rulePlaces } from '../src/kinds/places.ts'
+import { allRules, examplesAt, type PlacedExample, type RulePlace, rulePlaces } from '../src/kinds/places.ts'
 import { type Finding, findingText } from '../src/review/finding.ts'
-import { findingsIn } from '../src/review/index.ts'
-import { pathText } from '../src/rule/path.ts'
+import { findingsIn, findingsOnDelete } from '../src/review/index.ts'
+import type { Cluster } from '../src/rule/cluster.ts'
 import { deepFreeze } from './support/freeze.ts'
+import { worldOf } from './support/world.ts'
 
 t.test('every example of every rule, at every place where the rule applies', async (t) => {
   for (const place of rulePlaces()) {
-    const { rule, kind, at } = place
+    const { rule, kind } = place
     await t.test(`${rule.id} on ${kind.kind}`, async (t) => {
-      for (const { title, value } of rule.examples.valid) {
-        const findings = found(place, value)
-        t.strictSame(own(findings, place), [], title)
-        t.strictSame(
-          texts(findings.filter(({ severity }) => severity === 'error')),
-          [],
-          `${title}: no other error`,
-        )
-      }
-      for (const { title, value, findings: expected } of rule.examples.invalid) {
-        const findings = found(place, value)
-        const prefix = at.length === 0 ? '' : `${pathText(at)}.`
-        t.strictSame(
-          own(findings, place),
-          expected.map((text) => `${prefix}${text} (${rule.id})`),
-          title,
-        )
+      for (const example of examplesAt(place)) {
+        const { title, findings: expected } = example
+        const findings = found(place, example)
+        const own = findings.filter(({ id }) => id === rule.id)
+        t.strictSame(texts(own), expected, title)
         const others = findings.filter(({ id, severity }) => severity === 'error' && id !== rule.id)
-        t.strictSame(texts(others), [], `${title}: breaks only this rule`)
+        t.strictSame(texts(others), [], `${title}: no other error`)
+        if (rule.severity === 'error' && rule.reads.length > 0) {
+          const named = own.every(({ error }) => (error.restsOn ?? []).length > 0)
+          t.ok(named, `${title}: an error names the other objects that it rests on`)
+        }
       }
     })
+  }
+})
+
+t.test('a rule reads only the kinds that it declares, and of them only what the view keeps', async (t) => {
+  for (const place of rulePlaces().filter(({ rule }) => rule.reads.length > 0)) {
+    const read = new Set<string>()
+    for (const example of examplesAt(place)) found(place, example, (kind) => read.add(kind))
+    t.strictSame(
+      [...read].filter((kind) => !place.rule.reads.includes(kind)),
+      [],
+      place.rule.id,
+    )
   }
 })
 
@@ -43,12 +48,40 @@ t.test('facts about the set', async (t) => {
   }
 })
 
-function found(place: RulePlace, value: unknown): readonly Finding[] {
-  return findingsIn(place.kind, deepFreeze(exampleResource(place, value, 'example')))
+/** What the rules of the kind find, and no others; `onRead` hears of every kind that is looked up. */
+function found(
+  place: RulePlace,
+  { resource, others, old }: PlacedExample,
+  onRead?: (kind: string) => void,
+): readonly Finding[] {
+  const { kind, rule } = place
+  const world = worldOf([...others, ...(old === undefined ? [] : [old])])
+  const cluster = onRead === undefined ? world.in('default') : listening(world.in('default'), onRead)
+  const around = { cluster, self: { kind: kind.kind, name: 'example' }, old: () => old }
+  const rules = onRead === undefined ? kind : { ...kind, rules: [rule], parts: [] }
+  deepFreeze(resource)
+  return rule.when === 'delete'
+    ? findingsOnDelete(rules, resource, around)
+    : findingsIn(rules, resource, around)
 }
 
-function own(findings: readonly Finding[], { rule }: RulePlace): string[] {
-  return texts(findings.filter(({ id }) => id === rule.id))
+function listening(cluster: Cluster, onRead: (kind: string) => void): Cluster {
+  const hear =
+    <R>(look: (kind: string, name: string) => R) =>
+    (kind: string, name: string) => {
+      onRead(kind)
+      return look(kind, name)
+    }
+  return {
+    ...cluster,
+    get: hear(cluster.get),
+    elsewhere: hear(cluster.elsewhere),
+    referrers: (kind, name) => {
+      const found = cluster.referrers(kind, name)
+      for (const referrer of found) onRead(referrer.kind)
+      return found
+    },
+  }
 }
 
 function texts(findings: readonly Finding[]): string[] {

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml'
 import { UsageError } from '../configuration/flags.ts'
-import { allRules, exampleResource, type RulePlace, rulePlaces } from '../kinds/places.ts'
+import { allRules, examplesOf, placesOf } from '../kinds/places.ts'
 import { ALL_IDS, ENGINE_IDS } from '../review/engine-ids.ts'
 import { parseSeveritySetting } from '../review/settings.ts'
 import { nearest } from '../rule/nearest.ts'
@@ -18,7 +18,7 @@ export function explain(args: readonly string[]): number {
 
 function pageOf(id: string): string[] {
   const rule = allRules().find((each) => each.id === id)
-  if (rule !== undefined) return [...head(rule), places(rule), ...relaxing(rule), ...examples(rule)]
+  if (rule !== undefined) return [...head(rule), places(rule), ...relaxing(rule), ...exampleLines(rule)]
   const found = ENGINE_IDS.find((each) => each.id === id)
   if (found !== undefined) return [...head(found), ...relaxing(found)]
   const near = nearest(id, ALL_IDS)
@@ -55,29 +55,20 @@ function relaxing({ id, severity }: Described): string[] {
   return [`${change[0]}: --severity ${id}[:PATH]=${change[1]}[@NAMESPACE,...]`]
 }
 
-function examples(rule: Rule): string[] {
-  const [place] = placesOf(rule)
-  if (place === undefined) return []
-  const { valid, invalid } = rule.examples
-  const prefix = place.at.length === 0 ? '' : `${pathText(place.at)}.`
-  return [
-    ...valid.flatMap(({ title, value }) => ['', `accepted: ${title}`, ...manifest(place, value)]),
-    ...invalid.flatMap(({ title, value, findings }) => [
-      '',
-      `${rule.severity === 'error' ? 'denied' : 'warned about'}: ${title}`,
-      ...manifest(place, value),
-      ...findings.map((text) => `  => ${prefix}${text} (${rule.id})`),
-    ]),
-  ]
+function exampleLines(rule: Rule): string[] {
+  const verdict = rule.severity === 'error' ? 'denied' : 'warned about'
+  return examplesOf(rule).flatMap(({ title, resource, others, old, findings }) => [
+    '',
+    `${findings.length === 0 ? 'accepted' : verdict}: ${title}`,
+    ...others.flatMap((other) => [...manifest(other), '    ---']),
+    ...manifest(resource),
+    ...(old === undefined ? [] : ['  which was before:', ...manifest(old)]),
+    ...findings.map((text) => `  => ${text}`),
+  ])
 }
 
-const placesOf = (rule: Rule) => rulePlaces().filter((place) => place.rule === rule)
-
-function manifest(place: RulePlace, value: unknown): string[] {
-  const text = stringify(exampleResource(place, value, 'example'), {
-    aliasDuplicateObjects: false,
-    lineWidth: 0,
-  })
+function manifest(resource: object): string[] {
+  const text = stringify(resource, { aliasDuplicateObjects: false, lineWidth: 0 })
   return text
     .trimEnd()
     .split('\n')

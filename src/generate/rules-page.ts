@@ -1,4 +1,4 @@
-import { allRules, exampleResource, type RulePlace, rulePlaces } from '../kinds/places.ts'
+import { allRules, examplesOf, placesOf, type RulePlace } from '../kinds/places.ts'
 import { ENGINE_IDS, type EngineId } from '../review/engine-ids.ts'
 import { pathText } from '../rule/path.ts'
 import type { Rule } from '../rule/rule.ts'
@@ -54,29 +54,25 @@ const link = (id: string) => `[${id}](#${id.toLowerCase()})`
 
 const row = ({ id, severity, summary }: Described, about: string) => [link(id), severity, about, summary]
 
-const placesOf = (rule: Rule) => rulePlaces().filter((place) => place.rule === rule)
-
 function placeText({ kind, at }: RulePlace): string {
   return at.length === 0 ? kind.kind : `${code(pathText(at))} of ${kind.kind}`
 }
 
 function ruleSection(rule: Rule): string[] {
-  const [place] = placesOf(rule)
-  if (place === undefined) throw new Error(`${rule.id} applies nowhere`)
-  const { valid, invalid } = rule.examples
   return [
     ...heading(rule),
     facts([
       ['Severity', rule.severity],
       ['Applies to', placesOf(rule).map(placeText).join(', ')],
+      ...(rule.when === 'delete' ? [['Checked', 'when it is deleted'] as const] : []),
       ...(rule.reads.length === 0 ? [] : [['Reads', rule.reads.join(', ')] as const]),
       ['Sources', sources(rule.sources)],
     ]),
-    ...valid.flatMap(({ title, value }) => [`Accepted: ${title}.`, example(place, value)]),
-    ...invalid.flatMap(({ title, value, findings }) => [
-      `${rule.severity === 'error' ? 'Denied' : 'Warned about'}: ${title}.`,
-      example(place, value),
-      block('text', findings.map((text) => finding(place, text)).join('\n')),
+    ...examplesOf(rule).flatMap(({ title, resource, others, old, findings }) => [
+      `${findings.length === 0 ? 'Accepted' : rule.severity === 'error' ? 'Denied' : 'Warned about'}: ${title}.`,
+      yaml([...others, resource]),
+      ...(old === undefined ? [] : ['What it was before:', yaml([old])]),
+      ...(findings.length === 0 ? [] : [block('text', findings.join('\n'))]),
     ]),
   ]
 }
@@ -101,13 +97,8 @@ export function sources(given: readonly string[]): string {
   return given.map((source) => (/^\d/.test(source) ? `section ${source}` : source)).join(', ')
 }
 
-function finding({ at, rule }: RulePlace, text: string): string {
-  return `${at.length === 0 ? '' : `${pathText(at)}.`}${text} (${rule.id})`
-}
-
-function example(place: RulePlace, value: unknown): string {
-  return block('yaml', toYaml(shortened(exampleResource(place, value, 'example')) as object))
-}
+const yaml = (documents: readonly object[]): string =>
+  block('yaml', documents.map((document) => toYaml(shortened(document) as object)).join('---\n'))
 
 const LONGEST_TEXT = 200
 const LONGEST_LIST = 12

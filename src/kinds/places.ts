@@ -1,7 +1,7 @@
 import { API_VERSION, DEFAULT_API_GROUP, KINDS } from './index.ts'
 import type { Kind } from './kind.ts'
-import type { Segment } from '../rule/path.ts'
-import type { Rule } from '../rule/rule.ts'
+import { pathText, type Segment } from '../rule/path.ts'
+import type { Example, Other, Rule } from '../rule/rule.ts'
 
 /** A rule at one place where it applies. */
 export interface RulePlace {
@@ -18,26 +18,82 @@ export function rulePlaces(): RulePlace[] {
   ])
 }
 
+/** Where a rule applies. */
+export const placesOf = (rule: Rule): RulePlace[] => rulePlaces().filter((place) => place.rule === rule)
+
 /** Every rule once. */
 export function allRules(): Rule[] {
   return [...new Set(rulePlaces().map(({ rule }) => rule))]
 }
 
+/** An example of a rule at a place; the findings are exact texts, none for a valid one. */
+export interface PlacedExample {
+  readonly title: string
+  readonly resource: Record<string, unknown>
+  readonly findings: readonly string[]
+  readonly others: readonly Record<string, unknown>[]
+  /** What is stored before, for an update. */
+  readonly old?: Record<string, unknown>
+}
+
+/** The examples of a rule that can stand at the place, first the valid ones, each as a resource of the given name. */
+export function examplesAt(place: RulePlace, name = 'example'): PlacedExample[] {
+  const { rule, kind, at } = place
+  const prefix = at.length === 0 ? '' : `${pathText(at)}.`
+  const { valid, invalid } = rule.examples
+  const all: readonly (Example<unknown> & { readonly findings?: readonly string[] })[] = [
+    ...valid,
+    ...invalid,
+  ]
+  return all
+    .filter((example) => example.kind === undefined || example.kind === kind.kind)
+    .map((example) => ({
+      title: example.title,
+      resource: exampleResource(place, example, name),
+      findings: (example.findings ?? []).map((text) => `${prefix}${text} (${rule.id})`),
+      others: (example.others ?? []).map(otherResource),
+      ...(example.old !== undefined && {
+        old: exampleResource(place, { ...example, value: example.old }, name),
+      }),
+    }))
+}
+
+/** Every example of a rule once, at the first place where it can stand; titles differ. */
+export function examplesOf(rule: Rule): PlacedExample[] {
+  const found = new Map<string, PlacedExample>()
+  for (const place of placesOf(rule)) {
+    for (const example of examplesAt(place)) {
+      if (!found.has(example.title)) found.set(example.title, example)
+    }
+  }
+  return [...found.values()].toSorted((a, b) => Math.sign(a.findings.length) - Math.sign(b.findings.length))
+}
+
 /** An example as a resource that can be applied: the part in an otherwise valid holder. */
-export function exampleResource(
+function exampleResource(
   { kind, at }: RulePlace,
-  value: unknown,
+  { value, annotations }: Pick<Example<unknown>, 'value' | 'annotations'>,
   name: string,
 ): Record<string, unknown> {
   const envelope = {
     apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`,
     kind: kind.kind,
-    metadata: { name, namespace: 'default' },
+    metadata: { name, namespace: 'default', ...(annotations && { annotations }) },
   }
   if (at.length === 0) return { ...envelope, ...(value as object) }
   const holder = HOLDERS[kind.kind]
   if (holder === undefined) throw new Error(`no holder for parts of ${kind.kind}`)
   return { ...envelope, spec: holder(value) }
+}
+
+/** Another object of an example as a resource that can be applied. */
+function otherResource({ kind, metadata, ...rest }: Other): Record<string, unknown> {
+  return {
+    apiVersion: kind === 'Secret' ? 'v1' : `${DEFAULT_API_GROUP}/${API_VERSION}`,
+    kind,
+    metadata: { namespace: 'default', ...metadata },
+    ...rest,
+  }
 }
 
 const HOLDERS: Readonly<Record<string, (part: unknown) => object>> = {

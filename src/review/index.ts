@@ -121,7 +121,7 @@ export function findingsBeforeDeployment(
 }
 
 /** What is to be said when an object goes. */
-function findingsOnDelete(kind: Kind, value: unknown, around: Surroundings): readonly Finding[] {
+export function findingsOnDelete(kind: Kind, value: unknown, around: Surroundings): readonly Finding[] {
   const { resource } = shape(kind, value)
   return resource === undefined ? [] : check(kind, resource, around, [], 'delete')
 }

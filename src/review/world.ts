@@ -1,8 +1,11 @@
 import { projected } from '../kinds/between/projections.ts'
 import { referencesOf } from '../kinds/between/references.ts'
+import { secretFacts } from '../kinds/between/secrets.ts'
 import type { Kind } from '../kinds/kind.ts'
 import type { Cluster, ObjectName } from '../rule/cluster.ts'
+import type { Segment } from '../rule/path.ts'
 import type { Resource } from '../rule/resource.ts'
+import { ANYTHING, shape } from './shape.ts'
 
 /** Where a view has its objects from. */
 export interface Extent {
@@ -43,14 +46,31 @@ export class World {
     return this.#extent.group
   }
 
-  /** Takes an object whose parts all have the right JSON types, in place of the one of its name. */
-  put({ kind }: Pick<Kind, 'kind'>, namespace: string, name: string, resource: Resource): void {
+  /**
+   * Takes an object in place of the one of its name, without the parts of a wrong JSON type and those at the places
+   * that are not `known` yet. An object that has no name is left out: nothing can refer to it.
+   */
+  put(kind: Kind, object: unknown, fallback = '', unknown: readonly (readonly Segment[])[] = []): void {
+    const { resource } = shape(kind, object, ANYTHING, unknown)
+    const { name, namespace = fallback } = resource?.metadata ?? {}
+    if (resource === undefined || typeof name !== 'string' || typeof namespace !== 'string') return
+    this.#store(kind.kind, namespace, name, projected(kind.kind, resource, this.#extent.group))
+  }
+
+  /** Takes of a Secret how many bytes each of its keys holds, and nothing else. */
+  putSecret(object: unknown, fallback = ''): void {
+    const { metadata, data, stringData } = object as Resource & Record<'data' | 'stringData', unknown>
+    const { name, namespace = fallback } = metadata ?? {}
+    if (typeof name === 'string' && typeof namespace === 'string')
+      this.#store('Secret', namespace, name, secretFacts(data, stringData))
+  }
+
+  #store(kind: string, namespace: string, name: string, resource: Resource): void {
     const names = branch(branch(this.#objects, kind), namespace)
     const before = names.get(name)
     const named = before?.name ?? { kind, name }
     if (before !== undefined) this.#unlink(namespace, before)
-    const stored = { name: named, resource: projected(kind, resource, this.#extent.group) }
-    names.set(name, stored)
+    names.set(name, { name: named, resource })
     for (const { to } of referencesOf(kind, resource)) {
       branch(branch(this.#referrers, namespace), keyOf(to)).set(keyOf(named), named)
     }
@@ -94,7 +114,9 @@ export class World {
       names: (kind) => first(objects.get(kind)?.get(namespace)?.keys() ?? [], MOST_NAMES),
       elsewhere: (kind, name) => {
         const found = this.#namespaces.get(keyOf({ kind, name })) ?? []
-        return [...(typeof found === 'string' ? [found] : found)].filter((each) => each !== namespace).toSorted()
+        return [...(typeof found === 'string' ? [found] : found)]
+          .filter((each) => each !== namespace)
+          .toSorted()
       },
       where: extent.where ?? `in namespace '${namespace}'`,
     }

@@ -27,7 +27,7 @@ export interface RuleFor<S extends TSchema> {
   check(value: Given<Static<S>>, context: Context<Static<S>>): Iterable<FieldError>
   readonly examples: {
     readonly valid: NonEmpty<Example<Static<S>>>
-    readonly invalid: NonEmpty<Example<Static<S>> & { readonly findings: NonEmpty<string> }>
+    readonly invalid: NonEmpty<InvalidExample<Static<S>>>
   }
 }
 
@@ -52,6 +52,10 @@ export interface Example<T> {
   readonly others?: readonly Other[]
   /** What was stored before: makes it the example of an update. */
   readonly old?: Given<T>
+}
+
+export interface InvalidExample<T> extends Example<T> {
+  readonly findings: NonEmpty<string>
 }
 
 /** Another object in an example. */

@@ -1,16 +1,10 @@
-import { exampleResource, type RulePlace, rulePlaces } from '../../src/kinds/places.ts'
-import { pathText } from '../../src/rule/path.ts'
+import { examplesAt, type PlacedExample, type RulePlace, rulePlaces } from '../../src/kinds/places.ts'
 import type { Answer, ApiServer } from './api-server.ts'
 import { pathOf } from './cluster.ts'
 
 /** An example of a rule as a resource that can be sent. */
-export interface RuleExample {
+export interface RuleExample extends PlacedExample {
   readonly place: RulePlace
-  /** `role-mapping-claim-or-matcher on MCPExternalAuthConfig: both of them`. */
-  readonly title: string
-  readonly resource: object
-  /** The exact texts of an invalid example; none for a valid one. */
-  readonly findings: readonly string[]
 }
 
 /** The part of an answer that is a `metav1.Status` when a request is refused, and not there when it is not. */
@@ -25,22 +19,24 @@ export interface Status {
   }
 }
 
-/** Every example of every rule, at every place where the rule applies. */
+/** Every example of every rule about one object alone, at every place where the rule applies. */
 export function ruleExamples(): RuleExample[] {
   return rulePlaces().flatMap((place) => {
-    const { rule, kind, at } = place
-    const prefix = at.length === 0 ? '' : `${pathText(at)}.`
-    const { valid, invalid } = rule.examples
-    return [...valid.map((example) => ({ ...example, findings: [] })), ...invalid].map(
-      ({ title, value, findings }, i) => ({
-        place,
-        title: `${rule.id} on ${kind.kind}: ${title}`,
-        resource: exampleResource(place, value, `${kind.plural}-${rule.id}-${i}`),
-        findings: findings.map((text) => `${prefix}${text} (${rule.id})`),
-      }),
-    )
+    const { rule, kind } = place
+    if (rule.reads.length > 0) return []
+    return examplesAt(place).map((example, i) => ({
+      ...example,
+      place,
+      title: `${rule.id} on ${kind.kind}: ${example.title}`,
+      resource: named(example.resource, `${kind.plural}-${rule.id}-${i}`),
+    }))
   })
 }
+
+const named = (resource: Record<string, unknown>, name: string) => ({
+  ...resource,
+  metadata: { ...(resource.metadata as object), name },
+})
 
 /** Sends every example as a dry run, a few at a time; the answers are in the order of the examples. */
 export async function dryRunAll(
