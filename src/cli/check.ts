@@ -1,9 +1,8 @@
 import { choice, type Flag, readFlags, text, toggle, UsageError } from '../configuration/flags.ts'
 import { JUDGING_FLAGS } from '../configuration/judging.ts'
-import { fillPlaceholders, quoteTemplates } from './fill.ts'
-import { readSources } from './files.ts'
+import { readDocuments } from './documents.ts'
+import { worldOf } from './given-world.ts'
 import { judgeDocument, type Judging } from './judge-document.ts'
-import { loadDocuments, type UnreadDocument } from './load.ts'
 import { printHuman, printJson, type Report } from './report.ts'
 
 const values: Flag<ReadonlyMap<string, string>> = {
@@ -59,25 +58,12 @@ async function examine(
   filled: ReadonlyMap<string, string>,
   judging: Judging,
 ): Promise<Report> {
-  const report: Report = { files: [], resources: 0, others: 0, findings: [], notes: [], unread: [] }
-  for await (const source of readSources(names)) {
-    const file = source.name
-    if ('problem' in source) {
-      report.unread.push({ file, line: 0, column: 0, message: source.problem })
-      continue
-    }
-    report.files.push(file)
-    for (const document of loadDocuments(quoteTemplates(fillPlaceholders(source.text, filled)))) {
-      if ('error' in document) report.unread.push({ file, ...hinted(document.error, source.text) })
-      else judgeDocument(file, document, judging, report)
-    }
-  }
+  const { documents, files, unread } = await readDocuments(names, filled)
+  const world = worldOf(
+    documents.map(({ document }) => document.value),
+    judging,
+  )
+  const report: Report = { files, resources: 0, others: 0, findings: [], notes: [], unread }
+  for (const { file, document } of documents) judgeDocument(file, document, judging, world, report)
   return report
-}
-
-/** Templates with lines for the tool itself (`{{ if … }}`) are no YAML. */
-function hinted(error: UnreadDocument['error'], text: string): UnreadDocument['error'] {
-  if (!text.includes('{{')) return error
-  const message = `${error.message}; check what the template renders to, as in 'helm template . | vmcp-admission check -'`
-  return { ...error, message }
 }

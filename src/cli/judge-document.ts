@@ -5,22 +5,28 @@ import { findingsBeforeDeployment, findingsIn } from '../review/index.ts'
 import { judge } from '../review/judge.ts'
 import type { SeveritySetting } from '../review/settings.ts'
 import { unknownFields } from '../review/unknown-fields.ts'
+import type { World } from '../review/world.ts'
 import { nearest } from '../rule/nearest.ts'
 import { jsonKey, pathText, valueAt } from '../rule/path.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
 import { nameOfPlaceholder } from './fill.ts'
+import { kindOf, type Reading } from './given-world.ts'
 import type { ReadDocument } from './load.ts'
 import type { Report, Subject } from './report.ts'
 
-export interface Judging {
-  readonly group: string
-  readonly namespace: string
+export interface Judging extends Reading {
   readonly strict: boolean
   readonly severities: readonly SeveritySetting[]
 }
 
 /** Adds to the report what is found in one document; documents of other groups are only counted. */
-export function judgeDocument(file: string, document: ReadDocument, judging: Judging, report: Report): void {
+export function judgeDocument(
+  file: string,
+  document: ReadDocument,
+  judging: Judging,
+  world: World,
+  report: Report,
+): void {
   const { value } = document
   const kind = kindOf(value, judging)
   for (const note of document.notes) report.notes.push({ file, ...note })
@@ -35,9 +41,13 @@ export function judgeDocument(file: string, document: ReadDocument, judging: Jud
   }
   report.resources += 1
   const subject = subjectOf(kind, value as Resource, judging)
+  const around = {
+    cluster: world.in(subject.namespace),
+    self: { kind: kind.kind, name: nameOf(value as Resource) },
+  }
   const { findings, placeholders } = judging.strict
-    ? { findings: findingsIn(kind, value), placeholders: [] }
-    : findingsBeforeDeployment(kind, value)
+    ? { findings: findingsIn(kind, value, around), placeholders: [] }
+    : findingsBeforeDeployment(kind, value, around)
   const all = [
     ...oldVersion(value as Resource),
     ...findings,
@@ -75,12 +85,6 @@ function strictly({ strict }: Judging): (finding: Finding) => Finding {
   return (finding) => (strict ? { ...finding, severity: 'error' } : finding)
 }
 
-function kindOf(value: unknown, { group }: Judging): Kind | undefined {
-  if (!isObject(value) || typeof value.apiVersion !== 'string' || typeof value.kind !== 'string')
-    return undefined
-  return value.apiVersion.startsWith(`${group}/`) ? kindNamed.get(value.kind) : undefined
-}
-
 /** Why a document that looks like one of ours is not judged: its kind or its group is another one. */
 function misspelling(value: unknown, { group }: Judging): Misspelling | undefined {
   if (!isObject(value) || typeof value.kind !== 'string') return undefined
@@ -111,6 +115,8 @@ function onOneLine(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ')
   return line.length <= 60 ? line : `${line.slice(0, 60)}…`
 }
+
+const nameOf = ({ metadata }: Resource) => (typeof metadata?.name === 'string' ? metadata.name : '')
 
 function subjectOf({ kind }: Kind, { metadata }: Resource, { namespace }: Judging): Subject {
   const text = (value: unknown, fallback: string) =>

@@ -5,7 +5,7 @@ export interface Subject {
   readonly name: string
 }
 
-interface Located {
+export interface Located {
   readonly file: string
   /** From 1; 0 when the file as a whole is meant. */
   readonly line: number
