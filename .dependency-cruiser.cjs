@@ -1,5 +1,5 @@
 /** The architecture in sentences: rule ← cel ← kinds ← review ← adapters. */
-const ADAPTERS = 'certificates|server|cli|generate'
+const ADAPTERS = 'cluster|certificates|server|cli|generate'
 
 module.exports = {
   forbidden: [
@@ -59,6 +59,12 @@ module.exports = {
       severity: 'error',
       from: { pathNot: '^src/server' },
       to: { path: 'node_modules/(fastify|pino|prom-client)/' },
+    },
+    {
+      name: 'one-home-for-the-kubernetes-client',
+      severity: 'error',
+      from: { pathNot: '^src/cluster' },
+      to: { path: 'node_modules/@kubernetes/client-node/' },
     },
     { name: 'no-test-in-source', severity: 'error', from: { path: '^src' }, to: { path: '^(test|bench)' } },
     { name: 'not-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },

@@ -1,0 +1,134 @@
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import type { RequestOptions } from 'node:https'
+import { dirname, resolve } from 'node:path'
+import type { Cluster, KubeConfig, User } from '@kubernetes/client-node'
+import { check, completed, parseKubeconfig } from './kubeconfig.ts'
+
+/** Who we are, and to which API server. */
+export interface Access {
+  readonly server: URL
+  /** TLS settings and headers of the next request, with credentials as they are now; an agent only for a proxy. */
+  credentials(): Promise<RequestOptions>
+  /** The API server refused the credentials: what is remembered of them goes, at most once in a while. */
+  renew(): void
+}
+
+const RENEWED_AT_MOST_EVERY = 10_000
+
+/** Access by a kubeconfig file. Throws an Error of one line that names the file and what is wrong with it. */
+export function fromKubeconfig(file: string): Promise<Access> {
+  return access(async () => {
+    try {
+      return await readKubeconfig(file)
+    } catch (error) {
+      throw new Error(`kubeconfig ${file}: ${problemOf(error)}`)
+    }
+  })
+}
+
+/**
+ * Access by the service account of the pod. Throws an Error of one line when we are in no pod. The token is read again
+ * every minute. `root` is where the file system begins.
+ */
+export function fromServiceAccount(root = ''): Promise<Access> {
+  return access(async () => {
+    try {
+      return await readServiceAccount(root)
+    } catch (error) {
+      throw new Error(`in-cluster service account: ${problemOf(error)}`)
+    }
+  })
+}
+
+/** The command of an exec plugin may come from anywhere and say anything: only its name is repeated. */
+class PluginError extends Error {
+  constructor(command: string) {
+    super(`the exec plugin '${command}' gave no credentials; run it by hand to see why`)
+  }
+}
+
+/** Importing the client library costs 90 MB: only who connects to a cluster pays. */
+async function newKubeConfig(): Promise<KubeConfig> {
+  const { KubeConfig } = await import('@kubernetes/client-node')
+  return new KubeConfig()
+}
+
+async function access(load: () => Promise<KubeConfig>): Promise<Access> {
+  const first = await load()
+  let current: Promise<KubeConfig> = Promise.resolve(first)
+  let loaded = performance.now()
+  let pending: Promise<RequestOptions> | undefined
+  return {
+    server: new URL(clusterOf(first).server),
+    credentials() {
+      pending ??= current.then(credentialsOf).finally(() => (pending = undefined))
+      return pending
+    },
+    renew() {
+      if (performance.now() - loaded < RENEWED_AT_MOST_EVERY) return
+      loaded = performance.now()
+      current = load()
+      current.catch(() => undefined)
+    },
+  }
+}
+
+async function credentialsOf(config: KubeConfig): Promise<RequestOptions> {
+  const options: RequestOptions = {}
+  const user = config.getCurrentUser()
+  try {
+    await config.applyToHTTPSOptions(options)
+  } catch (error) {
+    const command = commandOf(user)
+    throw command === undefined ? error : new PluginError(command)
+  }
+  const { agent, ...rest } = options
+  return clusterOf(config).proxyUrl === undefined ? rest : { ...rest, agent }
+}
+
+async function readKubeconfig(file: string): Promise<KubeConfig> {
+  const config = await newKubeConfig()
+  const folder = dirname(resolve(file))
+  const content = parseKubeconfig(await readFile(file, 'utf8'))
+  const users = Array.isArray(content.users) ? content.users.map((user) => completed(user, folder)) : []
+  config.loadFromString(JSON.stringify({ ...content, users }))
+  config.makePathsAbsolute(folder)
+  check(config)
+  return config
+}
+
+async function readServiceAccount(root: string): Promise<KubeConfig> {
+  for (const name of ['KUBERNETES_SERVICE_HOST', 'KUBERNETES_SERVICE_PORT']) {
+    if (!process.env[name]) throw new Error(`${name} is not set; we are not in a pod`)
+  }
+  const config = await newKubeConfig()
+  config.loadFromCluster(root)
+  const { config: settings } = (config.getCurrentUser()?.authProvider ?? {}) as AuthProvider
+  if (settings?.tokenFile !== undefined) readFileSync(settings.tokenFile)
+  check(config)
+  return config
+}
+
+interface AuthProvider {
+  readonly config?: { readonly tokenFile?: string; readonly exec?: { readonly command?: string } }
+}
+
+function clusterOf(config: KubeConfig): Cluster {
+  const cluster = config.getCurrentCluster()
+  if (cluster === null) throw new Error('no cluster')
+  return cluster
+}
+
+function commandOf(user: User | null): string | undefined {
+  const exec = (user?.exec ?? (user?.authProvider as AuthProvider | undefined)?.config?.exec) as
+    { readonly command?: string } | undefined
+  return exec?.command
+}
+
+/** One line. */
+function problemOf(error: unknown): string {
+  const { code, message, path } = error as NodeJS.ErrnoException
+  if (code === 'ENOENT') return path === undefined ? 'no such file' : `${path}: no such file`
+  return message.split('\n', 1)[0] ?? ''
+}

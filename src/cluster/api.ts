@@ -1,0 +1,176 @@
+import { Agent as HttpAgent, type IncomingMessage, request as httpRequest, STATUS_CODES } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from 'node:https'
+import { isObject } from '../rule/resource.ts'
+import type { Access } from './access.ts'
+import { Deadline } from './deadline.ts'
+import type { Times } from './times.ts'
+
+/** An answer other than 200; the message is that of the API server where it has one. */
+export class StatusError extends Error {
+  readonly status: number
+  /** The pause that the API server asks for, in milliseconds. */
+  readonly retryAfter: number
+
+  constructor(status: number, text: string, retryAfter = 0) {
+    super(`${status} ${text}`)
+    this.status = status
+    this.retryAfter = retryAfter
+  }
+}
+
+const LONGEST_REFUSAL = 65_536
+const LONGEST_TEXT = 300
+
+/**
+ * GET requests to an API server, over HTTP/1.1: a watch has its connection to itself. Connections are kept and used
+ * again, but after a request that got no answer none is used again that was idle then.
+ */
+export class Api {
+  readonly #access: Access
+  readonly #times: Times
+  readonly #agent: HttpAgent
+  readonly #request: typeof httpsRequest
+
+  constructor(access: Access, times: Times) {
+    const secure = access.server.protocol === 'https:'
+    this.#access = access
+    this.#times = times
+    this.#agent = new (secure ? HttpsAgent : HttpAgent)({
+      keepAlive: true,
+      keepAliveMsecs: 10_000,
+      timeout: 30_000,
+    })
+    this.#request = secure ? httpsRequest : httpRequest
+  }
+
+  /** The JSON of an answer of 200. Throws StatusError at any other, and an Error when none comes in time. */
+  async json(path: string, signals: readonly AbortSignal[]): Promise<unknown> {
+    return this.stream(path, signals, async (response, deadline) =>
+      parseJson(await this.#text(response, deadline)),
+    )
+  }
+
+  /** Hands an answer of 200 to the work, with the deadline that its body has to keep: at first that of one more part. */
+  async stream<T>(
+    path: string,
+    signals: readonly AbortSignal[],
+    work: (response: IncomingMessage, deadline: Deadline) => Promise<T>,
+  ): Promise<T> {
+    const deadline = new Deadline(signals)
+    try {
+      const response = await this.#open(path, deadline)
+      if (response.statusCode !== 200) throw await this.#refusal(response, deadline)
+      return await work(response, deadline)
+    } catch (error) {
+      if (!(error instanceof StatusError)) this.#dropIdleConnections()
+      throw deadline.signal.aborted ? deadline.signal.reason : named(error)
+    } finally {
+      deadline.end()
+    }
+  }
+
+  /** Closes every connection, whatever goes on on it. */
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  async #open(path: string, deadline: Deadline): Promise<IncomingMessage> {
+    const { answer } = this.#times
+    deadline.set(answer, `no answer within ${answer / 1_000} s`)
+    const credentials = await deadline.race(this.#access.credentials())
+    const { href } = this.#access.server
+    const options: RequestOptions = {
+      agent: this.#agent,
+      ...credentials,
+      signal: deadline.signal,
+      headers: { ...credentials.headers, accept: 'application/json', 'user-agent': 'vmcp-admission' },
+    }
+    const response = await this.#send(href.replace(/\/$/, '') + path, options)
+    this.#awaitPart(deadline)
+    return response
+  }
+
+  /** Sends once more when the server closed a kept connection just as we used it again. */
+  #send(url: string, options: RequestOptions): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      let answered = false
+      const sent = this.#request(url, options, (response) => {
+        answered = true
+        resolve(response)
+      })
+      sent.on('error', (error: NodeJS.ErrnoException) => {
+        const stale = sent.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
+        if (answered || !stale || options.signal?.aborted) {
+          reject(error)
+          return
+        }
+        this.#dropIdleConnections()
+        this.#send(url, options).then(resolve, reject)
+      })
+      sent.end()
+    })
+  }
+
+  async #text(response: IncomingMessage, deadline: Deadline, longest = Infinity): Promise<string> {
+    const parts: Buffer[] = []
+    let length = 0
+    for await (const part of response as AsyncIterable<Buffer>) {
+      this.#awaitPart(deadline)
+      parts.push(part)
+      length += part.length
+      if (length > longest) break
+    }
+    return Buffer.concat(parts).toString()
+  }
+
+  #awaitPart(deadline: Deadline): void {
+    const { idle } = this.#times
+    deadline.set(idle, `the answer broke off: nothing for ${idle / 1_000} s`)
+  }
+
+  async #refusal(response: IncomingMessage, deadline: Deadline): Promise<StatusError> {
+    const status = response.statusCode ?? 0
+    const body = await this.#text(response, deadline, LONGEST_REFUSAL).catch(() => '')
+    if (status === 401) this.#access.renew()
+    const seconds = Number(response.headers['retry-after'])
+    return new StatusError(
+      status,
+      messageIn(body) ?? STATUS_CODES[status] ?? '',
+      seconds > 0 ? seconds * 1_000 : 0,
+    )
+  }
+
+  #dropIdleConnections(): void {
+    for (const sockets of Object.values(this.#agent.freeSockets)) {
+      for (const socket of [...(sockets ?? [])]) socket.destroy()
+    }
+  }
+}
+
+/** The message of a Kubernetes Status; other bodies, of proxies and their like, are not repeated. */
+function messageIn(body: string): string | undefined {
+  try {
+    const status: unknown = JSON.parse(body)
+    if (isObject(status) && status.kind === 'Status' && typeof status.message === 'string')
+      return status.message.slice(0, LONGEST_TEXT)
+  } catch {
+    return undefined
+  }
+  return undefined
+}
+
+/** Parses without repeating the text in the message. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Error('the answer is no JSON')
+  }
+}
+
+/** Some of Node's errors have no message, or one that says little. */
+function named(error: unknown): unknown {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (message === 'aborted') return new Error('the connection was closed in the middle of an answer')
+  return message === '' ? new Error(code ?? 'the connection failed') : error
+}

@@ -1,0 +1,91 @@
+import { API_VERSION, DEFAULT_API_GROUP, KINDS } from '../kinds/index.ts'
+import type { Kind } from '../kinds/kind.ts'
+import { isObject } from '../rule/resource.ts'
+import type { Access } from './access.ts'
+import { Api, StatusError } from './api.ts'
+import type { Following, FollowOptions } from './follow.ts'
+import { Follower } from './follower.ts'
+import type { Sink } from './sink.ts'
+import { TIMES, type Times } from './times.ts'
+
+export interface ConnectionOptions {
+  readonly group?: string
+  /** Other times than the usual ones; tests have no patience. */
+  readonly times?: Partial<Times>
+}
+
+/** An API server, as one user. Nothing is sent until something is asked for. */
+export class ClusterConnection {
+  /** Its URL. */
+  readonly server: string
+  readonly #group: string
+  readonly #times: Times
+  readonly #api: Api
+  readonly #closed = new AbortController()
+
+  constructor(access: Access, { group = DEFAULT_API_GROUP, times }: ConnectionOptions = {}) {
+    this.server = access.server.href
+    this.#group = group
+    this.#times = { ...TIMES, ...times }
+    this.#api = new Api(access, this.#times)
+  }
+
+  /** Keeps the sink fresh by list and watch over the seven kinds. */
+  follow(sink: Sink, { namespaces, logger }: FollowOptions): Following {
+    const stopped = new AbortController()
+    const signal = AbortSignal.any([stopped.signal, this.#closed.signal])
+    const places: readonly (string | undefined)[] = namespaces ?? [undefined]
+    const followers = KINDS.flatMap((kind) =>
+      places.map((namespace) => {
+        const path = this.#path(kind, namespace)
+        return new Follower({ kind, namespace, path, api: this.#api, sink, logger, times: this.#times })
+      }),
+    )
+    for (const follower of followers) void follower.run(signal)
+    return {
+      synced: Promise.all(followers.map(({ synced }) => synced)).then(() => undefined),
+      isSynced: () => followers.every(({ state }) => state.synced),
+      states: () => followers.map(({ state }) => state),
+      stop: () => stopped.abort(),
+    }
+  }
+
+  /** The resource as it is stored now (a quorum read), or undefined when it or its kind is not there; any other answer throws. */
+  read(kind: Kind, namespace: string, name: string, signal: AbortSignal): Promise<object | undefined> {
+    return this.#read(`${this.#path(kind, namespace)}/${encodeURIComponent(name)}`, signal)
+  }
+
+  /** The Secret, values and all: keep it no longer than needed. */
+  readSecret(namespace: string, name: string, signal: AbortSignal): Promise<object | undefined> {
+    return this.#read(
+      `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`,
+      signal,
+    )
+  }
+
+  readNamespace(name: string, signal: AbortSignal): Promise<object | undefined> {
+    return this.#read(`/api/v1/namespaces/${encodeURIComponent(name)}`, signal)
+  }
+
+  /** Stops all following and closes every connection at once. */
+  close(): void {
+    this.#closed.abort()
+    this.#api.close()
+  }
+
+  #path({ plural }: Kind, namespace: string | undefined): string {
+    const place = namespace === undefined ? '' : `namespaces/${encodeURIComponent(namespace)}/`
+    return `/apis/${this.#group}/${API_VERSION}/${place}${plural}`
+  }
+
+  async #read(path: string, signal: AbortSignal): Promise<object | undefined> {
+    try {
+      const resource = await this.#api.json(path, [signal, this.#closed.signal])
+      if (!isObject(resource)) throw new Error('the answer is no object')
+      return resource
+    } catch (error) {
+      if (error instanceof StatusError && error.status === 404) return undefined
+      throw error
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import { isObject } from '../rule/resource.ts'
+import { type Api, parseJson, StatusError } from './api.ts'
+import { lines } from './lines.ts'
+import type { Times } from './times.ts'
+
+/** An event of a watch that concerns us. An ERROR event is thrown as a StatusError. */
+export type WatchEvent =
+  | {
+      readonly type: 'put' | 'remove'
+      readonly resource: Record<string, unknown>
+      readonly resourceVersion: string
+    }
+  | { readonly type: 'bookmark'; readonly resourceVersion: string }
+
+const PAGE = 500
+
+/** Lists page by page; answers with the resourceVersion to watch from. */
+export async function list(
+  api: Api,
+  path: string,
+  signal: AbortSignal,
+  deliver: (resources: readonly unknown[]) => void,
+): Promise<string> {
+  let first: string | undefined
+  for (let from: string | undefined = ''; from !== undefined;) {
+    const query = new URLSearchParams({ limit: String(PAGE), ...(from === '' ? {} : { continue: from }) })
+    const page = pageOf(await api.json(`${path}?${query}`, [signal]))
+    signal.throwIfAborted()
+    deliver(page.items)
+    first ??= page.resourceVersion
+    from = page.next
+  }
+  return first ?? ''
+}
+
+function pageOf(answer: unknown) {
+  const { items, metadata } = isObject(answer) ? answer : {}
+  const { resourceVersion, continue: next } = isObject(metadata) ? metadata : {}
+  if (!Array.isArray(items) || typeof resourceVersion !== 'string') throw new Error('the answer is no list')
+  return {
+    items: items as unknown[],
+    resourceVersion,
+    next: typeof next === 'string' && next !== '' ? next : undefined,
+  }
+}
+
+/**
+ * Watches once, for about `milliseconds`, and resolves when the API server ends the watch in order. Rejects when it
+ * breaks off, is silent beyond its end, or holds what is no event.
+ */
+export async function watch(
+  api: Api,
+  path: string,
+  from: { readonly resourceVersion: string; readonly milliseconds: number; readonly grace: Times['grace'] },
+  signal: AbortSignal,
+  receive: (event: WatchEvent | 'accepted') => void,
+): Promise<void> {
+  const seconds = Math.max(1, Math.round(from.milliseconds / 1_000))
+  const query = new URLSearchParams({
+    watch: '1',
+    allowWatchBookmarks: 'true',
+    resourceVersion: from.resourceVersion,
+    timeoutSeconds: String(seconds),
+  })
+  await api.stream(`${path}?${query}`, [signal], async (response, deadline) => {
+    deadline.set(from.milliseconds + from.grace, 'the watch went silent')
+    receive('accepted')
+    for await (const line of lines(response as AsyncIterable<Buffer>)) {
+      signal.throwIfAborted()
+      if (line.trim() !== '') receive(eventOf(parseJson(line)))
+    }
+    signal.throwIfAborted()
+  })
+}
+
+const TYPES: Readonly<Record<string, WatchEvent['type']>> = {
+  ADDED: 'put',
+  MODIFIED: 'put',
+  DELETED: 'remove',
+  BOOKMARK: 'bookmark',
+}
+
+function eventOf(line: unknown): WatchEvent {
+  const { type: name, object: resource } = isObject(line) ? line : {}
+  if (!isObject(resource)) throw new Error('the watch sent what is no event')
+  if (name === 'ERROR') throw errorOf(resource)
+  const type = typeof name === 'string' && Object.hasOwn(TYPES, name) ? TYPES[name] : undefined
+  const { resourceVersion } = isObject(resource.metadata) ? resource.metadata : {}
+  if (type === undefined || typeof resourceVersion !== 'string')
+    throw new Error('the watch sent what is no event')
+  return type === 'bookmark' ? { type, resourceVersion } : { type, resource, resourceVersion }
+}
+
+function errorOf({ code, message }: Record<string, unknown>): StatusError {
+  return new StatusError(Number(code) || 500, typeof message === 'string' ? message.slice(0, 300) : '')
+}
