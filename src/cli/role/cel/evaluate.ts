@@ -1,0 +1,237 @@
+import type { Call, Comprehension, Expr, Ident, MapExpr, Select } from '../../../cel/ast.ts'
+import { call } from './functions.ts'
+import {
+  CelMap,
+  described,
+  Failure,
+  isList,
+  type Result,
+  type Spend,
+  TypeName,
+  Uint,
+  type Value,
+} from './values.ts'
+
+/** An evaluation on its way: the variables in scope, and who counts the work. */
+interface Evaluation {
+  readonly claims: Value
+  readonly scope: Map<string, Result>
+  readonly spend: Spend
+}
+
+/**
+ * Evaluates a checked expression over `claims` (CEL language definition, "Evaluation"), with the results of cel-go.
+ * A turn of a loop is a step; what goes through long texts and lists is counted in parts of one. Throws only what
+ * `spend` throws.
+ */
+export function evaluate(expr: Expr, claims: Value, spend: Spend): Result {
+  return run({ claims, scope: new Map(), spend }, expr)
+}
+
+function run(evaluation: Evaluation, expr: Expr): Result {
+  switch (expr.kind) {
+    case 'literal':
+      return expr.type === 'uint' ? new Uint(expr.value) : expr.value
+    case 'ident':
+      return runIdent(evaluation, expr)
+    case 'select':
+      return runSelect(evaluation, expr)
+    case 'call':
+      return runCall(evaluation, expr)
+    case 'list':
+      return runAll(evaluation, expr.elements)
+    case 'map':
+      return runMap(evaluation, expr)
+    case 'message':
+      return new Failure(`${expr.name} is not evaluated here`)
+    case 'comprehension':
+      return runComprehension(evaluation, expr)
+  }
+}
+
+/** The values of all, or the first failure. */
+function runAll(evaluation: Evaluation, exprs: readonly Expr[]): Value[] | Failure {
+  const values: Value[] = []
+  for (const expr of exprs) {
+    const value = run(evaluation, expr)
+    if (value instanceof Failure) return value
+    values.push(value)
+  }
+  return values
+}
+
+function runIdent({ scope, claims }: Evaluation, { name, absolute }: Ident): Result {
+  const local = absolute ? undefined : scope.get(name)
+  if (local !== undefined) return local
+  return name === 'claims' ? claims : new TypeName(name)
+}
+
+function runSelect(evaluation: Evaluation, select: Select): Result {
+  const type = dottedType(evaluation, select)
+  if (type !== undefined) return type
+  const operand = run(evaluation, select.operand)
+  if (operand instanceof Failure) return operand
+  if (!select.testOnly) return member(select, operand, select.field)
+  if (isList(operand)) return new Failure(`${pathOf(select.operand)} is a list, without fields`)
+  return operand instanceof CelMap && operand.get(select.field) !== undefined
+}
+
+/** `google.protobuf.Timestamp`, which no variable begins with. */
+function dottedType({ scope }: Evaluation, { operand, field }: Select): TypeName | undefined {
+  if (operand.kind !== 'select' || operand.operand.kind !== 'ident') return undefined
+  const { name, absolute } = operand.operand
+  if (name !== 'google' || operand.field !== 'protobuf' || (!absolute && scope.has(name))) return undefined
+  return new TypeName(`google.protobuf.${field}`)
+}
+
+/** What `holder.key` and `holder[key]` come to. */
+function member(expr: Expr, holder: Value, key: Value): Result {
+  if (isList(holder)) return item(expr, holder, key)
+  if (!isIndex(key)) return new Failure(`${described(key)} is no index`)
+  const value = holder instanceof CelMap ? holder.get(key) : undefined
+  if (value !== undefined) return value
+  if (holder instanceof CelMap) return new Failure(`there is no ${pathOf(expr)}`)
+  return new Failure(`there is no ${pathOf(expr)}: it would be in ${described(holder)}`)
+}
+
+const isIndex = (key: Value) => typeof key !== 'object' || key instanceof Uint || key instanceof TypeName
+
+function item(expr: Expr, list: readonly Value[], index: Value): Result {
+  const place = index instanceof Uint ? index.value : index
+  const whole = typeof place === 'bigint' || (typeof place === 'number' && Number.isInteger(place))
+  if (!whole) return new Failure(`a list has no ${pathOf(expr)}: an index is a whole number`)
+  const value = list[Number(place)]
+  return value === undefined ? new Failure(`there is no ${pathOf(expr)}`) : value
+}
+
+const LONGEST_PATH = 80
+
+/** The expression as it was written, as far as it is a path. */
+function pathOf(expr: Expr): string {
+  const path = written(expr)
+  return path.length <= LONGEST_PATH ? path : `${path.slice(0, LONGEST_PATH).toWellFormed()}…`
+}
+
+function written(expr: Expr): string {
+  if (expr.kind === 'ident') return expr.name
+  if (expr.kind === 'select') {
+    const plain = /^[A-Za-z_]\w*$/.test(expr.field)
+    return `${written(expr.operand)}${plain ? `.${expr.field}` : `[${JSON.stringify(expr.field)}]`}`
+  }
+  const [holder, key] = expr.kind === 'call' && expr.name === '_[_]' ? expr.args : []
+  if (holder === undefined || key === undefined) return '(…)'
+  if (key.kind !== 'literal') return `${written(holder)}[…]`
+  return `${written(holder)}[${typeof key.value === 'string' ? JSON.stringify(key.value) : String(key.value)}]`
+}
+
+function runCall(evaluation: Evaluation, expr: Call): Result {
+  const [first, second, third] = expr.args
+  if (first !== undefined && second !== undefined) {
+    if (expr.name === '_&&_') return logical(evaluation, '&&', false, first, second)
+    if (expr.name === '_||_') return logical(evaluation, '||', true, first, second)
+    if (expr.name === '_?_:_' && third !== undefined) return conditional(evaluation, first, second, third)
+  }
+  if (expr.name === '@not_strictly_false' && first !== undefined) return run(evaluation, first) !== false
+  const operands = expr.target === undefined ? expr.args : [expr.target, ...expr.args]
+  const args = runAll(evaluation, operands)
+  if (args instanceof Failure) return args
+  if (expr.name !== '_[_]') return call(expr.name, args, evaluation.spend)
+  const [holder = null, key = null] = args
+  return member(expr, holder, key)
+}
+
+/** One side that decides is enough, whatever becomes of the other (CEL language definition, "Logical Operators"). */
+function logical(
+  evaluation: Evaluation,
+  symbol: string,
+  decisive: boolean,
+  first: Expr,
+  second: Expr,
+): Result {
+  const left = run(evaluation, first)
+  if (left === decisive) return decisive
+  const right = run(evaluation, second)
+  if (right === decisive) return decisive
+  for (const side of [left, right]) {
+    if (side instanceof Failure) return side
+    if (typeof side !== 'boolean') return new Failure(`\`${symbol}\` does not take ${described(side)}`)
+  }
+  return !decisive
+}
+
+function conditional(evaluation: Evaluation, condition: Expr, yes: Expr, no: Expr): Result {
+  const test = run(evaluation, condition)
+  if (test instanceof Failure) return test
+  if (typeof test !== 'boolean') return new Failure(`\`? :\` does not take ${described(test)} as condition`)
+  return run(evaluation, test ? yes : no)
+}
+
+function runMap(evaluation: Evaluation, { entries }: MapExpr): Result {
+  const map = new CelMap()
+  for (const entry of entries) {
+    const pair = runAll(evaluation, [entry.key, entry.value])
+    if (pair instanceof Failure) return pair
+    const [key = null, value = null] = pair
+    if (key instanceof Uint8Array) return new Failure('bytes cannot be the key of a map')
+    map.set(key, value)
+  }
+  return map
+}
+
+function runComprehension(evaluation: Evaluation, loop: Comprehension): Result {
+  const { scope, spend } = evaluation
+  const elements = elementsOf(run(evaluation, loop.range))
+  if (elements instanceof Failure) return elements
+  const outer = [loop.accuVar, loop.iterVar].map((name) => [name, scope.get(name)] as const)
+  let accumulated = run(evaluation, loop.init)
+  for (const element of elements) {
+    spend(1)
+    scope.set(loop.accuVar, accumulated)
+    scope.set(loop.iterVar, element)
+    if (run(evaluation, loop.condition) === false) break
+    accumulated = takeStep(evaluation, loop, accumulated)
+  }
+  restore(scope, outer)
+  scope.set(loop.accuVar, accumulated)
+  const result = run(evaluation, loop.result)
+  restore(scope, outer)
+  return result
+}
+
+/** The steps of `map` and `filter` append to a list that nobody else has: it grows in place. */
+function takeStep(evaluation: Evaluation, loop: Comprehension, accumulated: Result): Result {
+  const appended = Array.isArray(accumulated) ? appendedIn(evaluation, loop) : undefined
+  if (appended === undefined) return run(evaluation, loop.step)
+  if (appended instanceof Failure) return appended
+  ;(accumulated as Value[]).push(...appended)
+  return accumulated
+}
+
+/** What the step of `map` or `filter` appends; nothing where the test of the element says no. */
+function appendedIn(evaluation: Evaluation, { step, accuVar }: Comprehension): Value[] | Failure | undefined {
+  if (step.kind !== 'call') return undefined
+  const [test, append = step] = step.name === '_?_:_' ? step.args : []
+  const [accumulator, elements] = append.kind === 'call' ? append.args : []
+  if (accumulator?.kind !== 'ident' || accumulator.name !== accuVar || elements?.kind !== 'list')
+    return undefined
+  const wanted = test === undefined ? true : run(evaluation, test)
+  if (wanted instanceof Failure) return wanted
+  if (typeof wanted !== 'boolean') return new Failure(`\`filter\` does not take ${described(wanted)} as test`)
+  return wanted ? runAll(evaluation, elements.elements) : []
+}
+
+function elementsOf(range: Result): Iterable<Value> | Failure {
+  if (range instanceof Failure || isList(range)) return range
+  if (range instanceof CelMap) return Array.from(range.entries(), ([key]) => key)
+  return new Failure(`a loop goes over a list or a map, and not over ${described(range)}`)
+}
+
+function restore(
+  scope: Map<string, Result>,
+  variables: readonly (readonly [string, Result | undefined])[],
+): void {
+  for (const [name, value] of variables) {
+    if (value === undefined) scope.delete(name)
+    else scope.set(name, value)
+  }
+}

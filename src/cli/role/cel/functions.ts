@@ -1,0 +1,303 @@
+import { RE2JS } from '@bufbuild/re2'
+import {
+  datePart,
+  instant,
+  instantOfSeconds,
+  parseInstant,
+  parseSpan,
+  printInstant,
+  printSpan,
+  secondsOf,
+  span,
+  spanPart,
+} from './time.ts'
+import {
+  CelMap,
+  compare,
+  described,
+  equal,
+  Failure,
+  Instant,
+  isList,
+  type Result,
+  type Spend,
+  Span,
+  TypeName,
+  typeOf,
+  Uint,
+  type Value,
+} from './values.ts'
+
+const INT64 = 1n << 63n
+const UINT64 = 1n << 64n
+
+/** Longest text that an expression may build, in UTF-16 code units. */
+const LONGEST_TEXT = 1 << 20
+
+interface ValueNamed {
+  bool: boolean
+  int: bigint
+  uint: Uint
+  double: number
+  string: string
+  bytes: Uint8Array
+  list: readonly Value[]
+  map: CelMap
+  'google.protobuf.Timestamp': Instant
+  'google.protobuf.Duration': Span
+}
+
+type ArgsOf<Signature> = Signature extends `${string}(${infer Types})` ? ValuesNamed<Types> : never
+type ValuesNamed<Types> = Types extends `${infer First}, ${infer Rest}`
+  ? [...ValuesNamed<First>, ...ValuesNamed<Rest>]
+  : Types extends keyof ValueNamed
+    ? [ValueNamed[Types]]
+    : never
+
+const overloads = new Map<string, (args: never, spend: Spend) => Result>()
+
+/** Declares one signature, in the notation of the standard definitions: `size(string)`. */
+function define<const Signature extends string>(
+  signature: Signature,
+  run: (args: ArgsOf<Signature>, spend: Spend) => Result,
+): void {
+  overloads.set(signature, run)
+}
+
+/** Calls a function by the types that its arguments have now (CEL language definition, "List of Standard Definitions"). */
+export function call(name: string, args: readonly Value[], spend: Spend): Result {
+  const [a = null, b = null] = args
+  switch (name) {
+    case '_==_':
+      return equal(a, b, spend)
+    case '_!=_':
+      return !equal(a, b, spend)
+    case '_<_':
+      return ordered(name, a, b, (order) => order < 0)
+    case '_<=_':
+      return ordered(name, a, b, (order) => order <= 0)
+    case '_>_':
+      return ordered(name, a, b, (order) => order > 0)
+    case '_>=_':
+      return ordered(name, a, b, (order) => order >= 0)
+    case '@in':
+      return contained(a, b, spend)
+    case 'dyn':
+      return a
+    case 'type':
+      return new TypeName(typeOf(a))
+  }
+  const run = overloads.get(`${name}(${args.map(typeOf).join(', ')})`)
+  return run === undefined ? noOverload(name, args) : run(args as never, spend)
+}
+
+function ordered(name: string, a: Value, b: Value, test: (order: number) => boolean): Result {
+  const order = compare(a, b)
+  return order === undefined ? noOverload(name, [a, b]) : test(order)
+}
+
+function contained(value: Value, holder: Value, spend: Spend): Result {
+  if (isList(holder)) return holder.some((item) => equal(item, value, spend))
+  if (holder instanceof CelMap) return holder.get(value) !== undefined
+  return new Failure(`\`in\` needs a list or a map, and finds ${described(holder)}`)
+}
+
+/** As cel-go says it, with the operator as it is written. */
+function noOverload(name: string, args: readonly Value[]): Failure {
+  const symbol = name.replace(/^[@_]|_$/g, '')
+  const [first = '', second = ''] = args.map(described)
+  if (/^_.*_$/.test(name)) return new Failure(`\`${symbol}\` does not take ${first} and ${second}`)
+  return new Failure(`\`${symbol}\` does not take ${args.map(described).join(' and ')}`)
+}
+
+function checkedInt(value: bigint): Result {
+  return value < -INT64 || value >= INT64 ? new Failure('integer overflow') : value
+}
+
+function checkedUint(value: bigint): Result {
+  return value < 0n || value >= UINT64 ? new Failure('unsigned integer overflow') : new Uint(value)
+}
+
+const ARITHMETIC = {
+  '_+_': [(a: bigint, b: bigint) => a + b, (a: number, b: number) => a + b],
+  '_-_': [(a: bigint, b: bigint) => a - b, (a: number, b: number) => a - b],
+  '_*_': [(a: bigint, b: bigint) => a * b, (a: number, b: number) => a * b],
+  '_/_': [(a: bigint, b: bigint) => a / b, (a: number, b: number) => a / b],
+} as const
+
+for (const [name, [exact, float]] of Object.entries(ARITHMETIC)) {
+  const divides = name === '_/_'
+  define(`${name}(int, int)`, ([a, b]) =>
+    divides && b === 0n ? new Failure('division by zero') : checkedInt(exact(a, b)),
+  )
+  define(`${name}(uint, uint)`, ([a, b]) =>
+    divides && b.value === 0n ? new Failure('division by zero') : checkedUint(exact(a.value, b.value)),
+  )
+  define(`${name}(double, double)`, ([a, b]) => float(a, b))
+}
+define('_%_(int, int)', ([a, b]) => {
+  if (b === 0n) return new Failure('modulus by zero')
+  return a === -INT64 && b === -1n ? new Failure('integer overflow') : a % b
+})
+define('_%_(uint, uint)', ([a, b]) =>
+  b.value === 0n ? new Failure('modulus by zero') : new Uint(a.value % b.value),
+)
+define('-_(int)', ([a]) => checkedInt(-a))
+define('-_(double)', ([a]) => -a)
+define('!_(bool)', ([a]) => !a)
+
+define('_+_(string, string)', ([a, b], spend) => {
+  if (a.length + b.length > LONGEST_TEXT) return new Failure('the text grows beyond 1 MiB')
+  spend((a.length + b.length) / 1024)
+  return a + b
+})
+define('_+_(bytes, bytes)', ([a, b], spend) => {
+  if (a.length + b.length > LONGEST_TEXT) return new Failure('the bytes grow beyond 1 MiB')
+  spend((a.length + b.length) / 1024)
+  const joined = new Uint8Array(a.length + b.length)
+  joined.set(a)
+  joined.set(b, a.length)
+  return joined
+})
+define('_+_(list, list)', ([a, b], spend) => {
+  spend((a.length + b.length) / 16)
+  return [...a, ...b]
+})
+
+const TIME = 'google.protobuf.Timestamp'
+const SPAN = 'google.protobuf.Duration'
+define(`_+_(${SPAN}, ${SPAN})`, ([a, b]) => span(a.nanoseconds + b.nanoseconds))
+define(`_+_(${TIME}, ${SPAN})`, ([a, b]) => instant(a.nanoseconds + b.nanoseconds))
+define(`_+_(${SPAN}, ${TIME})`, ([a, b]) => instant(a.nanoseconds + b.nanoseconds))
+define(`_-_(${SPAN}, ${SPAN})`, ([a, b]) => span(a.nanoseconds - b.nanoseconds))
+define(`_-_(${TIME}, ${SPAN})`, ([a, b]) => instant(a.nanoseconds - b.nanoseconds))
+define(`_-_(${TIME}, ${TIME})`, ([a, b]) => span(a.nanoseconds - b.nanoseconds))
+for (const [name, part] of datePart) {
+  define(`${name}(${TIME})`, ([value]) => part(value, ''))
+  define(`${name}(${TIME}, string)`, ([value, zone]) => part(value, zone))
+}
+for (const [name, part] of spanPart) define(`${name}(${SPAN})`, ([value]) => part(value))
+
+define('size(string)', ([text], spend) => {
+  spend(text.length / 1024)
+  let count = 0n
+  for (const character of text) if (character !== '') count++
+  return count
+})
+define('size(bytes)', ([bytes]) => BigInt(bytes.length))
+define('size(list)', ([list]) => BigInt(list.length))
+define('size(map)', ([map]) => BigInt(map.size))
+
+const TESTS = {
+  contains: (text: string, part: string) => text.includes(part),
+  startsWith: (text: string, part: string) => text.startsWith(part),
+  endsWith: (text: string, part: string) => text.endsWith(part),
+}
+for (const [name, test] of Object.entries(TESTS)) {
+  define(`${name}(string, string)`, ([text, part], spend) => {
+    spend(text.length / 1024)
+    return test(text, part)
+  })
+}
+define('matches(string, string)', ([text, pattern], spend) => {
+  const compiled = regularExpression(pattern)
+  if (compiled instanceof Failure) return compiled
+  spend((text.length * pattern.length) / 4096)
+  return compiled.test(text)
+})
+
+const MOST_PATTERNS = 100
+const patterns = new Map<string, RE2JS | Failure>()
+
+/** Patterns are constant as a rule, and stand in loops. */
+function regularExpression(pattern: string): RE2JS | Failure {
+  const known = patterns.get(pattern)
+  if (known !== undefined) return known
+  if (patterns.size === MOST_PATTERNS) patterns.clear()
+  const compiled = compile(pattern)
+  patterns.set(pattern, compiled)
+  return compiled
+}
+
+function compile(pattern: string): RE2JS | Failure {
+  try {
+    return RE2JS.compile(pattern)
+  } catch {
+    return new Failure('the regular expression is none that RE2 takes')
+  }
+}
+
+const unfit = (type: string) => new Failure(`the text is no ${type}`)
+
+define('bool(bool)', ([a]) => a)
+define('bool(string)', ([text]) => {
+  if (/^(?:1|t|T|true|TRUE|True)$/.test(text)) return true
+  return /^(?:0|f|F|false|FALSE|False)$/.test(text) ? false : unfit('bool')
+})
+define('bytes(bytes)', ([a]) => a)
+define('bytes(string)', ([text], spend) => {
+  spend(text.length / 1024)
+  return new TextEncoder().encode(text)
+})
+define('double(double)', ([a]) => a)
+define('double(int)', ([a]) => Number(a))
+define('double(uint)', ([a]) => Number(a.value))
+define('double(string)', ([text]) => parseDouble(text))
+define('int(int)', ([a]) => a)
+define('int(uint)', ([a]) => checkedInt(a.value))
+define('int(double)', ([a]) =>
+  // As in cel-go the lowest int does not come from a double.
+  Math.abs(a) < 2 ** 63 ? BigInt(Math.trunc(a)) : new Failure('integer overflow'),
+)
+define('int(string)', ([text]) =>
+  /^[+-]?\d{1,100}$/.test(text) ? checkedInt(BigInt(text.replace('+', ''))) : unfit('int'),
+)
+define(`int(${TIME})`, ([a]) => secondsOf(a))
+define(`int(${SPAN})`, ([a]) => a.nanoseconds)
+define('uint(uint)', ([a]) => a)
+define('uint(int)', ([a]) => checkedUint(a))
+define('uint(double)', ([a]) =>
+  a >= 0 && a < 2 ** 64 ? new Uint(BigInt(Math.trunc(a))) : new Failure('unsigned integer overflow'),
+)
+define('uint(string)', ([text]) => (/^\d{1,100}$/.test(text) ? checkedUint(BigInt(text)) : unfit('uint')))
+define('string(string)', ([a]) => a)
+define('string(bool)', ([a]) => String(a))
+define('string(int)', ([a]) => String(a))
+define('string(uint)', ([a]) => String(a.value))
+define('string(double)', ([a]) => printDouble(a))
+define('string(bytes)', ([bytes], spend) => {
+  spend(bytes.length / 1024)
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return new Failure('the bytes are no UTF-8')
+  }
+})
+define(`string(${TIME})`, ([a]) => printInstant(a))
+define(`string(${SPAN})`, ([a]) => printSpan(a))
+define(`timestamp(${TIME})`, ([a]) => a)
+define('timestamp(string)', ([text]) => parseInstant(text))
+define('timestamp(int)', ([seconds]) => instantOfSeconds(seconds))
+define(`duration(${SPAN})`, ([a]) => a)
+define('duration(string)', ([text]) => parseSpan(text))
+
+/** As Go's `strconv.ParseFloat`, but for hexadecimal ones. */
+function parseDouble(text: string): Result {
+  if (/^nan$/i.test(text)) return NaN
+  if (/^[+-]?inf(?:inity)?$/i.test(text)) return text.startsWith('-') ? -Infinity : Infinity
+  const digits = text.replace(/(?<=\d)_(?=\d)/g, '')
+  if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(digits)) return unfit('double')
+  const value = Number(digits)
+  return Number.isFinite(value) ? value : unfit('double')
+}
+
+/** As Go's `strconv.FormatFloat(v, 'g', -1, 64)`. */
+function printDouble(value: number): string {
+  if (Number.isNaN(value)) return 'NaN'
+  if (!Number.isFinite(value)) return value < 0 ? '-Inf' : '+Inf'
+  if (Object.is(value, -0)) return '-0'
+  const [digits = '', exponent = '0'] = value.toExponential().split('e')
+  const power = Number(exponent)
+  if (power >= -4 && power < 6) return String(value)
+  return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`
+}

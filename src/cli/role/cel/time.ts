@@ -1,0 +1,174 @@
+import { Failure, Instant, type Result, Span } from './values.ts'
+
+const SECOND = 1_000_000_000n
+const EARLIEST = -62_135_596_800n
+const LATEST = 253_402_300_799n
+const INT64 = 1n << 63n
+
+/** From 0001-01-01 to 9999-12-31. */
+export function instant(nanoseconds: bigint): Result {
+  const seconds = floorDivide(nanoseconds, SECOND)
+  if (seconds < EARLIEST || seconds > LATEST) return new Failure('the timestamp is out of range')
+  return new Instant(nanoseconds)
+}
+
+export function span(nanoseconds: bigint): Result {
+  if (nanoseconds < -INT64 || nanoseconds >= INT64) return new Failure('the duration is out of range')
+  return new Span(nanoseconds)
+}
+
+export const secondsOf = ({ nanoseconds }: Instant): bigint => floorDivide(nanoseconds, SECOND)
+
+export const instantOfSeconds = (seconds: bigint): Result => instant(seconds * SECOND)
+
+function floorDivide(a: bigint, b: bigint): bigint {
+  const quotient = a / b
+  return a % b < 0n ? quotient - 1n : quotient
+}
+
+const RFC_3339 =
+  /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
+
+export function parseInstant(text: string): Result {
+  const failure = new Failure('the text is no timestamp such as 2026-01-31T12:00:00Z')
+  const match = RFC_3339.exec(text)
+  if (match === null) return failure
+  const [year = 0, month = 0, day = 0, hours = 0, minutes = 0, seconds = 0] = match.slice(1, 7).map(Number)
+  const date = new Date(0)
+  date.setUTCFullYear(year, month - 1, day)
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return failure
+  date.setUTCHours(hours, minutes, seconds)
+  const offset = (match[8] === '-' ? -60 : 60) * (Number(match[9] ?? 0) * 60 + Number(match[10] ?? 0))
+  const whole = BigInt(date.getTime() / 1000 - offset)
+  return instant(whole * SECOND + BigInt((match[7] ?? '').slice(0, 9).padEnd(9, '0')))
+}
+
+/** As `time.RFC3339Nano` in UTC. */
+export function printInstant(value: Instant): string {
+  const seconds = secondsOf(value)
+  const [date = ''] = new Date(Number(seconds) * 1000).toISOString().split('.')
+  return `${date}${fraction(value.nanoseconds - seconds * SECOND)}Z`
+}
+
+/** In seconds, `1.5s`. */
+export function printSpan({ nanoseconds }: Span): string {
+  const size = nanoseconds < 0n ? -nanoseconds : nanoseconds
+  return `${nanoseconds < 0n ? '-' : ''}${size / SECOND}${fraction(size % SECOND)}s`
+}
+
+function fraction(nanoseconds: bigint): string {
+  const digits = String(nanoseconds).padStart(9, '0').replace(/0+$/, '')
+  return digits === '' ? '' : `.${digits}`
+}
+
+const UNITS: ReadonlyMap<string, bigint> = new Map([
+  ['h', 3600n * SECOND],
+  ['m', 60n * SECOND],
+  ['s', SECOND],
+  ['ms', 1_000_000n],
+  ['us', 1_000n],
+  ['µs', 1_000n],
+  ['μs', 1_000n],
+  ['ns', 1n],
+])
+const SPAN = /^[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:h|ms|m|s|us|µs|μs|ns))+)$/
+
+/** As Go's `time.ParseDuration`. */
+export function parseSpan(text: string): Result {
+  if (!SPAN.test(text)) return new Failure('the text is no duration such as 1h30m')
+  let sum = 0n
+  for (const [, whole = '', part = '', unit = ''] of text.matchAll(/(\d*)\.?(\d*)(h|ms|m|s|us|µs|μs|ns)/g)) {
+    const size = UNITS.get(unit) ?? 1n
+    const digits = part.slice(0, 18)
+    // Go has no better fractions.
+    const fraction = Math.trunc(Number(digits) * (Number(size) / 10 ** digits.length))
+    sum += BigInt(whole) * size + BigInt(fraction)
+  }
+  return span(text.startsWith('-') ? -sum : sum)
+}
+
+/** A part of a date, from the moment as a date whose UTC parts are those of the time zone. */
+const DATE_PARTS: readonly (readonly [string, (date: Date) => number])[] = [
+  ['getFullYear', (date) => date.getUTCFullYear()],
+  ['getMonth', (date) => date.getUTCMonth()],
+  ['getDayOfYear', dayOfYear],
+  ['getDayOfMonth', (date) => date.getUTCDate() - 1],
+  ['getDate', (date) => date.getUTCDate()],
+  ['getDayOfWeek', (date) => date.getUTCDay()],
+  ['getHours', (date) => date.getUTCHours()],
+  ['getMinutes', (date) => date.getUTCMinutes()],
+  ['getSeconds', (date) => date.getUTCSeconds()],
+  ['getMilliseconds', (date) => date.getUTCMilliseconds()],
+]
+
+function dayOfYear(date: Date): number {
+  const first = new Date(date)
+  first.setUTCMonth(0, 1)
+  return Math.round((date.getTime() - first.getTime()) / 86_400_000)
+}
+
+/** The getters of a timestamp by name; they take the name or the offset of a time zone, without one UTC. */
+export const datePart: ReadonlyMap<string, (value: Instant, zone: string) => Result> = new Map(
+  DATE_PARTS.map(([name, part]) => [
+    name,
+    (value, zone) => {
+      const date = inZone(new Date(Number(floorDivide(value.nanoseconds, 1_000_000n))), zone)
+      return date instanceof Failure ? date : BigInt(part(date))
+    },
+  ]),
+)
+
+/** The getters of a duration count the whole of it. */
+export const spanPart: ReadonlyMap<string, (value: Span) => Result> = new Map(
+  (
+    [
+      ['getHours', 3600n * SECOND],
+      ['getMinutes', 60n * SECOND],
+      ['getSeconds', SECOND],
+      ['getMilliseconds', 1_000_000n],
+    ] as const
+  ).map(([name, unit]) => [name, ({ nanoseconds }) => nanoseconds / unit]),
+)
+
+const MINUTE = 60_000
+
+function inZone(date: Date, zone: string): Date | Failure {
+  const offset = zone.includes(':') ? offsetOf(zone) : ianaOffset(date, zone)
+  return offset === undefined
+    ? new Failure(`there is no time zone '${zone.slice(0, 40)}'`)
+    : new Date(date.getTime() + offset)
+}
+
+function offsetOf(zone: string): number | undefined {
+  const [, sign, hours, minutes] = /^([+-]?)(\d+):\+?(\d+)$/.exec(zone) ?? []
+  if (Number(hours ?? 24) > 23 || Number(minutes ?? 60) > 59) return undefined
+  return (sign === '-' ? -MINUTE : MINUTE) * (Number(hours) * 60 + Number(minutes))
+}
+
+/** Go reads the names of time zones as file names, in which case counts. */
+function ianaOffset(date: Date, zone: string): number | undefined {
+  if (zone === '' || zone === 'Local') return 0
+  if (zone === zone.toLowerCase()) return undefined
+  try {
+    const format = new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      hourCycle: 'h23',
+      era: 'short',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    })
+    const parts = new Map(format.formatToParts(date).map(({ type, value }) => [type, value]))
+    const number = (type: Intl.DateTimeFormatPartTypes) => Number(parts.get(type))
+    const local = new Date(0)
+    const year = parts.get('era') === 'BC' ? 1 - number('year') : number('year')
+    local.setUTCFullYear(year, number('month') - 1, number('day'))
+    local.setUTCHours(number('hour'), number('minute'), number('second'), date.getUTCMilliseconds())
+    return local.getTime() - date.getTime()
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,228 @@
+/** A value at run time (CEL language definition, "Values"); an int is a bigint, a double a number. */
+export type Value =
+  | null
+  | boolean
+  | bigint
+  | number
+  | string
+  | Uint
+  | Uint8Array
+  | Instant
+  | Span
+  | TypeName
+  | CelMap
+  | readonly Value[]
+
+/** What an expression comes to that has no value; a value like any other until an operator absorbs it. */
+export class Failure {
+  readonly message: string
+
+  constructor(message: string) {
+    this.message = message
+  }
+}
+
+export type Result = Value | Failure
+
+export class Uint {
+  readonly value: bigint
+
+  constructor(value: bigint) {
+    this.value = value
+  }
+}
+
+/** A timestamp, in nanoseconds since 1970. */
+export class Instant {
+  readonly nanoseconds: bigint
+
+  constructor(nanoseconds: bigint) {
+    this.nanoseconds = nanoseconds
+  }
+}
+
+/** A duration. */
+export class Span {
+  readonly nanoseconds: bigint
+
+  constructor(nanoseconds: bigint) {
+    this.nanoseconds = nanoseconds
+  }
+}
+
+export class TypeName {
+  readonly name: string
+
+  constructor(name: string) {
+    this.name = name
+  }
+}
+
+/** As in cel-go, 1, 1u and 1.0 are three keys, and a lookup tries the number types that cel-go tries. */
+export class CelMap {
+  readonly #entries = new Map<unknown, readonly [Value, Value]>()
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  set(key: Value, value: Value): void {
+    this.#entries.set(identity(key), [key, value])
+  }
+
+  get(key: Value): Value | undefined {
+    for (const each of spellings(key)) {
+      const found = this.#entries.get(identity(each))
+      if (found !== undefined) return found[1]
+    }
+    return undefined
+  }
+
+  entries(): Iterable<readonly [Value, Value]> {
+    return this.#entries.values()
+  }
+}
+
+/** Lists and maps are keys by identity, the rest by type and value. */
+function identity(key: Value): unknown {
+  if (key instanceof Uint) return `uint ${key.value}`
+  if (key instanceof Instant) return `timestamp ${key.nanoseconds}`
+  if (key instanceof Span) return `duration ${key.nanoseconds}`
+  if (key instanceof TypeName) return `type ${key.name}`
+  if (typeof key === 'string') return `string ${key}`
+  return Number.isNaN(key) ? Symbol('NaN') : key
+}
+
+function spellings(key: Value): Value[] {
+  if (typeof key === 'bigint') return [key, new Uint(key)]
+  if (key instanceof Uint) return [key, key.value]
+  if (typeof key === 'number' && Number.isInteger(key)) return [key, BigInt(key), new Uint(BigInt(key))]
+  return [key]
+}
+
+/** The name of a value's type, as `type(x)` gives it. */
+export function typeOf(value: Value): string {
+  switch (typeof value) {
+    case 'boolean':
+      return 'bool'
+    case 'bigint':
+      return 'int'
+    case 'number':
+      return 'double'
+    case 'string':
+      return 'string'
+    default:
+      return typeOfObject(value)
+  }
+}
+
+function typeOfObject(value: Exclude<Value, boolean | bigint | number | string>): string {
+  if (value === null) return 'null_type'
+  if (value instanceof CelMap) return 'map'
+  if (value instanceof Uint) return 'uint'
+  if (value instanceof Uint8Array) return 'bytes'
+  if (value instanceof Instant) return 'google.protobuf.Timestamp'
+  if (value instanceof Span) return 'google.protobuf.Duration'
+  return value instanceof TypeName ? 'type' : 'list'
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  null_type: 'null',
+  double: 'a number',
+  bool: 'a boolean',
+  int: 'an int',
+  'google.protobuf.Timestamp': 'a timestamp',
+  'google.protobuf.Duration': 'a duration',
+}
+
+/** What a value is, for a person: `a string`. */
+export function described(value: Value): string {
+  const type = typeOf(value)
+  return WORDS[type] ?? `a ${type}`
+}
+
+/** JSON as toolhive hands it over: every number is a double. */
+export function fromJson(value: unknown): Value {
+  if (Array.isArray(value)) return value.map(fromJson)
+  if (typeof value === 'object' && value !== null) {
+    const map = new CelMap()
+    for (const [key, member] of Object.entries(value)) map.set(key, fromJson(member))
+    return map
+  }
+  return value as null | boolean | number | string
+}
+
+export function isList(value: Value): value is readonly Value[] {
+  return Array.isArray(value)
+}
+
+/** Says how much work is done; throws when it was too much. */
+export type Spend = (steps: number) => void
+
+/** Equality over all types (CEL language definition, "Equality"): numbers by value, other types only among themselves. */
+export function equal(a: Value, b: Value, spend: Spend): boolean {
+  spend(1 / 64)
+  const [x, y] = [numeric(a), numeric(b)]
+  if (x !== undefined && y !== undefined) return order(x, y) === 0
+  if (isList(a)) {
+    if (!isList(b) || a.length !== b.length) return false
+    return a.every((item, i) => equal(item, b[i] ?? null, spend))
+  }
+  if (a instanceof CelMap) return b instanceof CelMap && equalMaps(a, b, spend)
+  if (a instanceof Uint8Array)
+    return b instanceof Uint8Array && a.length === b.length && a.every((byte, i) => byte === b[i])
+  if (a instanceof Instant) return b instanceof Instant && a.nanoseconds === b.nanoseconds
+  if (a instanceof Span) return b instanceof Span && a.nanoseconds === b.nanoseconds
+  if (a instanceof TypeName) return b instanceof TypeName && a.name === b.name
+  return a === b
+}
+
+function equalMaps(a: CelMap, b: CelMap, spend: Spend): boolean {
+  if (a.size !== b.size) return false
+  for (const [key, value] of a.entries()) {
+    const other = b.get(key)
+    if (other === undefined || !equal(value, other, spend)) return false
+  }
+  return true
+}
+
+const numeric = (value: Value): bigint | number | undefined => {
+  if (typeof value === 'bigint' || typeof value === 'number') return value
+  return value instanceof Uint ? value.value : undefined
+}
+
+/** Below, at or above 0, NaN when one of them is that; undefined where the two have no order. */
+export function compare(a: Value, b: Value): number | undefined {
+  const [x, y] = [numeric(a), numeric(b)]
+  if (x !== undefined && y !== undefined) return order(x, y)
+  if (typeof a === 'string' && typeof b === 'string') return compareTexts(a, b)
+  if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b)
+  if (a instanceof Instant && b instanceof Instant) return order(a.nanoseconds, b.nanoseconds)
+  if (a instanceof Span && b instanceof Span) return order(a.nanoseconds, b.nanoseconds)
+  if (a instanceof Uint8Array && b instanceof Uint8Array) return compareBytes(a, b)
+  return undefined
+}
+
+/** As in cel-go an integer beside a double is made one. */
+function order(a: bigint | number, b: bigint | number): number {
+  if (typeof a !== typeof b) return order(Number(a), Number(b))
+  if (a < b) return -1
+  if (a > b) return 1
+  return a === b ? 0 : NaN
+}
+
+/** By code points, as Go's order of UTF-8 bytes. */
+function compareTexts(a: string, b: string): number {
+  let i = 0
+  while (i < a.length && a.charCodeAt(i) === b.charCodeAt(i)) i++
+  if (isLowSurrogate(a, i) || isLowSurrogate(b, i)) i--
+  return order(a.codePointAt(i) ?? -1, b.codePointAt(i) ?? -1)
+}
+
+const isLowSurrogate = (text: string, i: number) => i > 0 && (text.charCodeAt(i) & 0xfc00) === 0xdc00
+
+function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  let i = 0
+  while (i < a.length && a[i] === b[i]) i++
+  return order(a[i] ?? -1, b[i] ?? -1)
+}
