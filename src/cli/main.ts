@@ -2,6 +2,7 @@
 import { helpLines, UsageError } from '../configuration/flags.ts'
 import { CHECK_FLAGS, check } from './check.ts'
 import { explain } from './explain.ts'
+import { role, ROLE_FLAGS } from './role.ts'
 
 /** Exit codes of every command; the worst counts. */
 export const EXIT = { clean: 0, findings: 1, usage: 2, unread: 3 } as const
@@ -13,11 +14,15 @@ const USAGE = [
   '',
   '  check [flags] FILE|DIRECTORY|- ...   judge the resources in these files',
   '  explain ID                           what a rule asks for, why, and how to satisfy it',
+  '  role --config FILE --claims FILE|-   which IAM role a caller gets, and why',
   '',
   'Flags of check:',
   ...helpLines(CHECK_FLAGS),
   '',
-  'Exit codes: 0 no error, 1 at least one error, 2 wrong usage, 3 something could not be read.',
+  'Flags of role:',
+  ...helpLines(ROLE_FLAGS),
+  '',
+  'Exit codes: 0 no error, 1 at least one error (of role: no role), 2 wrong usage, 3 something could not be read.',
   '',
 ].join('\n')
 
@@ -28,15 +33,17 @@ async function main([command, ...args]: readonly string[]): Promise<number> {
       return check(args, process.env)
     case 'explain':
       return explain(args)
+    case 'role':
+      return role(args, process.env)
     case 'help':
     case '--help':
     case '-h':
       process.stdout.write(USAGE)
       return EXIT.clean
     case undefined:
-      throw new UsageError('name a command: check or explain')
+      throw new UsageError('name a command: check, explain or role')
     default:
-      throw new UsageError(`'${command}' is not a command; the commands are check and explain`)
+      throw new UsageError(`'${command}' is not a command; the commands are check, explain and role`)
   }
 }
 

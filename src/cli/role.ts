@@ -1,0 +1,90 @@
+import { existsSync, statSync } from 'node:fs'
+import { choice, readFlags, text, UsageError } from '../configuration/flags.ts'
+import { JUDGING_FLAGS } from '../configuration/judging.ts'
+import { readSources, type SourceFile } from './files.ts'
+import { ReadError } from './nodes.ts'
+import { readClaims, type ReadClaims } from './role/claims.ts'
+import { configIn, type FoundConfig, parseLocation, Unread } from './role/config.ts'
+import { decideRole, matchersOf, type RoleDecision } from './role/decide.ts'
+import { evaluations } from './role/evaluations.ts'
+import { oneLine } from './role/one-line.ts'
+import { printRole, printRoleJson } from './role/print.ts'
+
+export const ROLE_FLAGS = {
+  config: text(
+    'the awsSts configuration: a file, FILE#NAME for one of many, or - for standard input',
+    'FILE',
+    '',
+  ),
+  claims: text(
+    'the claims of the caller: a JSON object or a JWT in a file, or - for standard input',
+    'FILE',
+    '',
+  ),
+  output: choice('how to print', ['human', 'json'], 'human'),
+  'api-group': JUDGING_FLAGS['api-group'],
+}
+
+/** Says which role a caller gets, and why; returns the exit code. Throws UsageError. */
+export async function role(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<number> {
+  const { values: flags, positionals } = readFlags(ROLE_FLAGS, args, environment)
+  if (positionals.length > 0 || flags.config === '' || flags.claims === '')
+    throw new UsageError('name a configuration and claims: role --config FILE --claims FILE|-')
+  if (flags.config === '-' && flags.claims === '-')
+    throw new UsageError('standard input can be the configuration or the claims, not both')
+  try {
+    const config = await findConfig(flags.config, flags['api-group'])
+    const { claims, fromToken } = await loadClaims(flags.claims)
+    const decision = await roleFor(config.value, claims)
+    const tokenNote = 'the claims are the payload of a JWT, whose signature is not verified'
+    const report = {
+      config: { namespace: config.namespace, name: config.name },
+      claims: fromToken ? ('token' as const) : ('json' as const),
+      ...decision,
+      notes: [...(fromToken ? [tokenNote] : []), ...decision.notes],
+    }
+    process.stdout.write(flags.output === 'json' ? printRoleJson(report) : printRole(report))
+    return decision.role === undefined ? 1 : 0
+  } catch (error) {
+    if (!(error instanceof Unread)) throw error
+    process.stderr.write(`${oneLine(error.message)}\n`)
+    return 3
+  }
+}
+
+async function findConfig(written: string, group: string): Promise<FoundConfig> {
+  const { file, name } = existsSync(written) ? { file: written } : parseLocation(written)
+  if (file === '-' || existsSync(file)) return configIn(file, name, group)
+  throw new UsageError(
+    `there is no file '${file}'; the cluster is not asked yet, ` +
+      `but --config - takes what 'kubectl get mcpexternalauthconfig NAME -o yaml' prints`,
+  )
+}
+
+async function loadClaims(file: string): Promise<ReadClaims> {
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true)
+    throw new Unread(`${file}: cannot read: it is a folder`)
+  for await (const source of readSources([file])) return claimsIn(source)
+  throw new Unread(`${file}: cannot read`)
+}
+
+function claimsIn(source: SourceFile): ReadClaims {
+  if ('problem' in source) throw new Unread(`${source.name}: cannot read: ${source.problem}`)
+  try {
+    return readClaims(source.text)
+  } catch (error) {
+    if (!(error instanceof ReadError)) throw error
+    const before = source.text.slice(0, error.offset).split('\n')
+    const place = `${source.name}:${before.length}:${(before.at(-1) ?? '').length + 1}`
+    throw new Unread(`${place}: cannot read: ${error.message}`)
+  }
+}
+
+/** The decision on a resource, wherever it was found. */
+async function roleFor(value: unknown, claims: ReadClaims['claims']): Promise<RoleDecision> {
+  const found = await evaluations(matchersOf(value), claims)
+  return decideRole(value, claims, (matcher) => found.get(matcher))
+}

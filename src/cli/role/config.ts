@@ -1,0 +1,71 @@
+import { UsageError } from '../../configuration/flags.ts'
+import { kindNamed } from '../../kinds/index.ts'
+import { mcpExternalAuthConfig } from '../../kinds/mcp-external-auth-config/index.ts'
+import { isObject, type Resource } from '../../rule/resource.ts'
+import { quoteTemplates } from '../fill.ts'
+import { readSources } from '../files.ts'
+import { loadDocuments } from '../load.ts'
+import { oneLine } from './one-line.ts'
+
+/** A configuration as it was found. */
+export interface FoundConfig {
+  readonly value: unknown
+  readonly namespace: string
+  readonly name: string
+}
+
+/** Something that could not be read; the message begins with what it is. */
+export class Unread extends Error {}
+
+/** `FILE`, or `FILE#NAME` for one of many. */
+export function parseLocation(written: string): { file: string; name?: string } {
+  const hash = written.lastIndexOf('#')
+  return hash < 1 ? { file: written } : { file: written.slice(0, hash), name: written.slice(hash + 1) }
+}
+
+/** The awsSts configuration of that name in a file, a folder or standard input. Throws UsageError and Unread. */
+export async function configIn(file: string, name: string | undefined, group: string): Promise<FoundConfig> {
+  const configs: FoundConfig[] = []
+  const unread: string[] = []
+  for await (const source of readSources([file])) {
+    if ('problem' in source) throw new Unread(`${source.name}: cannot read: ${source.problem}`)
+    for (const document of loadDocuments(quoteTemplates(source.text))) {
+      if ('error' in document) {
+        const { line, column, message } = document.error
+        unread.push(`${source.name}:${line}:${column}: cannot read: ${message}`)
+      } else if (isOurs(document.value, group)) configs.push(found(document.value))
+    }
+  }
+  const [first] = unread
+  if (first !== undefined) throw new Unread(first)
+  return choose(configs, file, name)
+}
+
+function isOurs(value: unknown, group: string): value is Resource {
+  if (!isObject(value) || typeof value.apiVersion !== 'string' || typeof value.kind !== 'string') return false
+  return value.apiVersion.startsWith(`${group}/`) && kindNamed.get(value.kind) === mcpExternalAuthConfig
+}
+
+function found(value: Resource): FoundConfig {
+  const { namespace, name } = value.metadata ?? {}
+  const text = (part: unknown) => (typeof part === 'string' ? part : '')
+  return { value, namespace: text(namespace), name: text(name) }
+}
+
+const fullName = ({ namespace, name }: FoundConfig) => (namespace === '' ? name : `${namespace}/${name}`)
+
+function choose(configs: readonly FoundConfig[], file: string, name: string | undefined): FoundConfig {
+  const ofType = configs.filter(({ value }) => typeOf(value) === 'awsSts')
+  const named = ofType.filter((each) => name === undefined || each.name === name || fullName(each) === name)
+  const [first, second] = named
+  if (first !== undefined && second === undefined) return first
+  if (ofType.length === 0) throw new UsageError(`${file} holds no MCPExternalAuthConfig of the type awsSts`)
+  const names = oneLine(ofType.map(fullName).join(', '))
+  if (name === undefined || first !== undefined)
+    throw new UsageError(`${file} holds several: write ${file}#NAME with one of ${names}`)
+  throw new UsageError(`${file} holds no awsSts configuration '${name}'; it holds ${names}`)
+}
+
+function typeOf(value: unknown): unknown {
+  return isObject(value) && isObject(value.spec) ? value.spec.type : undefined
+}

@@ -1,0 +1,727 @@
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { parse } from '../src/cel/index.ts'
+import { role } from '../src/cli/role.ts'
+import { evaluate } from '../src/cli/role/cel/evaluate.ts'
+import { Failure, fromJson } from '../src/cli/role/cel/values.ts'
+import { LONGEST_CLAIMS, readClaims } from '../src/cli/role/claims.ts'
+import { decideRole, matchersOf, type RoleDecision } from '../src/cli/role/decide.ts'
+import { evaluations } from '../src/cli/role/evaluations.ts'
+import { bounded, evaluateMatcher, LIMITS } from '../src/cli/role/matcher.ts'
+import { printRole } from '../src/cli/role/print.ts'
+import { sessionNameFrom } from '../src/cli/role/session-name.ts'
+import { UsageError } from '../src/configuration/flags.ts'
+
+/** The claims with which cel-go evaluated the golden expressions. */
+const CALLERS = [
+  {
+    iss: 'https://idp.example.com/realms/prod',
+    sub: 'service-ci-42',
+    aud: ['mcp', 'api'],
+    azp: 'ci-runner',
+    email: 'Ann.Lee@example.com',
+    email_verified: true,
+    groups: ['admins', 'dev', 'eu-ops'],
+    roles: [],
+    scope: 'openid profile mcp:read',
+    exp: 1900000000,
+    iat: 1700000000,
+    tenant: null,
+    level: 3,
+    ratio: 0.5,
+    realm_access: { roles: ['r1', 'offline_access'] },
+    act: { sub: 'gateway' },
+    amr: ['pwd', 'otp'],
+    'https://example.com/claims': { team: 'core', ids: [1, 2, 3] },
+    address: { country: 'DE', 'postal-code': '10115' },
+    name: 'Änn Лee 🐱',
+  },
+  {
+    iss: 'https://other.example.com',
+    sub: 'user-7',
+    aud: 'mcp',
+    groups: 'admins',
+    exp: 1900000000,
+    level: '3',
+    email: 'x@evil.com',
+    email_verified: 'false',
+  },
+  {},
+]
+const [ANN = {}] = CALLERS
+const VALUES = CALLERS.map(fromJson)
+
+type Golden = { expr: string } & ({ ok: false } | { ok: true; evals: string[] })
+
+/** `true`, `false`, `nonbool`, or `error`, as in the golden file. */
+function evaluated(expression: string, caller = 0): { result: string; message: string } {
+  const parsed = parse(expression)
+  if (!parsed.ok) return { result: 'rejected', message: parsed.message }
+  const spend = bounded(LIMITS, Infinity, () => 0)
+  const result = evaluate(parsed.expr, VALUES[caller] ?? null, spend)
+  if (result instanceof Failure) return { result: 'error', message: result.message }
+  return { result: typeof result === 'boolean' ? String(result) : 'nonbool', message: '' }
+}
+
+t.test('every evaluation equals that of cel-go v0.31.0', async (t) => {
+  const golden = readFileSync(new URL('golden/cel.jsonl', import.meta.url), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Golden)
+  let count = 0
+  const different = golden.flatMap((row) =>
+    row.ok
+      ? row.evals.flatMap((expected, caller) => {
+          count++
+          const { result } = evaluated(row.expr, caller)
+          return result === expected ? [] : [`${row.expr} for caller ${caller}: ${result}, not ${expected}`]
+        })
+      : [],
+  )
+  t.equal(count, 2382)
+  t.same(different, [])
+})
+
+t.test('what cel-go v0.31.0 says where the golden file says nothing', async (t) => {
+  const rows: readonly (readonly [string, readonly string[]])[] = [
+    [
+      'true',
+      [
+        'has(claims.tenant) && claims.tenant == null',
+        '{"a": null}.a == null && has({"a": null}.a)',
+        'size({1: "a", 1u: "b", 1.0: "c"}) == 3',
+        '{1: "a"}[dyn(1u)] == "a" && {1: "a"}[dyn(1.0)] == "a"',
+        'size({[1]: 1}) == 1 && size({"a": 1, "a": 2}) == 1',
+        '{timestamp(1): 2} == {timestamp(1): 2}',
+        '[1, "a", null] == [1.0, "a", null]',
+        'dyn(9007199254740993) == 9007199254740992.0',
+        '"\\U0001F600" > "\\uFFFD" && "ab" > "a"',
+        'b"b" > b"a" && true > false && duration("2s") > duration("1s")',
+        'claims.nope || true',
+        'claims.level || true',
+        '[1, 2].exists(x, claims.nope || x == 2)',
+        '[1, "a"].exists(x, x < 2)',
+        '[claims].exists(claims, .claims.sub == claims.sub)',
+        '[1].map(claims, claims + 1) == [2]',
+        '[1, 2].map(x, [3, 4].map(x, x)) == [[3, 4], [3, 4]]',
+        '[1, 2].map(x, x > 1, x + 1) == [3]',
+        '[[1, 2], [3]].map(x, x.filter(y, y > 1)) == [[2], [3]]',
+        'claims.exists_one(k, k == "sub")',
+        'claims.groups[0.0] == "admins" && claims.groups[dyn(0u)] == "admins"',
+        'string(1700000000.0) == "1.7e+09" && string(100000.0) == "100000" && string(0.00001) == "1e-05"',
+        'string(-0.0) == "-0" && string(1.0 / 0.0) == "+Inf" && string(0.0 / 0.0) == "NaN"',
+        'string(duration("-1.5s")) == "-1.5s" && string(timestamp("2023-01-01T00:00:00.120+01:00")) == "2022-12-31T23:00:00.12Z"',
+        'double("1_000") == 1000.0 && double("-.5e3") == -500.0 && double("infinity") > 1.0',
+        'int("+5") == 5 && int(-1.9) == -1 && uint("5") == 5u && uint(1.9) == 1u && bool("T") && !bool("0")',
+        'int(duration("1.5s")) == 1500000000 && int(timestamp("1969-12-31T23:59:59.5Z")) == -1',
+        'duration("1h1h") == duration("2h") && duration("+5.s") == duration("5s") && duration("-0") == duration("0s")',
+        'duration("-1.999s").getMilliseconds() == -1999 && duration("25h").getHours() == 25',
+        'timestamp(0).getHours("-02:30") == 21 && timestamp(0).getMinutes("-02:30") == 30',
+        'timestamp(0).getHours("Europe/Berlin") == 1 && timestamp(0).getHours("EST") == 19',
+        'timestamp("2023-12-31T00:00:00Z").getDayOfYear() == 364 && timestamp("2023-12-31T00:00:00Z").getDayOfMonth() == 30',
+        'timestamp("2023-12-31T00:00:00Z").getDate("America/New_York") == 30',
+        'timestamp(1) + duration("1s") - timestamp(0) == duration("2s")',
+        'string(b"\\xc3\\xa4") == "ä" && bytes("ä") == b"ä" && size("😀") == 1 && size(bytes("😀")) == 4',
+        'claims.name.matches("(?i)änn") && claims.sub.matches("^service-[a-z]+-\\\\d+$")',
+        '!"a\\n".matches("a$") && !"a\\nb".matches("a.b") && "a\\nb".matches("(?m)^b")',
+        'type(type(1)) == type && type(claims.level) == double && type(null) == null_type',
+        'google.protobuf.Duration == type(duration("1s")) && dyn(int) == type(1)',
+        '-7 / 2 == -3 && -7 % 2 == -1',
+      ],
+    ],
+    [
+      'false',
+      [
+        'has(claims.sub.x) || has(claims.tenant.x) || has(claims.level.x)',
+        'has(claims.__proto__) || "constructor" in claims || has(claims.act.toString)',
+        'dyn(1) in claims || dyn([1]) in claims || null in claims.groups || dyn(1) in {1.0: 2}',
+        '{[1]: 1} == {[1]: 1}',
+        'double("nan") == double("nan") || double("nan") < 1.0 || double("nan") >= 1.0',
+        'dyn(1) == "1" || claims.act == {"sub": "gateway", "x": 1}',
+        'claims.level && false',
+        '[0, 2].all(x, 1 / x == 1)',
+      ],
+    ],
+    [
+      'error',
+      [
+        '{1.0: "a"}[dyn(1)] == "a"',
+        'size({b"a": 1}) == 1',
+        '{null: 1}[dyn(null)] == 1',
+        'claims.groups[dyn(0.5)] == "a"',
+        'claims.groups[-1] == "a"',
+        'has(claims.groups.x)',
+        'has(claims.nope.x)',
+        'claims.tenant.x == 1',
+        'claims.level + 1 == 4',
+        'claims.sub < claims.level',
+        'dyn(null) < dyn(null)',
+        '-dyn(1u) == 1',
+        'claims.level && true',
+        'claims.sub ? true : false',
+        '9223372036854775807 + 1 > 0',
+        'dyn(-9223372036854775808) / -1 > 0',
+        'dyn(-9223372036854775808) % -1 == 0',
+        '0u - 1u == 0u',
+        '1 / 0 == 1',
+        '1 % 0 == 1',
+        'int(-9223372036854775808.0) < 0',
+        'uint(-0.5) == 0u',
+        'int("1_0") == 10',
+        'bool("yes")',
+        'double("1e400") > 1.0',
+        'string(b"\\xff") == "a"',
+        'string(claims.groups) == "a"',
+        'timestamp(claims.iat) > timestamp(0)',
+        'timestamp("2023-02-30T00:00:00Z") == timestamp(0)',
+        'timestamp("2023-01-01 00:00:00Z") == timestamp(0)',
+        'timestamp("0001-01-01T00:00:00+02:00") < timestamp(0)',
+        'timestamp(253402300799) + duration("1s") > timestamp(0)',
+        'timestamp(0).getHours("europe/berlin") == 1',
+        'timestamp(0).getHours("+24:00") == 1',
+        'duration("1d") > duration("0s")',
+        'duration("2562047h47m16.854775808s") > duration("0s")',
+        'claims.sub.exists(k, true)',
+        '["a", 1].exists_one(x, x < 2)',
+        '[1].filter(x, claims.level).size() == 1',
+        'claims.sub.matches("a(?=b)")',
+        'claims.sub.matches("a{1001}")',
+      ],
+    ],
+  ]
+  for (const [expected, expressions] of rows) {
+    for (const expression of expressions) t.equal(evaluated(expression).result, expected, expression)
+  }
+})
+
+t.test('why an evaluation fails', async (t) => {
+  const rows: readonly [string, string][] = [
+    ['claims.nope == 1', 'there is no claims.nope'],
+    ['claims.act.team == 1', 'there is no claims.act.team'],
+    ['claims["https://x/y"].team == 1', 'there is no claims["https://x/y"]'],
+    ['claims.`postal-code` == 1', 'there is no claims["postal-code"]'],
+    ['claims.sub.team == 1', 'there is no claims.sub.team: it would be in a string'],
+    ['claims.groups[7] == 1', 'there is no claims.groups[7]'],
+    ['claims.groups.x == 1', 'a list has no claims.groups.x: an index is a whole number'],
+    ['claims.groups[claims.sub] == 1', 'a list has no claims.groups[…]: an index is a whole number'],
+    ['"a" in claims.sub', '`in` needs a list or a map, and finds a string'],
+    ['claims.level + 1 == 4', '`+` does not take a number and an int'],
+    ['claims.sub.startsWith(claims.level)', '`startsWith` does not take a string and a number'],
+    ['claims.level && true', '`&&` does not take a number'],
+    ['claims.sub ? true : false', '`? :` does not take a string as condition'],
+    ['claims.tenant.all(x, true)', 'a loop goes over a list or a map, and not over null'],
+    ['int("a") == 1', 'the text is no int'],
+    ['claims.sub.matches("[")', 'the regular expression is none that RE2 takes'],
+    ['google.protobuf.Value{} == 1', 'google.protobuf.Value is not evaluated here'],
+  ]
+  for (const [expression, message] of rows) t.equal(evaluated(expression).message, message, expression)
+})
+
+const arn = (name: string) => `arn:aws:iam::123456789012:role/${name}`
+
+const LOOPS = 'claims.groups.all(a, claims.groups.all(b, claims.groups.all(c, claims.groups.all(d, true))))'
+
+const config = (awsSts: object, name = 'aws') => ({
+  apiVersion: 'toolhive.stacklok.dev/v1beta1',
+  kind: 'MCPExternalAuthConfig',
+  metadata: { name },
+  spec: { type: 'awsSts', awsSts: { region: 'eu-central-1', ...awsSts } },
+})
+
+function decide(awsSts: object, claims: Record<string, unknown>): RoleDecision {
+  return decideRole(config(awsSts), claims, (matcher) =>
+    evaluateMatcher(
+      matcher,
+      fromJson(claims),
+      bounded(LIMITS, Infinity, () => 0),
+    ),
+  )
+}
+
+/** The role by its last part, then a line for each mapping. */
+function lines({ role, reason, mappings }: RoleDecision): string[] {
+  const given = `${role?.split('/').at(-1) ?? 'none'}: ${reason}`
+  return [given, ...mappings.map((mapping) => `${mapping.index} ${mapping.reason}`)]
+}
+
+t.test('the role, and what becomes of each mapping', async (t) => {
+  const a = { roleArn: arn('a') }
+  const b = { roleArn: arn('b') }
+  const c = { roleArn: arn('c') }
+  const fallbackRoleArn = arn('fallback')
+  const groups = ['admins', 'dev']
+  const rows: readonly [string, object, Record<string, unknown>, string[]][] = [
+    [
+      'the first that matches in the list',
+      {
+        roleMappings: [
+          { ...a, claim: 'ops' },
+          { ...b, claim: 'dev' },
+          { ...c, matcher: 'true' },
+        ],
+      },
+      { groups },
+      ['b: roleMappings[1]', '0 no match', '1 match', '2 match, but roleMappings[1] comes first'],
+    ],
+    [
+      'lower priority first, none last, the list breaks ties',
+      {
+        roleMappings: [
+          { ...a, claim: 'dev' },
+          { ...b, matcher: '"dev" in claims.groups', priority: 5 },
+          { ...c, claim: 'admins', priority: 5 },
+          { roleArn: arn('d'), claim: 'ops', priority: 0 },
+          { roleArn: arn('e'), matcher: 'claims.groups.size() == 2', priority: 2147483647 },
+        ],
+      },
+      { groups },
+      [
+        'b: roleMappings[1]',
+        '3 no match',
+        '1 match',
+        '2 match, but roleMappings[1] comes first',
+        '4 match, but roleMappings[1] comes first',
+        '0 match, but roleMappings[1] comes first',
+      ],
+    ],
+    [
+      'the fallback',
+      { fallbackRoleArn, roleMappings: [{ ...a, claim: 'ops' }] },
+      { groups },
+      ['fallback: fallbackRoleArn, as no mapping matches', '0 no match'],
+    ],
+    [
+      'the fallback alone',
+      { fallbackRoleArn },
+      {},
+      ['fallback: fallbackRoleArn, as there are no role mappings'],
+    ],
+    [
+      'no role',
+      { roleMappings: [{ ...a, claim: 'ops' }] },
+      { groups },
+      ['none: no mapping matches, and there is no fallbackRoleArn', '0 no match'],
+    ],
+    ['nothing at all', {}, {}, ['none: there are no role mappings, and there is no fallbackRoleArn']],
+    [
+      'claims that `in` does not take are skipped in silence by the gateway',
+      {
+        fallbackRoleArn,
+        roleMappings: [
+          { ...a, claim: 'admins' },
+          { ...b, matcher: '"admins" in claims.groups' },
+        ],
+      },
+      { groups: 'admins' },
+      [
+        'fallback: fallbackRoleArn, as no mapping matches',
+        '0 skipped: claims.groups is a string, and `in` needs a list',
+        '1 skipped: `in` needs a list or a map, and finds a string',
+      ],
+    ],
+    [
+      'claims of every other type',
+      {
+        roleClaim: 'https://example.com/roles',
+        roleMappings: [
+          { ...a, claim: 'admins' },
+          { ...b, matcher: 'claims.b' },
+          { ...c, matcher: 'claims.c' },
+          { ...c, matcher: 'claims.groups.size()' },
+          { ...c, matcher: 'claims.nope.x' },
+        ],
+      },
+      { 'https://example.com/roles': null, b: 'true', c: 1.5, groups },
+      [
+        'none: no mapping matches, and there is no fallbackRoleArn',
+        '0 skipped: claims["https://example.com/roles"] is null, and `in` needs a list',
+        '1 skipped: the result is a string, and only true matches',
+        '2 skipped: the result is a double, and only true matches',
+        '3 skipped: the result is an int, and only true matches',
+        '4 skipped: there is no claims.nope',
+      ],
+    ],
+    [
+      'a map is looked into by key, a list by equal texts',
+      {
+        roleClaim: 'access',
+        roleMappings: [
+          { ...a, claim: 'toString' },
+          { ...b, claim: 'admins' },
+        ],
+      },
+      { access: { admins: false } },
+      ['b: roleMappings[1]', '0 no match', '1 match'],
+    ],
+    [
+      'an empty roleClaim is the default',
+      {
+        roleClaim: '',
+        roleMappings: [
+          { ...a, claim: '1' },
+          { ...b, claim: 'x' },
+        ],
+      },
+      { groups: [1, 'x'] },
+      ['b: roleMappings[1]', '0 no match', '1 match'],
+    ],
+    [
+      'a matcher that does not compile stops the workload',
+      {
+        fallbackRoleArn,
+        roleMappings: [
+          { ...a, matcher: 'true' },
+          { ...b, matcher: 'claims.sub = "x"' },
+        ],
+      },
+      {},
+      [
+        'none: the workload does not start because of roleMappings[1]',
+        '0 match',
+        "1 refused: 1:12: unexpected character '=' (use '==' to compare)",
+      ],
+    ],
+    [
+      'so do mappings that are none',
+      {
+        roleMappings: [
+          { ...a },
+          { ...a, claim: 'x', matcher: 'true' },
+          'a',
+          { claim: 'x' },
+          { ...a, claim: 1 },
+        ],
+      },
+      { groups },
+      [
+        'none: the workload does not start because of roleMappings[0], roleMappings[1], roleMappings[2], roleMappings[3], roleMappings[4]',
+        '0 refused: it has neither a claim nor a matcher',
+        '1 refused: it has both a claim and a matcher',
+        '2 refused: it is no mapping',
+        '3 refused: it has no roleArn',
+        '4 refused: it has neither a claim nor a matcher',
+      ],
+    ],
+    [
+      'a matcher that loops too long',
+      {
+        roleMappings: [
+          { ...a, matcher: LOOPS },
+          { ...b, matcher: 'true' },
+        ],
+      },
+      { groups: Array.from({ length: 200 }, String) },
+      ['b: roleMappings[1]', '0 stopped after 100,000 steps', '1 match'],
+    ],
+  ]
+  for (const [title, awsSts, claims, expected] of rows) t.same(lines(decide(awsSts, claims)), expected, title)
+})
+
+t.test('what is said beside the role', async (t) => {
+  const { mappings, notes } = decide(
+    {
+      region: 'europe',
+      roleMappings: [
+        { roleArn: arn('a'), claim: 'admins', priority: 7 },
+        { roleArn: arn('b'), claim: 'admins' },
+        { roleArn: arn('c'), matcher: 'false' },
+        { roleArn: arn('d'), matcher: LOOPS, priority: 1 },
+        { roleArn: arn('e'), matcher: LOOPS },
+      ],
+    },
+    { groups: ['admins', ...Array.from({ length: 200 }, String)] },
+  )
+  t.same(
+    mappings.map(({ index, unreachable }) => [index, unreachable]),
+    [
+      [3, undefined],
+      [0, undefined],
+      [1, 'is never reached: roleMappings[0] is tried first and matches the same'],
+      [2, 'is always false, so the role is never assumed'],
+      [4, 'is never reached: roleMappings[3] is tried first and matches the same'],
+    ],
+  )
+  t.same(notes, [
+    'roleMappings[3] was stopped: the gateway may get further and give its role',
+    "'vmcp-admission check' finds an error in this configuration",
+  ])
+  t.same(matchersOf({ spec: { awsSts: { roleMappings: [{ matcher: 'true' }, null, {}, 1] } } }), ['true'])
+  for (const value of [undefined, null, 1, [], {}, { spec: 1 }, { spec: { awsSts: [] } }]) {
+    t.equal(decideRole(value, {}, () => undefined).role, undefined)
+  }
+})
+
+t.test('the session name', async (t) => {
+  const rows: readonly [Record<string, unknown>, string | undefined, object][] = [
+    [{ sub: 'ann' }, undefined, { claim: 'sub', value: 'ann' }],
+    [{ sub: 'ann', email: 'a+b=c,d.e@x-y_z' }, 'email', { claim: 'email', value: 'a+b=c,d.e@x-y_z' }],
+    [{ sub: 'ann' }, '', { claim: 'sub', value: 'ann' }],
+    [{}, undefined, { claim: 'sub', problem: 'there is no claims.sub' }],
+    [{ __proto__: { sub: 'ann' } }, undefined, { claim: 'sub', problem: 'there is no claims.sub' }],
+    [{ sub: 7 }, undefined, { claim: 'sub', problem: 'claims.sub is a number, and must be a string' }],
+    [{ 'a b': null }, 'a b', { claim: 'a b', problem: 'claims["a b"] is null, and must be a string' }],
+    [
+      { sub: 'x' },
+      undefined,
+      { claim: 'sub', value: 'x', problem: 'must be 2 to 64 characters long, not 1' },
+    ],
+    [{ sub: '' }, undefined, { claim: 'sub', value: '', problem: 'must be 2 to 64 characters long, not 0' }],
+    [{ sub: 'x'.repeat(64) }, undefined, { claim: 'sub', value: 'x'.repeat(64) }],
+    [
+      { sub: 'x'.repeat(65) },
+      undefined,
+      { claim: 'sub', value: 'x'.repeat(65), problem: 'must be 2 to 64 characters long, not 65' },
+    ],
+    ...['auth0|abc', 'Ann Lee', 'änn', 'ann\n'].map((sub): [Record<string, unknown>, undefined, object] => [
+      { sub },
+      undefined,
+      {
+        claim: 'sub',
+        value: sub,
+        problem: 'may hold only letters, digits and _+=,.@- without accents and spaces',
+      },
+    ]),
+  ]
+  for (const [claims, claim, expected] of rows) t.same(sessionNameFrom(claims, claim), expected)
+})
+
+t.test('evaluation has bounds', async (t) => {
+  const big = { text: 'a'.repeat(50_000), groups: Array.from({ length: 200 }, String) }
+  const slow = 'claims.text.matches("(a?){900}(a?){900}b")'
+  const slowAndFast = await evaluations([LOOPS, slow, 'true'], big, {
+    ...LIMITS,
+    steps: 1e9,
+    milliseconds: 200,
+  })
+  t.same(slowAndFast.get(LOOPS), { kind: 'stopped', message: 'after 0.2 s for all mappings together' })
+  t.same(slowAndFast.get('true'), { kind: 'stopped', message: 'after 0.2 s for all mappings together' })
+
+  const doubling = [
+    [
+      `["${'x'.repeat(1000)}"].all(a, [a + a].all(a, [a + a].all(a, [a+a+a+a+a+a+a+a].all(a, [a+a+a+a+a+a+a+a].all(a, [a+a+a+a+a+a+a+a].all(a, a != "")))))) `,
+      'failed',
+    ],
+    ['[[0]].all(a, ' + '[a + a].all(a, '.repeat(40) + 'a != []' + ')'.repeat(41), 'stopped'],
+    ['[1].all(x, claims.groups.map(a, claims.groups.map(b, claims.groups.map(c, [c, c]))) != [])', 'stopped'],
+  ] as const
+  const found = await evaluations(
+    doubling.map(([matcher]) => matcher),
+    big,
+  )
+  t.same(
+    doubling.map(([matcher]) => found.get(matcher)?.kind),
+    doubling.map(([, kind]) => kind),
+  )
+
+  const heap =
+    'claims.groups.map(a, claims.groups.map(b, claims.groups.map(c, [a, b, c, [a, b, c]]))).size() > 0'
+  const limits = { steps: 1e9, milliseconds: 60_000, megabytes: 16 }
+  t.same((await evaluations([heap, 'true'], big, limits)).get('true'), {
+    kind: 'stopped',
+    message: 'for lack of memory',
+  })
+  t.equal((await evaluations([], {})).size, 0)
+  t.same(
+    evaluateMatcher(`"${'x'.repeat(10_000)}" == ""`, null, () => undefined),
+    {
+      kind: 'refused',
+      message: '1:1: expression is longer than 10000 bytes',
+    },
+  )
+})
+
+const base64url = (value: string) => Buffer.from(value).toString('base64url')
+const token = (payload: string, signature = 'c2lnbmF0dXJl') =>
+  `${base64url('{"alg":"RS256"}')}.${base64url(payload)}.${signature}`
+
+t.test('claims as they are read', async (t) => {
+  t.same(readClaims(' \ufeff{"sub": "ann"}\n'.trimStart()), { claims: { sub: 'ann' }, fromToken: false })
+  t.same(readClaims(`${token('{"sub": "änn"}')}\n`), { claims: { sub: 'änn' }, fromToken: true })
+  t.same(readClaims(token('{"sub": "ann"}', '')).fromToken, true)
+  const exact = `{"a":"${'x'.repeat(LONGEST_CLAIMS - 8)}"}`
+  t.equal(readClaims(exact).fromToken, false)
+  const notJson = 'the text looks like a JWT, but its payload is no JSON object of claims'
+  const rows: readonly [string, string][] = [
+    ['', 'there are no claims: write a JSON object such as {"sub": "ann"}'],
+    ['[1]', 'claims must be a JSON object, or a JWT'],
+    ['"a"', 'claims must be a JSON object, or a JWT'],
+    ['{"a": 1e999}', 'the number is infinite, too large or not a number: JSON has no word for it'],
+    ['{"a": 1} {}', 'there is more text behind the claims'],
+    ['{"a": secret}', 'found "s" where a value is due'],
+    ['{"a": ', 'the JSON text ends where a value is due'],
+    [`{"a":${'['.repeat(600)}`, 'lists and maps nest deeper than 500 levels'],
+    [`${exact} `, 'claims may have at most 64 KiB of JSON'],
+    [token(`${exact} `), 'claims may have at most 64 KiB of JSON'],
+    [token('secret'), notJson],
+    [token('[1]'), notJson],
+    ['a.b.c', notJson],
+    [`Bearer ${token('{}')}`, 'found "B" where a value is due'],
+  ]
+  for (const [written, message] of rows)
+    t.throws(() => readClaims(written), { message }, written.slice(0, 40))
+})
+
+t.test('nothing in claims or files writes over the terminal', async (t) => {
+  const claims = { sub: 'a\u001b[2Jb\u202e\nrole: x' }
+  const decision = decide({ roleMappings: [{ roleArn: arn('a\u0007'), claim: 'x\r\ny' }] }, claims)
+  const printed = printRole({ ...decision, config: { namespace: '', name: 'aws' }, claims: 'json' })
+  t.notMatch(printed, /[\u0000-\u0009\u000b-\u001f\u202e]/)
+  t.equal(printed.split('\n').filter((line) => line.startsWith('role:')).length, 1)
+})
+
+const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-role-'))
+t.teardown(() => rm(folder, { recursive: true }))
+const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
+const ENVIRONMENT = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('VMCP_'))),
+  NODE_COMPILE_CACHE: join(folder, '.compile-cache'),
+}
+
+async function vmcpRole(args: readonly string[], input = '') {
+  const child = spawn(process.execPath, [MAIN, 'role', ...args], { cwd: folder, env: ENVIRONMENT })
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
+  child.stdin.on('error', () => undefined).end(input)
+  const [stdout, stderr, status] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+  return { stdout, stderr, status }
+}
+
+t.test('the command', async (t) => {
+  const mappings = [
+    { roleArn: arn('admin'), claim: 'admins' },
+    { roleArn: arn('ci'), matcher: 'claims.sub.startsWith("service-")', priority: 1 },
+    { roleArn: arn('again'), claim: 'admins' },
+  ]
+  const one = JSON.stringify(config({ roleMappings: mappings }))
+  const other = JSON.stringify({ ...config({}), spec: { type: 'unauthenticated' } })
+  const two = JSON.stringify(config({ fallbackRoleArn: arn('fallback') }, 'two'))
+  const files = {
+    'one.json': `${other}\n---\n${one}`,
+    'many#2.yaml': `${one}\n---\n${two}`,
+    'none.yaml': other,
+    'broken.yaml': `${one}\n---\n{`,
+    'ann.json': JSON.stringify(ANN),
+    'nobody.json': '{}',
+    'broken.json': '{\n  "sub": ann}',
+    'token.jwt': token('{"sub": "x y", "groups": ["admins"]}', 'U2VjcmV0'),
+    'bad.jwt': token('nothing', 'U2VjcmV0'),
+  }
+  for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content)
+
+  const human = await vmcpRole(['--config', 'one.json', '--claims', 'ann.json'])
+  t.same(human, {
+    status: 0,
+    stderr: '',
+    stdout: [
+      'mapping          priority  condition                                  role                                  result',
+      'roleMappings[1]  1         matcher claims.sub.startsWith("service-")  arn:aws:iam::123456789012:role/ci     match',
+      'roleMappings[0]  last      claim admins                               arn:aws:iam::123456789012:role/admin  match, but roleMappings[1] comes first',
+      'roleMappings[2]  last      claim admins                               arn:aws:iam::123456789012:role/again  match, but roleMappings[1] comes first',
+      '',
+      'role: arn:aws:iam::123456789012:role/ci (roleMappings[1])',
+      'session name: service-ci-42 (claims.sub)',
+      'warning: roleMappings[2] is never reached: roleMappings[0] is tried first and matches the same',
+      '',
+    ].join('\n'),
+  })
+
+  const json = await vmcpRole(['--config', '-', '--claims', 'token.jwt', '--output', 'json'], one)
+  t.equal(json.status, 0)
+  t.same(JSON.parse(json.stdout), {
+    role: arn('admin'),
+    config: { namespace: '', name: 'aws' },
+    claims: 'token',
+    from: 0,
+    reason: 'roleMappings[0]',
+    mappings: [
+      { index: 1, ...mappings[1], outcome: 'noMatch', reason: 'no match' },
+      { index: 0, ...mappings[0], outcome: 'match', reason: 'match' },
+      {
+        index: 2,
+        ...mappings[2],
+        outcome: 'match',
+        reason: 'match, but roleMappings[0] comes first',
+        unreachable: 'is never reached: roleMappings[0] is tried first and matches the same',
+      },
+    ],
+    sessionName: {
+      claim: 'sub',
+      value: 'x y',
+      problem: 'may hold only letters, digits and _+=,.@- without accents and spaces',
+    },
+    notes: ['the claims are the payload of a JWT, whose signature is not verified'],
+  })
+  t.notMatch(json.stdout, 'U2VjcmV0')
+
+  const endings: readonly [string[], number, string, string?][] = [
+    [
+      ['--config', 'one.json', '--claims', 'nobody.json'],
+      1,
+      'role: none (no mapping matches, and there is no fallbackRoleArn)\nsession name: none (claims.sub), so the gateway answers 401: there is no claims.sub\n',
+    ],
+    [
+      ['--config', 'many#2.yaml#two', '--claims', '-'],
+      0,
+      `role: ${arn('fallback')} (fallbackRoleArn, as`,
+      '{}',
+    ],
+    [
+      ['--config', 'one.json', '--claims', 'bad.jwt'],
+      3,
+      'bad.jwt:1:1: cannot read: the text looks like a JWT',
+    ],
+    [
+      ['--config', 'billing', '--claims', 'ann.json'],
+      2,
+      "there is no file 'billing'; the cluster is not asked",
+    ],
+  ]
+  for (const [args, status, message, input] of endings) {
+    const run = await vmcpRole(args, input)
+    const printed = run.stdout + run.stderr
+    t.equal(run.status, status, args.join(' '))
+    t.ok(printed.includes(message), `${args.join(' ')}: ${printed}`)
+    t.notMatch(printed, 'U2VjcmV0')
+  }
+
+  const at = (name: string) => join(folder, name)
+  const ann = at('ann.json')
+  const wrong: readonly [string[], string][] = [
+    [
+      ['--config', at('many#2.yaml'), '--claims', ann],
+      `${at('many#2.yaml')} holds several: write ${at('many#2.yaml')}#NAME with one of aws, two`,
+    ],
+    [
+      ['--config', at('many#2.yaml#three'), '--claims', ann],
+      `${at('many#2.yaml')} holds no awsSts configuration 'three'; it holds aws, two`,
+    ],
+    [
+      ['--config', at('none.yaml'), '--claims', ann],
+      `${at('none.yaml')} holds no MCPExternalAuthConfig of the type awsSts`,
+    ],
+    [['--config', at('one.json')], 'name a configuration and claims: role --config FILE --claims FILE|-'],
+    [['--config', '-', '--claims', '-'], 'standard input can be the configuration or the claims, not both'],
+    [['--confg', '-'], "there is no flag --confg; did you mean '--config'"],
+  ]
+  for (const [args, message] of wrong) await t.rejects(role(args, {}), new UsageError(message), message)
+
+  const unread: readonly [string, string, string][] = [
+    ['broken.yaml', 'ann.json', 'broken.yaml:3:3: cannot read: flow map must end with a }\n'],
+    ['one.json', 'gone', 'gone: cannot read: no such file or folder\n'],
+    ['one.json', '', 'cannot read: it is a folder\n'],
+    ['one.json', 'broken.json', 'broken.json:2:10: cannot read: found "a" where a value is due\n'],
+  ]
+  for (const [configFile, claimsFile, message] of unread) {
+    const written = t.capture(process.stderr, 'write', () => true)
+    const status = await role(['--config', at(configFile), '--claims', at(claimsFile)], {})
+    const texts = written().map(({ args: [chunk] }) => String(chunk))
+    written.restore()
+    t.equal(status, 3)
+    t.ok(texts.join('').endsWith(message), texts.join(''))
+  }
+})
