@@ -11,6 +11,8 @@ import { causeText } from '../src/review/finding.ts'
 import { validate } from '../src/review/index.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { pathText } from '../src/rule/path.ts'
+import type { World } from '../src/review/world.ts'
+import { worldOf } from './support/world.ts'
 
 interface Found {
   readonly severity: string
@@ -24,21 +26,21 @@ const OF_FILES = new Set(['unknown-field', 'api-version-current'])
 /** What only the webhook says; `--strict` makes the CLI say it too (decision 28). */
 const UNRESOLVED = 'unresolved-placeholder'
 
-function byWebhook(object: unknown): Found[] {
-  const { kind } = object as { kind: string }
+function byWebhook(object: unknown, world: World): Found[] {
+  const { kind, metadata } = object as { kind: string; metadata?: { name?: string } }
   const submission = {
     operation: 'CREATE',
     group: DEFAULT_API_GROUP,
     kind,
     namespace: 'default',
-    name: 'example',
+    name: metadata?.name ?? '',
     subResource: '',
     dryRun: false,
     user: 'admin',
     object,
     oldObject: undefined,
   } as const
-  const engine = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS }
+  const engine = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS, world }
   const { errors, warnings } = validate(submission, engine)
   return [...errors, ...warnings].map((finding) => ({
     severity: finding.severity,
@@ -48,12 +50,12 @@ function byWebhook(object: unknown): Found[] {
   }))
 }
 
-function byCli(text: string, strict: boolean): { findings: Found[]; report: Report } {
+function byCli(text: string, strict: boolean, world: World): { findings: Found[]; report: Report } {
   const report: Report = { files: [], resources: 0, others: 0, findings: [], notes: [], unread: [] }
   const judging = { group: DEFAULT_API_GROUP, namespace: 'default', strict, severities: [] }
   for (const document of loadDocuments(text)) {
     if ('error' in document) report.unread.push({ file: 'a', ...document.error })
-    else judgeDocument('a', document, judging, report)
+    else judgeDocument('a', document, judging, world, report)
   }
   const findings = report.findings
     .filter(({ id }) => !OF_FILES.has(id))
@@ -62,15 +64,16 @@ function byCli(text: string, strict: boolean): { findings: Found[]; report: Repo
 }
 
 /** Compares the two ways of one resource, in JSON and in YAML; answers whether it holds a placeholder. */
-function compare(t: Tap, resource: unknown, title: string): boolean {
-  const expected = byWebhook(resource)
+function compare(t: Tap, resource: unknown, title: string, others: readonly unknown[] = []): boolean {
+  const world = worldOf(others)
+  const expected = byWebhook(resource, world)
   const json = JSON.stringify(resource)
   const yaml = stringify(resource, { aliasDuplicateObjects: false, lineWidth: 0 })
   for (const [form, text] of Object.entries({ json, yaml })) {
-    const strict = byCli(text, true)
+    const strict = byCli(text, true, world)
     t.strictSame([strict.report.unread, strict.report.notes], [[], []], `${title}, ${form}: is read`)
     t.strictSame(strict.findings, expected, `${title}, ${form}, strict`)
-    const { findings, report } = byCli(text, false)
+    const { findings, report } = byCli(text, false, world)
     const known = expected.filter(({ id }) => id !== UNRESOLVED)
     if (report.notes.length === 0) t.strictSame(findings, known, `${title}, ${form}`)
     else t.strictSame(without(findings, known), [], `${title}, ${form}: nothing more than the webhook`)
@@ -89,8 +92,8 @@ t.test('every example of every rule: the CLI finds what the webhook finds', asyn
   let compared = 0
   for (const place of rulePlaces()) {
     const { rule, kind } = place
-    for (const { title, resource } of examplesAt(place)) {
-      compare(t, resource, `${rule.id} on ${kind.kind}: ${title}`)
+    for (const { title, resource, others } of examplesAt(place)) {
+      compare(t, resource, `${rule.id} on ${kind.kind}: ${title}`, others)
       compared += 1
     }
   }
@@ -135,6 +138,9 @@ t.test('a placeholder is the one difference, and none with --strict', async (t) 
       spec,
     }
     t.ok(compare(t, resource, title) || title.startsWith('as '), `${title}: the webhook warns`)
-    t.ok(byCli(JSON.stringify(resource), false).report.notes.length > 0, `${title}: the CLI notes it`)
+    t.ok(
+      byCli(JSON.stringify(resource), false, worldOf([])).report.notes.length > 0,
+      `${title}: the CLI notes it`,
+    )
   }
 })

@@ -76,8 +76,8 @@ function listening(cluster: Cluster, onRead: (kind: string) => void): Cluster {
     ...cluster,
     get: hear(cluster.get),
     elsewhere: hear(cluster.elsewhere),
-    referrers: (kind, name) => {
-      const found = cluster.referrers(kind, name)
+    referrers: (kind, name, among) => {
+      const found = cluster.referrers(kind, name, among)
       for (const referrer of found) onRead(referrer.kind)
       return found
     },

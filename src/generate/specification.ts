@@ -38,8 +38,6 @@ const free = (text: string, because: string): Sentence => ({ text, must: false, 
 
 const RUN_TIME = 'run time: what the service does, no resource can break it'
 const DESCRIPTION = 'description: asks for nothing'
-const CLUSTER = 'needs other resources: the cluster view (next)'
-const SECRETS = 'needs the value of a Secret: an option of the cluster view (next)'
 const NOT_SHOWN = 'the specification does not show it'
 
 const rule = (id: string): RuleOwner => ({ rule: id })
@@ -89,6 +87,19 @@ export const SPECIFICATION: readonly Section[] = [
       free('It stores the upstream tokens.', RUN_TIME),
       free('It issues JWTs that vMCP validates later.', RUN_TIME),
       free('It provides dynamic client registration (RFC 7591).', RUN_TIME),
+      held(
+        'Shared resources are referenced by name: what is named exists, what is shared is still wanted.',
+        rule('reference-found'),
+        rule('deleted-resource-unreferenced'),
+        rule('auth-config-change-meant'),
+        rule('oidc-config-change-meant'),
+      ),
+      held('A named group of backends; a VirtualMCPServer selects it.', rule('group-has-backends')),
+      held(
+        'Every kind of workload can refer to every type of configuration (releases do not use all of them).',
+        rule('workload-auth-type-suited'),
+        rule('auth-config-type-suits-consumers'),
+      ),
       free('When to use the embedded authorization server.', DESCRIPTION),
     ],
   },
@@ -108,6 +119,7 @@ export const SPECIFICATION: readonly Section[] = [
         'It is referenced from its own namespace only: a reference is a name, without a namespace.',
         field('MCPServer')('spec.externalAuthConfigRef.name', 'required'),
         virtual('spec.outgoingAuth.backends.<name>.externalAuthConfigRef.name', 'required'),
+        rule('reference-found'),
       ),
       held('Fields beyond those listed are not shown for the other kinds.', rule('unknown-field')),
     ],
@@ -116,6 +128,7 @@ export const SPECIFICATION: readonly Section[] = [
     section: '2.1',
     title: 'Secret reference',
     sentences: [
+      held('name is the name of the Secret, key a key within it.', rule('secret-reference-found')),
       must(
         'These fields take the shape of a Secret reference, all with a required name and key.',
         ...secretRef(auth, 'spec.bearerToken.tokenSecretRef'),
@@ -137,7 +150,11 @@ export const SPECIFICATION: readonly Section[] = [
     section: '2.2',
     title: 'VirtualMCPServer',
     sentences: [
-      held('groupRef names the MCPGroup whose backends are fronted.', rule('group-ref-configured')),
+      held(
+        'groupRef names the MCPGroup whose backends are fronted.',
+        rule('group-ref-configured'),
+        rule('group-has-backends'),
+      ),
       held(
         'incomingAuth says how clients authenticate: type anonymous or oidc.',
         rule('incoming-auth-configured'),
@@ -157,7 +174,10 @@ export const SPECIFICATION: readonly Section[] = [
         rule('incoming-auth-inline-oidc-checked'),
       ),
       held('backends is used with source inline.', rule('outgoing-auth-inline-used')),
-      free('A key of backends is the name of the backend MCPServer.', CLUSTER),
+      held(
+        'A key of backends is the name of the backend MCPServer.',
+        rule('outgoing-auth-backend-is-member'),
+      ),
       must(
         'The type of a backend is externalAuthConfigRef, which then names an MCPExternalAuthConfig.',
         virtual('spec.outgoingAuth.backends.<name>.type', 'enum'),
@@ -192,13 +212,19 @@ export const SPECIFICATION: readonly Section[] = [
       free('clientSecretRef enables introspection of opaque tokens.', RUN_TIME),
       held('kubernetesServiceAccount may be an empty object.', oidc('spec.kubernetesServiceAccount', 'type')),
       free('It selects the API server of the cluster as issuer, which is auto-detected.', RUN_TIME),
-      free('Its audience has a configurable default, set on incomingAuth.audience.', CLUSTER),
+      free(
+        'Its audience has a configurable default, set on incomingAuth.audience.',
+        'an option of /mutate: --service-account-audience (decision 4)',
+      ),
       held(
         'jwksAllowPrivateIP exists on the OIDC configuration.',
         oidc('spec.inline.jwksAllowPrivateIP', 'type'),
         oidc('spec.jwksAllowPrivateIP', 'type'),
       ),
-      free('It is not needed beside an embedded authorization server.', CLUSTER),
+      held(
+        'It is not needed beside an embedded authorization server.',
+        rule('incoming-jwks-private-ip-needed'),
+      ),
     ],
   },
   {
@@ -265,7 +291,7 @@ export const SPECIFICATION: readonly Section[] = [
         'Without signing keys an ephemeral one is generated (development only).',
         rule('auth-server-signing-keys-persistent'),
       ),
-      free('The current HMAC secret has at least 32 random bytes.', SECRETS),
+      must('The current HMAC secret has at least 32 random bytes.', rule('hmac-secret-long-enough')),
       free('The first HMAC secret is current, the rest verify only.', RUN_TIME),
       held(
         'Without HMAC secrets an ephemeral one is generated (development only).',
@@ -277,7 +303,11 @@ export const SPECIFICATION: readonly Section[] = [
         server('storage', 'default'),
         rule('auth-server-storage-persistent'),
       ),
-      free('MCPServer and MCPRemoteProxy accept one upstream provider, VirtualMCPServer several.', CLUSTER),
+      must(
+        'MCPServer and MCPRemoteProxy accept one upstream provider, VirtualMCPServer several.',
+        rule('upstream-provider-single-for-workloads'),
+        rule('workload-auth-server-single-provider'),
+      ),
       must(
         'Token lifespans are Go durations with defaults 1h, 168h and 10m.',
         server('tokenLifespans.accessTokenLifespan', 'pattern'),
@@ -334,7 +364,11 @@ export const SPECIFICATION: readonly Section[] = [
         upstream('name', 'maxLength'),
       ),
       held('It is used for routing and session binding.', rule('upstream-provider-name-not-reserved')),
-      free('upstreamInject.providerName and tokenExchange.subjectProviderName refer to it.', CLUSTER),
+      must(
+        'upstreamInject.providerName and tokenExchange.subjectProviderName refer to it.',
+        rule('upstream-inject-provider-exists'),
+        rule('subject-provider-exists'),
+      ),
       must(
         'oauth2Config is there when type is oauth2, and absent when type is oidc.',
         rule('upstream-provider-config-matches-type'),
@@ -432,14 +466,31 @@ export const SPECIFICATION: readonly Section[] = [
         'externalTokenHeaderName is the header for the token; empty or unset: Authorization.',
         rule('header-injection-name-is-token'),
       ),
-      free('subjectProviderName names an upstream provider whose stored token is the subject.', CLUSTER),
-      free('When empty it is filled in with the first provider of the VirtualMCPServer.', CLUSTER),
+      must(
+        'subjectProviderName names an upstream provider whose stored token is the subject.',
+        rule('subject-provider-exists'),
+        rule('auth-config-served'),
+      ),
+      held(
+        'When empty it is filled in with the first provider of the VirtualMCPServer.',
+        rule('subject-provider-agreed'),
+        rule('subject-provider-agreed-by-gateways'),
+        rule('subject-provider-chosen'),
+        rule('written-subject-provider-exists'),
+      ),
     ],
   },
   {
     section: '2.4.6',
     title: 'spec.upstreamInject',
-    sentences: [free('providerName must equal a name in upstreamProviders of the embedded server.', CLUSTER)],
+    sentences: [
+      must(
+        'providerName must equal a name in upstreamProviders of the embedded server.',
+        rule('upstream-inject-provider-exists'),
+        rule('auth-config-served'),
+        rule('backend-auth-served'),
+      ),
+    ],
   },
   {
     section: '2.4.7',
@@ -537,7 +588,11 @@ export const SPECIFICATION: readonly Section[] = [
         rule('auth-server-incoming-auth-oidc'),
         rule('incoming-auth-audience-configured'),
       ),
-      free('The issuer of that MCPOIDCConfig equals authServerConfig.issuer.', CLUSTER),
+      must(
+        'The issuer of that MCPOIDCConfig equals authServerConfig.issuer.',
+        rule('auth-server-tokens-accepted'),
+        rule('auth-server-issuers-accepted'),
+      ),
       free('Policies are evaluated after validation; their configuration.', NOT_SHOWN),
     ],
   },
@@ -545,9 +600,9 @@ export const SPECIFICATION: readonly Section[] = [
     section: '5.2',
     title: 'Outgoing authentication',
     sentences: [
-      free(
+      held(
         'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.',
-        CLUSTER,
+        rule('backend-credentials-configured'),
       ),
       held(
         'inline: strategies come from the map outgoingAuth.backends; discovered: it is not read.',
@@ -555,14 +610,28 @@ export const SPECIFICATION: readonly Section[] = [
         rule('outgoing-auth-default-ref-configured'),
       ),
       held(
-        'inline: backends that are not in the map receive unauthenticated requests (with none in it: all; which: the cluster view).',
+        'inline: backends that are not in the map receive unauthenticated requests.',
         rule('outgoing-auth-inline-configured'),
+        rule('backend-credentials-configured'),
+        rule('outgoing-auth-backend-is-member'),
       ),
-      free('tokenExchange: what the subject token is, and where the exchanged token goes.', RUN_TIME),
-      free('upstreamInject requires an embedded authorization server on the VirtualMCPServer.', CLUSTER),
+      held(
+        'tokenExchange: with subjectProviderName, the subject token is that of this upstream provider.',
+        rule('subject-provider-exists'),
+      ),
+      must(
+        'upstreamInject requires an embedded authorization server on the VirtualMCPServer.',
+        rule('upstream-inject-has-auth-server'),
+        rule('backend-auth-served'),
+      ),
       free('embeddedAuthServer: as in 2.4.3.', DESCRIPTION),
       free('awsSts: requests are signed with credentials of the role that a mapping chooses.', RUN_TIME),
       free('bearerToken: how the token is placed in the request.', NOT_SHOWN),
+      held(
+        'Each type is a strategy of vMCP (releases have none for two of them).',
+        rule('backend-auth-type-supported'),
+        rule('auth-config-type-suits-consumers'),
+      ),
       free('headerInjection: the header is set to the value from the Secret.', RUN_TIME),
       held('unauthenticated: no credentials are sent.', rule('external-auth-type-authenticates')),
       free('Strategies can be mixed in one deployment.', DESCRIPTION),
@@ -631,8 +700,9 @@ export const SPECIFICATION: readonly Section[] = [
         rule('auth-server-hmac-secrets-persistent'),
       ),
       held(
-        'A backend not listed under inline outgoing authentication gets no credentials (which: the cluster view).',
+        'A backend not listed under inline outgoing authentication gets no credentials.',
         rule('outgoing-auth-inline-configured'),
+        rule('backend-credentials-configured'),
       ),
       free('Error response bodies, status codes and error codes.', NOT_SHOWN),
     ],
@@ -654,7 +724,7 @@ export const SPECIFICATION: readonly Section[] = [
         upstream('name', 'maxLength'),
         upstream('name', 'pattern'),
       ),
-      free('HMAC current secret: at least 32 bytes.', SECRETS),
+      must('HMAC current secret: at least 32 bytes.', rule('hmac-secret-long-enough')),
       held(
         'Defaults of the token lifespans: 1h, 168h, 10m.',
         server('tokenLifespans.accessTokenLifespan', 'default'),
@@ -676,7 +746,11 @@ export const SPECIFICATION: readonly Section[] = [
         auth('status.conditions[].reason', 'maxLength'),
       ),
       must('Condition type: maxLength 316.', auth('status.conditions[].type', 'maxLength')),
-      free('Upstream providers per MCPServer or MCPRemoteProxy: 1.', CLUSTER),
+      must(
+        'Upstream providers per MCPServer or MCPRemoteProxy: 1.',
+        rule('upstream-provider-single-for-workloads'),
+        rule('workload-auth-server-single-provider'),
+      ),
       held(
         'Upstream providers per VirtualMCPServer: several.',
         virtual('spec.authServerConfig.upstreamProviders', 'type'),

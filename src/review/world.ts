@@ -109,7 +109,8 @@ export class World {
     const extent = this.#extent
     return {
       get: (kind, name) => objects.get(kind)?.get(namespace)?.get(name)?.resource,
-      referrers: (kind, name) => inOrder((referrers?.get(keyOf({ kind, name })) ?? NOBODY).values()),
+      referrers: (kind, name, among) =>
+        inOrder(ofKinds((referrers?.get(keyOf({ kind, name })) ?? NOBODY).values(), among)),
       knows: (kind) => extent.knows(kind, namespace),
       names: (kind) => first(objects.get(kind)?.get(namespace)?.keys() ?? [], MOST_NAMES),
       elsewhere: (kind, name) => {
@@ -143,12 +144,16 @@ export function withObject(cluster: Cluster, self: ObjectName, resource: Resourc
   return {
     ...cluster,
     get: (kind, name) => (isSelf({ kind, name }) ? resource : cluster.get(kind, name)),
-    referrers: (kind, name) => {
-      const others = cluster.referrers(kind, name).filter((each) => !isSelf(each))
-      return targets.has(keyOf({ kind, name })) ? inOrder([...others, self]) : others
+    referrers: (kind, name, among) => {
+      const others = cluster.referrers(kind, name, among).filter((each) => !isSelf(each))
+      const isOne = targets.has(keyOf({ kind, name })) && (among === undefined || among.includes(self.kind))
+      return isOne ? inOrder([...others, self]) : others
     },
   }
 }
+
+const ofKinds = (names: Iterable<ObjectName>, among?: readonly string[]): ObjectName[] =>
+  [...names].filter(({ kind }) => among === undefined || among.includes(kind))
 
 const keyOf = ({ kind, name }: ObjectName): string => `${kind}/${name}`
 

@@ -13,8 +13,8 @@ export interface ObjectName {
 export interface Cluster {
   /** Undefined when there is no such object, or none is known. */
   get(kind: string, name: string): Resource | undefined
-  /** The objects that refer to this one by name, in the order of kind and name. */
-  referrers(kind: string, name: string): readonly ObjectName[]
+  /** The objects that refer to this one by name, in the order of kind and name; of the given kinds only. */
+  referrers(kind: string, name: string, among?: readonly string[]): readonly ObjectName[]
   /** Whether every object of the kind is known, so that one that is not found does not exist. */
   knows(kind: string): boolean
   /** Names of a kind, for a near one; a sample where there are very many. */

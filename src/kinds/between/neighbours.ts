@@ -16,6 +16,9 @@ export type Workload = Given<Static<typeof MCPServer>>
 /** The kinds of which a backend of a group can be. Section 1; decision 10. */
 export const BACKEND_KINDS: readonly string[] = ['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry']
 
+/** The kinds whose authorization server has one upstream provider. Section 2.4.3. */
+export const SINGLE_PROVIDER_KINDS: readonly string[] = ['MCPServer', 'MCPRemoteProxy']
+
 export const authConfigNamed = (name: string): ObjectName => ({ kind: 'MCPExternalAuthConfig', name })
 export const oidcConfigNamed = (name: string): ObjectName => ({ kind: 'MCPOIDCConfig', name })
 
@@ -30,7 +33,7 @@ export const getWorkload = (cluster: Cluster, { kind, name }: ObjectName) =>
 
 /** The backends of a group: who names it, whether or not the MCPGroup exists (decision 10). */
 export const membersOf = (cluster: Cluster, group: string): readonly ObjectName[] =>
-  cluster.referrers('MCPGroup', group).filter(({ kind }) => BACKEND_KINDS.includes(kind))
+  cluster.referrers('MCPGroup', group, BACKEND_KINDS)
 
 /** The group that a workload or a VirtualMCPServer names; older releases wrote the bare name (decision 5). */
 export function groupOf(resource: Workload | Gateway): string | undefined {
@@ -49,7 +52,7 @@ type AuthServer = NonNullable<NonNullable<Gateway['spec']>['authServerConfig']>
 
 /** Undefined when the part is not there. */
 export function providersOf<F extends string>(
-  spec: { readonly [K in F]?: AuthServer | undefined } | undefined,
+  spec: Readonly<Partial<Record<F, AuthServer | undefined>>> | undefined,
   field: F,
 ): Providers | undefined {
   if (spec === undefined) return { names: [], complete: false }

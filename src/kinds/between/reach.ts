@@ -11,6 +11,9 @@ import {
   type Workload,
 } from './neighbours.ts'
 
+/** The kinds that are read to know what a VirtualMCPServer reaches. */
+export const REACHED_KINDS: readonly string[] = [...BACKEND_KINDS, 'MCPExternalAuthConfig']
+
 /** How the strategy of a backend is chosen. `unknown` is one that cannot be read, or that only releases know. */
 export type From = 'discovered' | 'backends' | 'default' | 'none' | 'unknown'
 
@@ -117,6 +120,8 @@ const withoutBackends = ({ spec }: Gateway) => {
   return rest
 }
 
+const GATEWAY = ['VirtualMCPServer']
+
 /** A VirtualMCPServer that contacts backends with a configuration. */
 export interface Reacher {
   readonly name: string
@@ -134,18 +139,15 @@ export function reachersOf(config: string, cluster: Cluster): Reacher[] {
       found.set(name, { name, gateway, ...(through && { through }) })
   }
   const groups = new Map<string, ObjectName>()
-  for (const referrer of cluster.referrers('MCPExternalAuthConfig', config)) {
-    if (referrer.kind === 'VirtualMCPServer') add(referrer.name, 'inline')
-    if (!BACKEND_KINDS.includes(referrer.kind)) continue
+  for (const { name } of cluster.referrers('MCPExternalAuthConfig', config, GATEWAY)) add(name, 'inline')
+  for (const referrer of cluster.referrers('MCPExternalAuthConfig', config, BACKEND_KINDS)) {
     const workload = getWorkload(cluster, referrer)
     const group = workload && groupOf(workload)
     const own = workload?.spec?.externalAuthConfigRef?.name === config
     if (group !== undefined && own && !groups.has(group)) groups.set(group, referrer)
   }
   for (const [group, member] of groups) {
-    for (const { kind, name } of cluster.referrers('MCPGroup', group)) {
-      if (kind === 'VirtualMCPServer') add(name, 'discovered', member)
-    }
+    for (const { name } of cluster.referrers('MCPGroup', group, GATEWAY)) add(name, 'discovered', member)
   }
   return [...found.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }

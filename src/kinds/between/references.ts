@@ -1,6 +1,6 @@
 import type { ObjectName } from '../../rule/cluster.ts'
 import type { Segment } from '../../rule/path.ts'
-import { isObject, type Resource } from '../../rule/resource.ts'
+import { isObject } from '../../rule/resource.ts'
 
 /** A reference from one resource to another in the same namespace. */
 export interface Reference {
@@ -40,7 +40,7 @@ export const REFERENCES: Readonly<Record<string, readonly Field[]>> = {
 }
 
 /** Every reference that the resource makes, in the order in which the specification has them. */
-export function referencesOf(kind: string, resource: Resource): Reference[] {
+export function referencesOf(kind: string, resource: { readonly spec?: unknown }): Reference[] {
   const found: Reference[] = []
   for (const { at, to } of REFERENCES[kind] ?? []) collect(resource, at, 0, [], to, found)
   return found

@@ -1,4 +1,5 @@
 import type { Cluster } from '../../rule/cluster.ts'
+import type { Segment } from '../../rule/path.ts'
 import { isObject, type Resource } from '../../rule/resource.ts'
 
 /** What is known of a Secret: how many bytes each key holds. Values are never kept (decision 22). */
@@ -27,3 +28,37 @@ function decodedLength(base64: string): number {
 
 export const getSecret = (cluster: Cluster, name: string) =>
   cluster.get('Secret', name) as SecretFacts | undefined
+
+/** A reference to a key of a Secret. Section 2.1. */
+export interface SecretReference {
+  readonly name: string
+  readonly key: string
+  /** Where the reference stands. */
+  readonly at: readonly Segment[]
+}
+
+/** Every Secret reference of a spec: all are fields named `…SecretRef`, or items of `…SecretRefs`. */
+export function secretReferencesOf({ spec }: { readonly spec?: unknown }): SecretReference[] {
+  const found: SecretReference[] = []
+  collect(spec, ['spec'], found)
+  return found
+}
+
+function collect(value: unknown, at: readonly Segment[], found: SecretReference[]): void {
+  if (Array.isArray(value)) value.forEach((item, i) => collect(item, [...at, i], found))
+  if (!isObject(value)) return
+  for (const [field, part] of Object.entries(value)) {
+    const here = [...at, field]
+    if (field.endsWith('SecretRef')) add(part, here, found)
+    else if (field.endsWith('SecretRefs') && Array.isArray(part)) {
+      part.forEach((item, i) => add(item, [...here, i], found))
+    } else collect(part, here, found)
+  }
+}
+
+function add(value: unknown, at: readonly Segment[], found: SecretReference[]): void {
+  if (!isObject(value)) return
+  const { name, key } = value
+  if (typeof name === 'string' && typeof key === 'string' && name !== '' && key !== '')
+    found.push({ name, key, at })
+}

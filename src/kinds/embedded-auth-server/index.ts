@@ -25,6 +25,7 @@ import { upstreamRefreshMechanismSingle } from './rules/upstream-refresh-mechani
 import { upstreamUrlAbsolute } from './rules/upstream-url-absolute.ts'
 import { upstreamUrlHttps } from './rules/upstream-url-https.ts'
 import { EmbeddedAuthServer } from './schema.ts'
+import { hmacSecretLongEnough } from './rules/hmac-secret-long-enough.ts'
 
 export const embeddedAuthServer: Part = {
   schema: EmbeddedAuthServer,
@@ -54,5 +55,6 @@ export const embeddedAuthServer: Part = {
     upstreamRefreshMechanismSingle,
     upstreamUrlHttps,
     upstreamUrlAbsolute,
+    hmacSecretLongEnough,
   ],
 }

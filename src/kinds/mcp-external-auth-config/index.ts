@@ -13,6 +13,13 @@ import { roleMappingReachable } from './rules/role-mapping-reachable.ts'
 import { tokenExchangeUrlAbsolute } from './rules/token-exchange-url-absolute.ts'
 import { tokenExchangeUrlHttps } from './rules/token-exchange-url-https.ts'
 import { MCPExternalAuthConfig } from './schema.ts'
+import { upstreamProviderSingleForWorkloads } from './rules/upstream-provider-single-for-workloads.ts'
+import { authConfigServed } from './rules/auth-config-served.ts'
+import { authConfigTypeSuitsConsumers } from './rules/auth-config-type-suits-consumers.ts'
+import { authConfigChangeMeant } from './rules/auth-config-change-meant.ts'
+import { subjectProviderAgreed } from './rules/subject-provider-agreed.ts'
+import { secretReferenceFound } from '../between/rules/secret-reference-found.ts'
+import { deletedResourceUnreferenced } from '../between/rules/deleted-resource-unreferenced.ts'
 
 export const mcpExternalAuthConfig: Kind = {
   kind: 'MCPExternalAuthConfig',
@@ -33,6 +40,13 @@ export const mcpExternalAuthConfig: Kind = {
     tokenExchangeUrlHttps,
     tokenExchangeUrlAbsolute,
     headerInjectionNameIsToken,
+    upstreamProviderSingleForWorkloads,
+    authConfigServed,
+    authConfigTypeSuitsConsumers,
+    authConfigChangeMeant,
+    subjectProviderAgreed,
+    secretReferenceFound,
+    deletedResourceUnreferenced,
   ],
   parts: [{ part: embeddedAuthServer, at: ['spec', 'embeddedAuthServer'] }],
 }

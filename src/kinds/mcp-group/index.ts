@@ -1,5 +1,6 @@
 import { AGE, type Kind } from '../kind.ts'
 import { MCPGroup } from './schema.ts'
+import { deletedResourceUnreferenced } from '../between/rules/deleted-resource-unreferenced.ts'
 
 export const mcpGroup: Kind = {
   kind: 'MCPGroup',
@@ -7,6 +8,6 @@ export const mcpGroup: Kind = {
   shortNames: [],
   printerColumns: [AGE],
   schema: MCPGroup,
-  rules: [],
+  rules: [deletedResourceUnreferenced],
   parts: [],
 }

@@ -2,6 +2,10 @@ import { AGE, type Kind } from '../kind.ts'
 import { oidcConfigIssuerAbsolute } from './rules/oidc-config-issuer-absolute.ts'
 import { oidcConfigMatchesType } from './rules/oidc-config-matches-type.ts'
 import { MCPOIDCConfig } from './schema.ts'
+import { authServerIssuersAccepted } from './rules/auth-server-issuers-accepted.ts'
+import { oidcConfigChangeMeant } from './rules/oidc-config-change-meant.ts'
+import { secretReferenceFound } from '../between/rules/secret-reference-found.ts'
+import { deletedResourceUnreferenced } from '../between/rules/deleted-resource-unreferenced.ts'
 
 export const mcpOidcConfig: Kind = {
   kind: 'MCPOIDCConfig',
@@ -9,6 +13,13 @@ export const mcpOidcConfig: Kind = {
   shortNames: [],
   printerColumns: [{ name: 'Type', jsonPath: '.spec.type', type: 'string' }, AGE],
   schema: MCPOIDCConfig,
-  rules: [oidcConfigMatchesType, oidcConfigIssuerAbsolute],
+  rules: [
+    oidcConfigMatchesType,
+    oidcConfigIssuerAbsolute,
+    authServerIssuersAccepted,
+    oidcConfigChangeMeant,
+    secretReferenceFound,
+    deletedResourceUnreferenced,
+  ],
   parts: [],
 }

@@ -1,5 +1,9 @@
 import { AGE, type Kind } from '../kind.ts'
 import { MCPRemoteProxy } from './schema.ts'
+import { referenceFound } from '../between/rules/reference-found.ts'
+import { workloadAuthServerSingleProvider } from '../between/rules/workload-auth-server-single-provider.ts'
+import { workloadAuthTypeSuited } from '../between/rules/workload-auth-type-suited.ts'
+import { backendAuthServed } from '../between/rules/backend-auth-served.ts'
 
 export const mcpRemoteProxy: Kind = {
   kind: 'MCPRemoteProxy',
@@ -11,6 +15,6 @@ export const mcpRemoteProxy: Kind = {
     AGE,
   ],
   schema: MCPRemoteProxy,
-  rules: [],
+  rules: [referenceFound, workloadAuthServerSingleProvider, workloadAuthTypeSuited, backendAuthServed],
   parts: [],
 }

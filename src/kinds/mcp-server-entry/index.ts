@@ -1,5 +1,8 @@
 import { AGE, type Kind } from '../kind.ts'
 import { MCPServerEntry } from './schema.ts'
+import { referenceFound } from '../between/rules/reference-found.ts'
+import { workloadAuthTypeSuited } from '../between/rules/workload-auth-type-suited.ts'
+import { backendAuthServed } from '../between/rules/backend-auth-served.ts'
 
 export const mcpServerEntry: Kind = {
   kind: 'MCPServerEntry',
@@ -11,6 +14,6 @@ export const mcpServerEntry: Kind = {
     AGE,
   ],
   schema: MCPServerEntry,
-  rules: [],
+  rules: [referenceFound, workloadAuthTypeSuited, backendAuthServed],
   parts: [],
 }

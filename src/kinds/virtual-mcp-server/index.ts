@@ -13,6 +13,20 @@ import { outgoingAuthDefaultRefConfigured } from './rules/outgoing-auth-default-
 import { outgoingAuthInlineConfigured } from './rules/outgoing-auth-inline-configured.ts'
 import { outgoingAuthInlineUsed } from './rules/outgoing-auth-inline-used.ts'
 import { VirtualMCPServer } from './schema.ts'
+import { authServerTokensAccepted } from './rules/auth-server-tokens-accepted.ts'
+import { upstreamInjectHasAuthServer } from './rules/upstream-inject-has-auth-server.ts'
+import { upstreamInjectProviderExists } from './rules/upstream-inject-provider-exists.ts'
+import { subjectProviderExists } from './rules/subject-provider-exists.ts'
+import { writtenSubjectProviderExists } from './rules/written-subject-provider-exists.ts'
+import { subjectProviderAgreedByGateways } from './rules/subject-provider-agreed-by-gateways.ts'
+import { subjectProviderChosen } from './rules/subject-provider-chosen.ts'
+import { groupHasBackends } from './rules/group-has-backends.ts'
+import { outgoingAuthBackendIsMember } from './rules/outgoing-auth-backend-is-member.ts'
+import { backendCredentialsConfigured } from './rules/backend-credentials-configured.ts'
+import { backendAuthTypeSupported } from './rules/backend-auth-type-supported.ts'
+import { incomingJwksPrivateIpNeeded } from './rules/incoming-jwks-private-ip-needed.ts'
+import { referenceFound } from '../between/rules/reference-found.ts'
+import { secretReferenceFound } from '../between/rules/secret-reference-found.ts'
 
 export const virtualMcpServer: Kind = {
   kind: 'VirtualMCPServer',
@@ -37,6 +51,20 @@ export const virtualMcpServer: Kind = {
     outgoingAuthInlineConfigured,
     outgoingAuthDefaultRefConfigured,
     authServerIncomingAuthOidc,
+    authServerTokensAccepted,
+    upstreamInjectHasAuthServer,
+    upstreamInjectProviderExists,
+    subjectProviderExists,
+    writtenSubjectProviderExists,
+    subjectProviderAgreedByGateways,
+    subjectProviderChosen,
+    groupHasBackends,
+    outgoingAuthBackendIsMember,
+    backendCredentialsConfigured,
+    backendAuthTypeSupported,
+    incomingJwksPrivateIpNeeded,
+    referenceFound,
+    secretReferenceFound,
   ],
   parts: [{ part: embeddedAuthServer, at: ['spec', 'authServerConfig'] }],
 }

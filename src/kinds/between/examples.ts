@@ -1,0 +1,105 @@
+import type { Other } from '../../rule/rule.ts'
+import type { Gateway, Workload } from './neighbours.ts'
+
+/** Other objects of examples: each is one that a production operator could have. */
+
+export const group = (name = 'tools'): Other => ({ kind: 'MCPGroup', metadata: { name }, spec: {} })
+
+/** A workload of the group `tools` that uses the configuration, if any. */
+export const backend = (name: string, config?: string, kind = 'MCPServer'): Other => ({
+  kind,
+  metadata: { name },
+  spec: {
+    groupRef: { name: 'tools' },
+    ...(config !== undefined && { externalAuthConfigRef: { name: config } }),
+  },
+})
+
+/** A workload, in a group or alone. */
+export const workload = (config: string, groupName?: string): Workload => ({
+  spec: {
+    ...(groupName !== undefined && { groupRef: { name: groupName } }),
+    externalAuthConfigRef: { name: config },
+  },
+})
+
+const authConfig = (name: string, type: string, settings: unknown): Other => ({
+  kind: 'MCPExternalAuthConfig',
+  metadata: { name },
+  spec: { type, ...(settings !== undefined && { [type]: settings }) },
+})
+
+export const injectConfig = (name: string, providerName: string): Other =>
+  authConfig(name, 'upstreamInject', { providerName })
+
+export const exchangeConfig = (name: string, subjectProviderName?: string): Other =>
+  authConfig(name, 'tokenExchange', {
+    tokenUrl: 'https://idp.example.com/token',
+    audience: name,
+    ...(subjectProviderName !== undefined && { subjectProviderName }),
+  })
+
+/** A token exchange of which /mutate wrote the subject provider. */
+export const exchangeConfigWritten = (name: string, provider: string): Other => ({
+  ...exchangeConfig(name, provider),
+  metadata: { name, annotations: { 'toolhive.stacklok.dev/subject-provider-written': provider } },
+})
+
+export const headerConfig = (name: string): Other =>
+  authConfig(name, 'headerInjection', {
+    headerName: 'X-Api-Key',
+    valueSecretRef: { name, key: 'api-key' },
+  })
+
+export const bearerConfig = (name: string): Other =>
+  authConfig(name, 'bearerToken', { tokenSecretRef: { name, key: 'token' } })
+
+export const serverConfig = (name: string, ...providers: readonly string[]): Other =>
+  authConfig(name, 'embeddedAuthServer', authServer(...providers))
+
+/** An embedded authorization server with these upstream providers. */
+export const authServer = (...providers: readonly string[]) => ({
+  issuer: 'https://auth.example.com',
+  signingKeySecretRefs: [{ name: 'auth', key: 'signing-key' }],
+  hmacSecretRefs: [{ name: 'auth', key: 'hmac' }],
+  upstreamProviders: providers.map((name) => ({
+    name,
+    type: 'oidc' as const,
+    oidcConfig: { issuerUrl: `https://${name}.example.com`, clientId: 'vmcp' },
+  })),
+})
+
+export const oidcConfig = (name: string, issuer = 'https://auth.example.com'): Other => ({
+  kind: 'MCPOIDCConfig',
+  metadata: { name },
+  spec: { type: 'inline', inline: { issuer } },
+})
+
+type GatewaySpec = NonNullable<Gateway['spec']>
+
+/** A VirtualMCPServer of the group `tools` with these settings instead or beside. */
+export const gatewayOf = (settings: GatewaySpec = {}): Gateway => ({
+  spec: {
+    groupRef: { name: 'tools' },
+    incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'corporate' }, audience: 'tools' },
+    ...settings,
+  },
+})
+
+export const gateway = (name: string, settings: GatewaySpec = {}): Other => ({
+  kind: 'VirtualMCPServer',
+  metadata: { name },
+  spec: gatewayOf(settings).spec,
+})
+
+/** Outgoing authentication with one strategy for each backend. */
+export const inline = (configs: Readonly<Record<string, string>>, fallback?: string) => ({
+  source: 'inline' as const,
+  backends: Object.fromEntries(
+    Object.entries(configs).map(([name, config]) => [
+      name,
+      { type: 'externalAuthConfigRef' as const, externalAuthConfigRef: { name: config } },
+    ]),
+  ),
+  ...(fallback !== undefined && { default: { externalAuthConfigRef: { name: fallback } } }),
+})

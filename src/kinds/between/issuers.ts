@@ -1,0 +1,28 @@
+import { goQuote } from '../../rule/go-text.ts'
+import type { Gateway, OidcConfig } from './neighbours.ts'
+
+/** Why the MCPOIDCConfig of a VirtualMCPServer does not accept the tokens that its authorization server issues. */
+export type Refusal =
+  | { readonly reason: 'type' }
+  | { readonly reason: 'issuer'; readonly issued: string; readonly accepted: string }
+
+/** Undefined when it does, or when it cannot be told. Issuers are compared as text. Section 5.1. */
+export function refusalOf(gateway: Gateway, config: OidcConfig): Refusal | undefined {
+  const { authServerConfig, incomingAuth } = gateway.spec ?? {}
+  if (authServerConfig === undefined || incomingAuth?.type !== 'oidc') return undefined
+  const { type, inline } = config.spec ?? {}
+  if (type === 'kubernetesServiceAccount') return { reason: 'type' }
+  const [issued, accepted] = [authServerConfig.issuer, inline?.issuer]
+  if (type !== 'inline' || issued === undefined || accepted === undefined || issued === accepted)
+    return undefined
+  return { reason: 'issuer', issued, accepted }
+}
+
+/** How two issuers differ that look alike. */
+export function differenceText(one: string, other: string): string {
+  if (`${one}/` === other || `${other}/` === one) return ', which differs by the slash at its end'
+  return one.toLowerCase() === other.toLowerCase() ? ', which differs by case' : ''
+}
+
+export const issuerText = (issuer: string, unlike: string): string =>
+  goQuote(issuer) + differenceText(issuer, unlike)

@@ -1,0 +1,51 @@
+import { type Given, isAbsent } from '../../rule/resource.ts'
+import type { AuthConfig, Workload } from './neighbours.ts'
+import { groupOf } from './neighbours.ts'
+
+type AuthType = NonNullable<NonNullable<AuthConfig['spec']>['type']>
+
+/** Types with which releases of vMCP contact no backend. */
+export const NOT_FOR_BACKENDS: readonly AuthType[] = ['bearerToken', 'embeddedAuthServer']
+
+/** Of a workload itself, beside what vMCP makes of its reference: what a type does not do. */
+const NOT_FOR_WORKLOAD: Readonly<Record<string, Readonly<Partial<Record<AuthType, string>>>>> = {
+  MCPServer: {
+    headerInjection: 'has no effect on an MCPServer outside a group',
+    upstreamInject: 'has no effect on an MCPServer outside a group',
+    bearerToken: 'has no effect on an MCPServer, which has no remote URL',
+    awsSts: 'makes an MCPServer fail, which has no remote URL',
+  },
+  MCPRemoteProxy: {
+    headerInjection: 'has no effect on an MCPRemoteProxy outside a group',
+    upstreamInject: 'has no effect on an MCPRemoteProxy outside a group',
+  },
+  MCPServerEntry: {
+    bearerToken: 'is none with which releases of vMCP contact a backend',
+    embeddedAuthServer: 'is none with which releases of vMCP contact a backend',
+  },
+}
+
+/** What vMCP uses by itself when the workload is one of its backends. */
+const USED_BY_GATEWAY: ReadonlySet<string> = new Set<AuthType>(['headerInjection', 'upstreamInject'])
+
+/**
+ * Why the type of a configuration does nothing for a workload of the kind, or makes it fail; undefined when it works.
+ * The specification lets every kind refer to every type (section 1); this is what releases do with it.
+ */
+export function unsuited(kind: string, workload: Workload, config: AuthConfig): string | undefined {
+  const type = config.spec?.type
+  if (type === undefined) return undefined
+  if (USED_BY_GATEWAY.has(type) && inGroup(workload)) return undefined
+  if (type === 'embeddedAuthServer' && kind !== 'MCPServerEntry' && !validatesTokens(workload)) {
+    return `issues tokens that this ${kind} does not check; it needs an \`oidcConfigRef\` too`
+  }
+  return NOT_FOR_WORKLOAD[kind]?.[type]
+}
+
+const inGroup = (workload: Workload): boolean =>
+  groupOf(workload) !== undefined || !isAbsent<Spec>(workload.spec ?? {}, 'groupRef')
+
+/** `oidcConfigRef` of a workload is a field of releases, which the specification does not name. */
+const validatesTokens = ({ spec }: Workload): boolean => Object.hasOwn(spec ?? {}, 'oidcConfigRef')
+
+type Spec = NonNullable<Given<Workload>['spec']>

@@ -1,0 +1,87 @@
+import { type Cluster, type ObjectName, nameText, namesText } from '../../rule/cluster.ts'
+import { type FieldError, invalid, notFound, required, restingOn } from '../../rule/field-error.ts'
+import { goQuote } from '../../rule/go-text.ts'
+import { nearest } from '../../rule/nearest.ts'
+import { type Path, pathTo } from '../../rule/path.ts'
+import {
+  authConfigNamed,
+  type AuthConfig,
+  type Gateway,
+  getAuthConfig,
+  type NamedProvider,
+  namedProvider,
+  type Providers,
+  providersOf,
+} from './neighbours.ts'
+import { configsReached, type Reached } from './reach.ts'
+
+/** Why a VirtualMCPServer cannot serve a configuration that it reaches. */
+export interface Unserved extends NamedProvider {
+  readonly reason: 'no authorization server' | 'no such provider'
+  readonly providers: Providers
+}
+
+const NONE: Providers = { names: [], complete: true }
+
+/** Undefined when it can, or when it cannot be told. Sections 2.4.5, 2.4.6, 5.2. */
+export function unserved(gateway: Gateway, config: AuthConfig): Unserved | undefined {
+  const named = namedProvider(config)
+  if (named === undefined) return undefined
+  const providers = providersOf(gateway.spec, 'authServerConfig')
+  if (providers === undefined) return { ...named, reason: 'no authorization server', providers: NONE }
+  if (!providers.complete || providers.names.includes(named.provider)) return undefined
+  return { ...named, reason: 'no such provider', providers }
+}
+
+/** What a VirtualMCPServer reaches and cannot serve; `wanted` chooses among the reasons. */
+export function* unservedBy(
+  gateway: Gateway,
+  path: Path<Gateway>,
+  cluster: Cluster,
+  wanted: (problem: Unserved) => boolean,
+): Iterable<FieldError> {
+  for (const reached of configsReached(gateway, cluster)) {
+    const config = getAuthConfig(cluster, reached.config)
+    const problem = config && unserved(gateway, config)
+    if (problem !== undefined && wanted(problem)) yield errorAt(reached, problem, path)
+  }
+}
+
+/** The error, at the reference that the VirtualMCPServer makes, or at its authorization server. */
+function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>): FieldError {
+  const { members, at } = reached
+  const config = authConfigNamed(reached.config)
+  const rests = members[0] === undefined ? [config] : [config, members[0]]
+  const { field, provider, reason, providers } = problem
+  if (at !== undefined) {
+    const detail = `${nameText(config)} has ${field} ${goQuote(provider)}, and ${lacking(problem)}`
+    return restingOn(invalid(pathTo<string>(at), reached.config, detail), ...rests)
+  }
+  const who = `${nameText(config)} of ${namesText(members)}`
+  if (reason === 'no authorization server') {
+    const detail = `${who} has ${field} ${goQuote(provider)}, a provider of an embedded authorization server`
+    return restingOn(required(path.spec.authServerConfig, detail), ...rests)
+  }
+  const detail = `${who} has it as ${field}${nearText(provider, providers)}`
+  return restingOn(
+    notFound(path.spec.authServerConfig.upstreamProviders as Path<unknown>, provider, detail),
+    ...rests,
+  )
+}
+
+/** What the VirtualMCPServer lacks, as the end of a sentence. */
+export function lacking({ reason, provider, providers }: Unserved): string {
+  return reason === 'no authorization server'
+    ? 'there is no authServerConfig'
+    : `authServerConfig has no such upstream provider${nearText(provider, providers)}`
+}
+
+function nearText(provider: string, { names }: Providers): string {
+  const near = nearest(provider, names)
+  if (near !== undefined) return `; did you mean ${goQuote(near)}`
+  return names.length === 0 ? '' : `; it has ${names.slice(0, 5).map(goQuote).join(', ')}`
+}
+
+/** The same for the reader of the other object. */
+export const unservedText = (gateway: ObjectName, problem: Unserved): string =>
+  `${nameText(gateway)} cannot use it: ${problem.field} is ${goQuote(problem.provider)}, and ${lacking(problem)}`

@@ -1,0 +1,57 @@
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { MCPServer } from '../../mcp-server/schema.ts'
+import { authServer, gateway, injectConfig, inline, workload } from '../examples.ts'
+import { getAuthConfig, getGateway, groupOf } from '../neighbours.ts'
+import { unserved, unservedText } from '../providers.ts'
+import { sourceOf } from '../reach.ts'
+
+/** On MCPServer, MCPRemoteProxy and MCPServerEntry. */
+export const backendAuthServed = defineRule({
+  id: 'backend-auth-served',
+  on: MCPServer,
+  reads: ['MCPExternalAuthConfig', 'VirtualMCPServer'],
+  severity: 'warning',
+  summary:
+    'Each VirtualMCPServer that discovers the backend has the upstream provider that its configuration names.',
+  why: 'Every call to the backend fails there, until the VirtualMCPServer is changed as well.',
+  sources: ['2.4.6', '5.2', 'decision 9'],
+  *check(resource, { path, cluster }) {
+    const name = resource.spec?.externalAuthConfigRef?.name
+    const group = groupOf(resource)
+    const config = name === undefined ? undefined : getAuthConfig(cluster, name)
+    if (config === undefined || group === undefined) return
+    for (const referrer of cluster.referrers('MCPGroup', group, ['VirtualMCPServer'])) {
+      const found = getGateway(cluster, referrer.name)
+      if (found === undefined || sourceOf(found) !== 'discovered') continue
+      const problem = unserved(found, config)
+      if (problem !== undefined) {
+        yield advice(path.spec.externalAuthConfigRef.name, unservedText(referrer, problem))
+      }
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'the provider is there',
+        value: workload('jira', 'tools'),
+        others: [injectConfig('jira', 'okta'), gateway('tools', { authServerConfig: authServer('okta') })],
+      },
+      {
+        title: 'inline: the reference is not read',
+        value: workload('jira', 'tools'),
+        others: [injectConfig('jira', 'okta'), gateway('tools', { outgoingAuth: inline({ wiki: 'key' }) })],
+      },
+    ],
+    invalid: [
+      {
+        title: 'another provider',
+        value: workload('jira', 'tools'),
+        others: [injectConfig('jira', 'okta'), gateway('tools', { authServerConfig: authServer('github') })],
+        findings: [
+          'spec.externalAuthConfigRef.name: VirtualMCPServer "tools" cannot use it: upstreamInject.providerName is "okta", and authServerConfig has no such upstream provider; it has "github"',
+        ],
+      },
+    ],
+  },
+})

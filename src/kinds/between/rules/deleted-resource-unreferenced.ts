@@ -1,0 +1,71 @@
+import { namesText } from '../../../rule/cluster.ts'
+import { advice, restingOn } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { MCPGroup } from '../../mcp-group/schema.ts'
+import { backend, gateway, headerConfig, inline, oidcConfig } from '../examples.ts'
+
+/** On every kind that others refer to. */
+export const deletedResourceUnreferenced = defineRule({
+  id: 'deleted-resource-unreferenced',
+  on: MCPGroup,
+  when: 'delete',
+  reads: ['VirtualMCPServer', 'MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'],
+  severity: 'warning',
+  summary: 'Nothing refers to a resource that is deleted.',
+  why: 'Those who refer to it lose their credentials, their group or their login; the operator may also keep it for ever in deletion.',
+  sources: ['1', 'decision 11'],
+  *check(_, { path, cluster, self }) {
+    const referrers = cluster.referrers(self.kind, self.name)
+    const [first] = referrers
+    if (first === undefined) return
+    yield restingOn(advice(path.metadata.name, `is still referred to by ${namesText(referrers)}`), first)
+  },
+  examples: {
+    valid: [
+      {
+        title: 'nobody does',
+        value: { spec: {} },
+        kind: 'MCPGroup',
+        others: [gateway('tools')],
+      },
+    ],
+    invalid: [
+      {
+        title: 'a group',
+        kind: 'MCPGroup',
+        value: { spec: {} },
+        others: [
+          { kind: 'MCPServer', metadata: { name: 'jira' }, spec: { groupRef: { name: 'example' } } },
+          { kind: 'MCPServerEntry', metadata: { name: 'wiki' }, spec: { groupRef: 'example' } },
+          gateway('tools', { groupRef: { name: 'example' } }),
+        ],
+        findings: [
+          'metadata.name: is still referred to by MCPServer "jira", MCPServerEntry "wiki" and VirtualMCPServer "tools"',
+        ],
+      },
+      {
+        title: 'a configuration of many backends',
+        kind: 'MCPExternalAuthConfig',
+        value: { ...(headerConfig('example') as object) },
+        others: [
+          ...['a', 'b', 'c', 'd', 'e'].map((name) => backend(name, 'example')),
+          gateway('tools', { outgoingAuth: inline({ jira: 'example' }) }),
+        ],
+        findings: [
+          'metadata.name: is still referred to by MCPServer "a", MCPServer "b", MCPServer "c" and 3 more',
+        ],
+      },
+      {
+        title: 'the configuration of incoming tokens',
+        kind: 'MCPOIDCConfig',
+        value: { ...(oidcConfig('example') as object) },
+        others: [
+          gateway('tools', {
+            incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
+          }),
+        ],
+        findings: ['metadata.name: is still referred to by VirtualMCPServer "tools"'],
+      },
+    ],
+  },
+})

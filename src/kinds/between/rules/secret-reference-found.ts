@@ -1,0 +1,74 @@
+import { notFound, restingOn } from '../../../rule/field-error.ts'
+import { goQuote } from '../../../rule/go-text.ts'
+import { nearest } from '../../../rule/nearest.ts'
+import { type Path, pathTo } from '../../../rule/path.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { MCPGroup } from '../../mcp-group/schema.ts'
+import { authServer, bearerConfig, gatewayOf } from '../examples.ts'
+import { getSecret, secretReferencesOf } from '../secrets.ts'
+
+/** On every kind that refers to Secrets. */
+export const secretReferenceFound = defineRule({
+  id: 'secret-reference-found',
+  on: MCPGroup,
+  reads: ['Secret'],
+  severity: 'warning',
+  summary: 'A Secret that is named exists and has the key (only where Secrets may be looked at).',
+  why: 'The workload does not start, or fails at its first call.',
+  sources: ['2.1', 'decision 22'],
+  *check(resource, { cluster }) {
+    for (const { at, name, key } of secretReferencesOf(resource)) {
+      const secret = getSecret(cluster, name)
+      const named = { kind: 'Secret', name }
+      const path = (field: string) => pathTo<string>([...at, field])
+      if (secret === undefined) {
+        if (!cluster.knows('Secret')) continue
+        yield restingOn(notFound(path('name'), name, `no Secret of this name ${cluster.where} yet`), named)
+      } else if (!Object.hasOwn(secret.bytes, key)) {
+        const near = nearest(key, Object.keys(secret.bytes))
+        const hint = near === undefined ? '' : `; did you mean ${goQuote(near)}`
+        yield restingOn(
+          notFound(path('key'), key, `the Secret ${goQuote(name)} has no such key${hint}`),
+          named,
+        )
+      }
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'there, with the key',
+        kind: 'MCPExternalAuthConfig',
+        value: { ...(bearerConfig('jira') as object) },
+        others: [{ kind: 'Secret', metadata: { name: 'jira' }, data: { token: 'c2VjcmV0' } } as never],
+      },
+    ],
+    invalid: [
+      {
+        title: 'not there',
+        kind: 'MCPExternalAuthConfig',
+        value: { ...(bearerConfig('jira') as object) },
+        findings: [
+          'spec.bearerToken.tokenSecretRef.name: Not found: "jira": no Secret of this name in namespace \'default\' yet',
+        ],
+      },
+      {
+        title: 'another key',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({
+          authServerConfig: { ...authServer('okta'), hmacSecretRefs: [{ name: 'auth', key: 'hmac-key' }] },
+        }),
+        others: [
+          {
+            kind: 'Secret',
+            metadata: { name: 'auth' },
+            stringData: { 'signing-key': 'x', hmac_key: 'y' },
+          } as never,
+        ],
+        findings: [
+          'spec.authServerConfig.hmacSecretRefs[0].key: Not found: "hmac-key": the Secret "auth" has no such key; did you mean "hmac_key"',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,56 @@
+import { nameText } from '../../../rule/cluster.ts'
+import { invalid, restingOn } from '../../../rule/field-error.ts'
+import { pathTo } from '../../../rule/path.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { MCPServer } from '../../mcp-server/schema.ts'
+import { serverConfig, workload } from '../examples.ts'
+import { getAuthConfig } from '../neighbours.ts'
+import { referencesOf } from '../references.ts'
+
+/** On MCPServer and MCPRemoteProxy. */
+export const workloadAuthServerSingleProvider = defineRule({
+  id: 'workload-auth-server-single-provider',
+  on: MCPServer,
+  reads: ['MCPExternalAuthConfig'],
+  severity: 'error',
+  summary:
+    'The authorization server to which an MCPServer or MCPRemoteProxy refers has one upstream provider.',
+  why: 'Only VirtualMCPServer accepts several: the workload does not start.',
+  sources: ['2.4.3', '8', 'decision 9'],
+  *check(resource, { cluster, self }) {
+    for (const { to, at } of referencesOf(self.kind, resource)) {
+      if (to.kind !== 'MCPExternalAuthConfig') continue
+      const config = getAuthConfig(cluster, to.name)?.spec
+      const count = config?.embeddedAuthServer?.upstreamProviders?.length ?? 0
+      if (config?.type !== 'embeddedAuthServer' || count < 2) continue
+      const detail = `${nameText(to)} has ${count} upstream providers, and ${self.kind} accepts one`
+      yield restingOn(invalid(pathTo<string>(at), to.name, detail), to)
+    }
+  },
+  examples: {
+    valid: [
+      { title: 'one provider', value: workload('auth'), others: [serverConfig('auth', 'okta')] },
+      { title: 'not there yet', value: workload('auth') },
+    ],
+    invalid: [
+      {
+        title: 'two providers',
+        kind: 'MCPServer',
+        value: workload('auth'),
+        others: [serverConfig('auth', 'okta', 'github')],
+        findings: [
+          'spec.externalAuthConfigRef.name: Invalid value: "auth": MCPExternalAuthConfig "auth" has 2 upstream providers, and MCPServer accepts one',
+        ],
+      },
+      {
+        title: 'two providers, through the field of releases',
+        kind: 'MCPRemoteProxy',
+        value: { spec: { authServerRef: { kind: 'MCPExternalAuthConfig', name: 'auth' } } as object },
+        others: [serverConfig('auth', 'okta', 'github')],
+        findings: [
+          'spec.authServerRef.name: Invalid value: "auth": MCPExternalAuthConfig "auth" has 2 upstream providers, and MCPRemoteProxy accepts one',
+        ],
+      },
+    ],
+  },
+})

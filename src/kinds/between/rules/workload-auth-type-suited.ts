@@ -1,0 +1,106 @@
+import { nameText } from '../../../rule/cluster.ts'
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { MCPServer } from '../../mcp-server/schema.ts'
+import { bearerConfig, headerConfig, injectConfig, serverConfig, workload } from '../examples.ts'
+import { unsuited } from '../matrix.ts'
+import { authConfigNamed, getAuthConfig } from '../neighbours.ts'
+
+/** On MCPServer, MCPRemoteProxy and MCPServerEntry. */
+export const workloadAuthTypeSuited = defineRule({
+  id: 'workload-auth-type-suited',
+  on: MCPServer,
+  reads: ['MCPExternalAuthConfig'],
+  severity: 'warning',
+  summary: 'The configuration has a type that does something for a workload of this kind.',
+  why: 'Releases ignore some types on some kinds, in silence, and fail on others.',
+  sources: ['1', 'decision 9'],
+  *check(resource, { path, cluster, self }) {
+    const name = resource.spec?.externalAuthConfigRef?.name
+    const config = name === undefined ? undefined : getAuthConfig(cluster, name)
+    if (name === undefined || config === undefined) return
+    const why = unsuited(self.kind, resource, config)
+    if (why === undefined) return
+    const named = nameText(authConfigNamed(name))
+    yield advice(path.spec.externalAuthConfigRef.name, `type ${config.spec?.type ?? ''} of ${named} ${why}`)
+  },
+  examples: {
+    valid: [
+      {
+        title: 'a header, which vMCP sends to this backend',
+        value: workload('key', 'tools'),
+        others: [headerConfig('key')],
+      },
+      {
+        title: 'a bearer token of a proxy',
+        kind: 'MCPRemoteProxy',
+        value: workload('token'),
+        others: [bearerConfig('token')],
+      },
+      {
+        title: 'an authorization server, and an MCPOIDCConfig for its tokens',
+        kind: 'MCPServer',
+        value: {
+          spec: { externalAuthConfigRef: { name: 'auth' }, oidcConfigRef: { name: 'auth' } } as object,
+        },
+        others: [serverConfig('auth', 'okta')],
+      },
+    ],
+    invalid: [
+      {
+        title: 'a header of an MCPServer alone',
+        kind: 'MCPServer',
+        value: workload('key'),
+        others: [headerConfig('key')],
+        findings: [
+          'spec.externalAuthConfigRef.name: type headerInjection of MCPExternalAuthConfig "key" has no effect on an MCPServer outside a group',
+        ],
+      },
+      {
+        title: 'an AWS role of an MCPServer',
+        kind: 'MCPServer',
+        value: workload('aws', 'tools'),
+        others: [
+          {
+            kind: 'MCPExternalAuthConfig',
+            metadata: { name: 'aws' },
+            spec: {
+              type: 'awsSts',
+              awsSts: { region: 'eu-central-1', fallbackRoleArn: 'arn:aws:iam::123456789012:role/tools' },
+            },
+          },
+        ],
+        findings: [
+          'spec.externalAuthConfigRef.name: type awsSts of MCPExternalAuthConfig "aws" makes an MCPServer fail, which has no remote URL',
+        ],
+      },
+      {
+        title: 'an upstream token of a proxy alone',
+        kind: 'MCPRemoteProxy',
+        value: workload('inject'),
+        others: [injectConfig('inject', 'okta')],
+        findings: [
+          'spec.externalAuthConfigRef.name: type upstreamInject of MCPExternalAuthConfig "inject" has no effect on an MCPRemoteProxy outside a group',
+        ],
+      },
+      {
+        title: 'an authorization server whose tokens nobody checks',
+        kind: 'MCPRemoteProxy',
+        value: workload('auth'),
+        others: [serverConfig('auth', 'okta')],
+        findings: [
+          'spec.externalAuthConfigRef.name: type embeddedAuthServer of MCPExternalAuthConfig "auth" issues tokens that this MCPRemoteProxy does not check; it needs an `oidcConfigRef` too',
+        ],
+      },
+      {
+        title: 'a bearer token of an entry',
+        kind: 'MCPServerEntry',
+        value: workload('token', 'tools'),
+        others: [bearerConfig('token')],
+        findings: [
+          'spec.externalAuthConfigRef.name: type bearerToken of MCPExternalAuthConfig "token" is none with which releases of vMCP contact a backend',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,26 @@
+import type { Cluster } from '../../rule/cluster.ts'
+import { type Gateway, providersOf } from './neighbours.ts'
+import { reachersOf } from './reach.ts'
+
+/** The provider whose token a VirtualMCPServer exchanges when none is named; undefined when it has none. Section 2.4.5. */
+export function firstProvider({ spec }: Gateway): string | undefined {
+  const providers = providersOf(spec, 'authServerConfig')
+  return providers?.complete === true ? providers.names[0] : undefined
+}
+
+/** For each VirtualMCPServer that reaches a configuration and has an embedded server: its first provider. */
+export function subjectProviders(
+  config: string,
+  cluster: Cluster,
+): { readonly gateway: string; readonly provider: string }[] {
+  return reachersOf(config, cluster).flatMap(({ name, gateway }) => {
+    const provider = firstProvider(gateway)
+    return provider === undefined ? [] : [{ gateway: name, provider }]
+  })
+}
+
+/** The provider on which all of them agree; undefined when they differ, or there is none (decision 25). */
+export function agreedProvider(config: string, cluster: Cluster): string | undefined {
+  const providers = new Set(subjectProviders(config, cluster).map(({ provider }) => provider))
+  return providers.size === 1 ? [...providers][0] : undefined
+}

@@ -1,0 +1,49 @@
+import { invalid, restingOn } from '../../../rule/field-error.ts'
+import { goQuote } from '../../../rule/go-text.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { getSecret } from '../../between/secrets.ts'
+import { server } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+const LEAST_BYTES = 32
+const hmac = (text: string) =>
+  ({
+    kind: 'Secret',
+    metadata: { name: 'auth-server' },
+    stringData: { 'hmac-secret': text, 'signing-key': 'k' },
+  }) as never
+
+export const hmacSecretLongEnough = defineRule({
+  id: 'hmac-secret-long-enough',
+  on: EmbeddedAuthServer,
+  reads: ['Secret'],
+  severity: 'error',
+  summary: 'The current HMAC secret has at least 32 bytes (only where Secrets may be looked at).',
+  why: 'The authorization server does not start.',
+  sources: ['2.4.3', 'decision 22'],
+  *check({ hmacSecretRefs }, { path, cluster }) {
+    const { name, key } = hmacSecretRefs?.[0] ?? {}
+    if (name === undefined || key === undefined) return
+    const secret = getSecret(cluster, name)
+    const bytes = secret && Object.hasOwn(secret.bytes, key) ? secret.bytes[key] : undefined
+    if (bytes === undefined || bytes >= LEAST_BYTES) return
+    const detail = `the Secret ${goQuote(name)} holds ${bytes} bytes there; at least ${LEAST_BYTES} are needed, such as those of 'openssl rand 32'`
+    yield restingOn(invalid(path.hmacSecretRefs.at(0).key, key, detail), { kind: 'Secret', name })
+  },
+  examples: {
+    valid: [
+      { title: '32 bytes', value: server, others: [hmac('x'.repeat(32))] },
+      { title: 'a Secret that cannot be looked at', value: server },
+    ],
+    invalid: [
+      {
+        title: '31 bytes',
+        value: server,
+        others: [hmac('x'.repeat(31))],
+        findings: [
+          'hmacSecretRefs[0].key: Invalid value: "hmac-secret": the Secret "auth-server" holds 31 bytes there; at least 32 are needed, such as those of \'openssl rand 32\'',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,52 @@
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { authServer, backend, gateway, inline } from '../../between/examples.ts'
+import { BACKEND_KINDS } from '../../between/neighbours.ts'
+import { unserved, unservedText } from '../../between/providers.ts'
+import { reachersOf } from '../../between/reach.ts'
+import { MCPExternalAuthConfig } from '../schema.ts'
+
+export const authConfigServed = defineRule({
+  id: 'auth-config-served',
+  on: MCPExternalAuthConfig,
+  reads: ['VirtualMCPServer', ...BACKEND_KINDS],
+  severity: 'warning',
+  summary: 'Each VirtualMCPServer that reaches the configuration has the upstream provider that it names.',
+  why: 'Calls with this configuration fail there, until the VirtualMCPServer is changed as well.',
+  sources: ['2.4.5', '2.4.6', 'decision 9'],
+  *check(config, { path, cluster, self }) {
+    for (const { name, gateway } of reachersOf(self.name, cluster)) {
+      const problem = unserved(gateway, config)
+      if (problem === undefined) continue
+      const at =
+        problem.field === 'upstreamInject.providerName'
+          ? path.spec.upstreamInject.providerName
+          : path.spec.tokenExchange.subjectProviderName
+      yield advice(at, unservedText({ kind: 'VirtualMCPServer', name }, problem))
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'the provider is there',
+        value: { spec: { type: 'upstreamInject', upstreamInject: { providerName: 'okta' } } },
+        others: [backend('jira', 'example'), gateway('tools', { authServerConfig: authServer('okta') })],
+      },
+    ],
+    invalid: [
+      {
+        title: 'discovered by one, inline in another',
+        value: { spec: { type: 'upstreamInject', upstreamInject: { providerName: 'okta' } } },
+        others: [
+          backend('jira', 'example'),
+          gateway('a', { authServerConfig: authServer('corporate') }),
+          gateway('b', { outgoingAuth: inline({ jira: 'example' }) }),
+        ],
+        findings: [
+          'spec.upstreamInject.providerName: VirtualMCPServer "a" cannot use it: upstreamInject.providerName is "okta", and authServerConfig has no such upstream provider; it has "corporate"',
+          'spec.upstreamInject.providerName: VirtualMCPServer "b" cannot use it: upstreamInject.providerName is "okta", and there is no authServerConfig',
+        ],
+      },
+    ],
+  },
+})

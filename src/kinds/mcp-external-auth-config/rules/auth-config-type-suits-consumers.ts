@@ -1,0 +1,71 @@
+import { namesText, type ObjectName } from '../../../rule/cluster.ts'
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { backend, gateway, inline } from '../../between/examples.ts'
+import { NOT_FOR_BACKENDS, unsuited } from '../../between/matrix.ts'
+import { BACKEND_KINDS, getWorkload } from '../../between/neighbours.ts'
+import { reachersOf } from '../../between/reach.ts'
+import { injecting } from '../examples.ts'
+import { MCPExternalAuthConfig } from '../schema.ts'
+
+export const authConfigTypeSuitsConsumers = defineRule({
+  id: 'auth-config-type-suits-consumers',
+  on: MCPExternalAuthConfig,
+  reads: ['VirtualMCPServer', ...BACKEND_KINDS],
+  severity: 'warning',
+  summary: 'The type does something for every workload and VirtualMCPServer that uses the configuration.',
+  why: 'Releases ignore some types on some kinds, in silence, and fail on others.',
+  sources: ['1', '5.2', 'decision 9'],
+  *check(config, { path, cluster, self }) {
+    const type = config.spec?.type
+    if (type === undefined) return
+    const why = new Map<string, ObjectName[]>()
+    for (const referrer of cluster.referrers(self.kind, self.name, BACKEND_KINDS)) {
+      const workload = getWorkload(cluster, referrer)
+      const own = workload?.spec?.externalAuthConfigRef?.name === self.name
+      const reason = workload && own ? unsuited(referrer.kind, workload, config) : undefined
+      if (reason !== undefined) why.set(reason, [...(why.get(reason) ?? []), referrer])
+    }
+    for (const [reason, names] of why) yield advice(path.spec.type, `${reason}: ${namesText(names)}`)
+    if (!NOT_FOR_BACKENDS.includes(type)) return
+    const reachers = reachersOf(self.name, cluster).map(({ name }) => ({ kind: 'VirtualMCPServer', name }))
+    if (reachers.length === 0) return
+    yield advice(
+      path.spec.type,
+      `releases contact no backend with it; it is reached by ${namesText(reachers)}`,
+    )
+  },
+  examples: {
+    valid: [
+      {
+        title: 'a header for the backends of a group',
+        value: injecting('X-Api-Key'),
+        others: [backend('jira', 'example'), gateway('tools')],
+      },
+    ],
+    invalid: [
+      {
+        title: 'a header for a workload alone',
+        value: injecting('X-Api-Key'),
+        others: [
+          {
+            kind: 'MCPServer',
+            metadata: { name: 'jira' },
+            spec: { externalAuthConfigRef: { name: 'example' } },
+          },
+        ],
+        findings: ['spec.type: has no effect on an MCPServer outside a group: MCPServer "jira"'],
+      },
+      {
+        title: 'a bearer token for backends',
+        value: {
+          spec: { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'jira', key: 'token' } } },
+        },
+        others: [gateway('tools', { outgoingAuth: inline({ jira: 'example' }) })],
+        findings: [
+          'spec.type: releases contact no backend with it; it is reached by VirtualMCPServer "tools"',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,62 @@
+import { advice } from '../../../rule/field-error.ts'
+import { goQuote } from '../../../rule/go-text.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { authServer, backend, gateway } from '../../between/examples.ts'
+import { leavesSubjectProvider } from '../../between/neighbours.ts'
+import { subjectProviders } from '../../between/subject-provider.ts'
+import { exchanging } from '../examples.ts'
+import { MCPExternalAuthConfig } from '../schema.ts'
+
+export const subjectProviderAgreed = defineRule({
+  id: 'subject-provider-agreed',
+  on: MCPExternalAuthConfig,
+  reads: ['VirtualMCPServer', 'MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'],
+  severity: 'warning',
+  summary:
+    'Without `subjectProviderName`, the VirtualMCPServers that reach the configuration have the same first provider.',
+  why: 'No default can be written, and each VirtualMCPServer exchanges the token of another provider.',
+  sources: ['2.4.5', 'decision 25'],
+  *check(config, { path, cluster, self }) {
+    if (!leavesSubjectProvider(config)) return
+    const choices = subjectProviders(self.name, cluster)
+    const [first, ...rest] = choices
+    const other = rest.find(({ provider }) => provider !== first?.provider)
+    if (first === undefined || other === undefined) return
+    yield advice(
+      path.spec.tokenExchange.subjectProviderName,
+      `must be chosen: it would be ${goQuote(first.provider)} in VirtualMCPServer ${goQuote(first.gateway)}, ${goQuote(other.provider)} in ${goQuote(other.gateway)}`,
+    )
+  },
+  examples: {
+    valid: [
+      {
+        title: 'they agree',
+        value: exchanging({}),
+        others: [backend('jira', 'example'), gateway('a', { authServerConfig: authServer('okta') })],
+      },
+      {
+        title: 'it is chosen',
+        value: exchanging({ subjectProviderName: 'okta' }),
+        others: [
+          backend('jira', 'example'),
+          gateway('a', { authServerConfig: authServer('okta') }),
+          gateway('b', { authServerConfig: authServer('github', 'okta') }),
+        ],
+      },
+    ],
+    invalid: [
+      {
+        title: 'they differ',
+        value: exchanging({}),
+        others: [
+          backend('jira', 'example'),
+          gateway('a', { authServerConfig: authServer('okta') }),
+          gateway('b', { authServerConfig: authServer('github') }),
+        ],
+        findings: [
+          'spec.tokenExchange.subjectProviderName: must be chosen: it would be "okta" in VirtualMCPServer "a", "github" in "b"',
+        ],
+      },
+    ],
+  },
+})

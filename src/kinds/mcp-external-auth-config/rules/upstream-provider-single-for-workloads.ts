@@ -1,0 +1,50 @@
+import { namesText } from '../../../rule/cluster.ts'
+import { restingOn, tooMany } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { authServer, backend, gateway, inline } from '../../between/examples.ts'
+import { SINGLE_PROVIDER_KINDS } from '../../between/neighbours.ts'
+import { MCPExternalAuthConfig } from '../schema.ts'
+
+export const upstreamProviderSingleForWorkloads = defineRule({
+  id: 'upstream-provider-single-for-workloads',
+  on: MCPExternalAuthConfig,
+  reads: SINGLE_PROVIDER_KINDS,
+  severity: 'error',
+  summary:
+    'An authorization server to which an MCPServer or MCPRemoteProxy refers has one upstream provider.',
+  why: 'Only VirtualMCPServer accepts several: the workload stops working, while the configuration reads as valid.',
+  sources: ['2.4.3', '8', 'decision 9'],
+  *check({ spec }, { path, cluster, self }) {
+    const count = spec?.embeddedAuthServer?.upstreamProviders?.length ?? 0
+    if (spec?.type !== 'embeddedAuthServer' || count < 2) return
+    const holders = cluster.referrers(self.kind, self.name, SINGLE_PROVIDER_KINDS)
+    const [first] = holders
+    if (first === undefined) return
+    const detail = `must have at most 1 item while ${namesText(holders)} ${holders.length === 1 ? 'refers' : 'refer'} to it`
+    yield restingOn(tooMany(path.spec.embeddedAuthServer.upstreamProviders, count, detail), first)
+  },
+  examples: {
+    valid: [
+      {
+        title: 'two providers, and only a VirtualMCPServer refers to it',
+        value: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta', 'github') } },
+        others: [gateway('tools', { outgoingAuth: inline({ jira: 'example' }) })],
+      },
+      {
+        title: 'one provider',
+        value: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta') } },
+        others: [backend('jira', 'example')],
+      },
+    ],
+    invalid: [
+      {
+        title: 'a second provider',
+        value: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta', 'github') } },
+        others: [backend('jira', 'example'), backend('wiki', 'example', 'MCPRemoteProxy')],
+        findings: [
+          'spec.embeddedAuthServer.upstreamProviders: Too many: 2: must have at most 1 item while MCPRemoteProxy "wiki" and MCPServer "jira" refer to it',
+        ],
+      },
+    ],
+  },
+})

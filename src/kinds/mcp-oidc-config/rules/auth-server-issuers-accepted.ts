@@ -1,0 +1,75 @@
+import { nameText } from '../../../rule/cluster.ts'
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { authServer, gateway } from '../../between/examples.ts'
+import { issuerText, refusalOf } from '../../between/issuers.ts'
+import { getGateway } from '../../between/neighbours.ts'
+import { issuing } from '../examples.ts'
+import { MCPOIDCConfig } from '../schema.ts'
+
+export const authServerIssuersAccepted = defineRule({
+  id: 'auth-server-issuers-accepted',
+  on: MCPOIDCConfig,
+  reads: ['VirtualMCPServer'],
+  severity: 'warning',
+  summary:
+    'The issuer is that of the embedded authorization server of each VirtualMCPServer that refers to it.',
+  why: 'Every token that such a server issues is refused, until the VirtualMCPServer is changed as well.',
+  sources: ['5.1', 'decision 9'],
+  *check(config, { path, cluster, self }) {
+    for (const referrer of cluster.referrers(self.kind, self.name)) {
+      if (referrer.kind !== 'VirtualMCPServer') continue
+      const gateway = getGateway(cluster, referrer.name)
+      const refusal = gateway && refusalOf(gateway, config)
+      if (refusal?.reason === 'type') {
+        yield advice(path.spec.type, `refuses the tokens that ${nameText(referrer)} issues`)
+      } else if (refusal !== undefined) {
+        const { issued, accepted } = refusal
+        yield advice(
+          path.spec.inline.issuer,
+          `refuses the tokens that ${nameText(referrer)} issues as ${issuerText(issued, accepted)}`,
+        )
+      }
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'the same issuer',
+        value: issuing('https://auth.example.com'),
+        others: [
+          gateway('tools', {
+            authServerConfig: authServer('okta'),
+            incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
+          }),
+        ],
+      },
+    ],
+    invalid: [
+      {
+        title: 'another issuer',
+        value: issuing('https://login.example.com'),
+        others: [
+          gateway('tools', {
+            authServerConfig: authServer('okta'),
+            incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
+          }),
+        ],
+        findings: [
+          'spec.inline.issuer: refuses the tokens that VirtualMCPServer "tools" issues as "https://auth.example.com"',
+        ],
+      },
+      {
+        title: 'tokens of the cluster',
+        value: { spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} } },
+        others: [
+          gateway('tools', {
+            authServerConfig: authServer('okta'),
+            incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
+          }),
+        ],
+        findings: ['spec.type: refuses the tokens that VirtualMCPServer "tools" issues'],
+      },
+    ],
+  },
+})

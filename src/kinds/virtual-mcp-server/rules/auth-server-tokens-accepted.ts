@@ -1,0 +1,80 @@
+import { nameText } from '../../../rule/cluster.ts'
+import { invalid, restingOn } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { authServer, gatewayOf, oidcConfig } from '../../between/examples.ts'
+import { issuerText, refusalOf } from '../../between/issuers.ts'
+import { getOidcConfig, oidcConfigNamed } from '../../between/neighbours.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+export const authServerTokensAccepted = defineRule({
+  id: 'auth-server-tokens-accepted',
+  on: VirtualMCPServer,
+  reads: ['MCPOIDCConfig'],
+  severity: 'error',
+  summary:
+    'The MCPOIDCConfig that validates incoming tokens has the issuer of the embedded authorization server.',
+  why: 'Every token that the embedded server issues is refused: nobody can log in.',
+  sources: ['5.1', 'decision 9'],
+  *check(gateway, { path, cluster }) {
+    const { authServerConfig, incomingAuth } = gateway.spec ?? {}
+    const name = incomingAuth?.oidcConfigRef?.name
+    const config = name === undefined ? undefined : getOidcConfig(cluster, name)
+    const refusal = config && refusalOf(gateway, config)
+    if (name === undefined || authServerConfig === undefined || refusal === undefined) return
+    const named = oidcConfigNamed(name)
+    if (refusal.reason === 'type') {
+      const detail = `${nameText(named)} accepts only tokens of the cluster (type kubernetesServiceAccount), and none of authServerConfig; name one of type inline with the same issuer`
+      yield restingOn(invalid(path.spec.incomingAuth.oidcConfigRef.name, name, detail), named)
+    } else {
+      const { issued, accepted } = refusal
+      const detail = `must equal the issuer of ${nameText(named)}, ${issuerText(accepted, issued)}`
+      yield restingOn(invalid(path.spec.authServerConfig.issuer, issued, detail), named)
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'the same issuer',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [oidcConfig('corporate')],
+      },
+      {
+        title: 'no embedded authorization server: tokens come from elsewhere',
+        value: gatewayOf(),
+        others: [oidcConfig('corporate', 'https://okta.example.com')],
+      },
+    ],
+    invalid: [
+      {
+        title: 'another issuer',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [oidcConfig('corporate', 'https://okta.example.com')],
+        findings: [
+          'spec.authServerConfig.issuer: Invalid value: "https://auth.example.com": must equal the issuer of MCPOIDCConfig "corporate", "https://okta.example.com"',
+        ],
+      },
+      {
+        title: 'the same issuer with a slash',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [oidcConfig('corporate', 'https://auth.example.com/')],
+        findings: [
+          'spec.authServerConfig.issuer: Invalid value: "https://auth.example.com": must equal the issuer of MCPOIDCConfig "corporate", "https://auth.example.com/", which differs by the slash at its end',
+        ],
+      },
+      {
+        title: 'tokens of the cluster',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [
+          {
+            kind: 'MCPOIDCConfig',
+            metadata: { name: 'corporate' },
+            spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} },
+          },
+        ],
+        findings: [
+          'spec.incomingAuth.oidcConfigRef.name: Invalid value: "corporate": MCPOIDCConfig "corporate" accepts only tokens of the cluster (type kubernetesServiceAccount), and none of authServerConfig; name one of type inline with the same issuer',
+        ],
+      },
+    ],
+  },
+})

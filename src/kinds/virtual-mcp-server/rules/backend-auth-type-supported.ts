@@ -1,0 +1,64 @@
+import { nameText, namesText } from '../../../rule/cluster.ts'
+import { advice } from '../../../rule/field-error.ts'
+import { pathTo } from '../../../rule/path.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import {
+  backend,
+  bearerConfig,
+  gatewayOf,
+  headerConfig,
+  inline,
+  serverConfig,
+} from '../../between/examples.ts'
+import { NOT_FOR_BACKENDS } from '../../between/matrix.ts'
+import { authConfigNamed, getAuthConfig } from '../../between/neighbours.ts'
+import { configsReached, REACHED_KINDS } from '../../between/reach.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+export const backendAuthTypeSupported = defineRule({
+  id: 'backend-auth-type-supported',
+  on: VirtualMCPServer,
+  reads: REACHED_KINDS,
+  severity: 'warning',
+  summary: 'A configuration that is reached has a type with which vMCP can contact a backend.',
+  why: 'Releases have no strategy for `bearerToken` and `embeddedAuthServer`: they leave such a backend out.',
+  sources: ['5.2', 'decision 9'],
+  *check(gateway, { path, cluster }) {
+    for (const { config, at, members } of configsReached(gateway, cluster)) {
+      const type = getAuthConfig(cluster, config)?.spec?.type
+      if (type === undefined || !NOT_FOR_BACKENDS.includes(type)) continue
+      const who = members.length === 0 ? '' : ` for ${namesText(members)}`
+      yield advice(
+        at === undefined ? path.spec.outgoingAuth : pathTo(at),
+        `${nameText(authConfigNamed(config))} is of type ${type}, with which releases contact no backend${who}`,
+      )
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'a header',
+        value: gatewayOf(),
+        others: [backend('jira', 'key'), headerConfig('key')],
+      },
+    ],
+    invalid: [
+      {
+        title: 'a bearer token, discovered',
+        value: gatewayOf(),
+        others: [backend('jira', 'token'), bearerConfig('token')],
+        findings: [
+          'spec.outgoingAuth: MCPExternalAuthConfig "token" is of type bearerToken, with which releases contact no backend for MCPServer "jira"',
+        ],
+      },
+      {
+        title: 'an authorization server, inline',
+        value: gatewayOf({ outgoingAuth: inline({ jira: 'auth' }) }),
+        others: [backend('jira'), serverConfig('auth', 'okta')],
+        findings: [
+          'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: MCPExternalAuthConfig "auth" is of type embeddedAuthServer, with which releases contact no backend for MCPServer "jira"',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,67 @@
+import { namesText, type ObjectName } from '../../../rule/cluster.ts'
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { backend, gatewayOf, headerConfig, inline } from '../../between/examples.ts'
+import { backendsOf, REACHED_KINDS, sourceOf } from '../../between/reach.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+export const backendCredentialsConfigured = defineRule({
+  id: 'backend-credentials-configured',
+  on: VirtualMCPServer,
+  reads: REACHED_KINDS,
+  severity: 'warning',
+  summary: 'Every backend of the group has a strategy; type `unauthenticated` says that none is needed.',
+  why: 'The backend is contacted without credentials, and nobody may have meant that.',
+  sources: ['5.2', '7', 'decision 21'],
+  *check(gateway, { path, cluster }) {
+    const without: ObjectName[] = []
+    for (const { from, member } of backendsOf(gateway, cluster)) {
+      if (from === 'none' && member !== undefined) without.push(member)
+    }
+    if (without.length === 0) return
+    const { backends } = gateway.spec?.outgoingAuth ?? {}
+    if (sourceOf(gateway) === 'discovered') {
+      yield advice(
+        path.spec.outgoingAuth,
+        `no credentials for ${namesText(without)}: no \`externalAuthConfigRef\` there`,
+      )
+    } else if (Object.keys(backends ?? {}).length > 0) {
+      yield advice(
+        path.spec.outgoingAuth.backends,
+        `no credentials for ${namesText(without)}: not listed, and there is no \`default\``,
+      )
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'discovered: a reference in each backend',
+        value: gatewayOf(),
+        others: [backend('jira', 'key'), headerConfig('key')],
+      },
+      {
+        title: 'inline: an entry, and a default for the others',
+        value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }, 'key') }),
+        others: [backend('jira'), backend('wiki'), headerConfig('key')],
+      },
+    ],
+    invalid: [
+      {
+        title: 'discovered: a backend without a reference',
+        value: gatewayOf(),
+        others: [backend('jira', 'key'), backend('wiki'), headerConfig('key')],
+        findings: [
+          'spec.outgoingAuth: no credentials for MCPServer "wiki": no `externalAuthConfigRef` there',
+        ],
+      },
+      {
+        title: 'inline: a backend that is not listed; its own reference is not read',
+        value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
+        others: [backend('jira'), backend('wiki', 'key'), headerConfig('key')],
+        findings: [
+          'spec.outgoingAuth.backends: no credentials for MCPServer "wiki": not listed, and there is no `default`',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,40 @@
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { backend, gatewayOf, group } from '../../between/examples.ts'
+import { BACKEND_KINDS, groupOf, membersOf } from '../../between/neighbours.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+export const groupHasBackends = defineRule({
+  id: 'group-has-backends',
+  on: VirtualMCPServer,
+  reads: ['MCPGroup', ...BACKEND_KINDS],
+  severity: 'warning',
+  summary: 'Some MCPServer, MCPRemoteProxy or MCPServerEntry belongs to the group.',
+  why: 'The process starts and offers no tool.',
+  sources: ['1', '2.2', 'decision 10'],
+  *check(gateway, { path, cluster }) {
+    const group = groupOf(gateway)
+    if (group === undefined || cluster.get('MCPGroup', group) === undefined) return
+    if (!BACKEND_KINDS.every((kind) => cluster.knows(kind)) || membersOf(cluster, group).length > 0) return
+    yield advice(
+      path.spec.groupRef.name,
+      `nothing ${cluster.where} has this group in its \`groupRef\`; there is no backend yet`,
+    )
+  },
+  examples: {
+    valid: [
+      { title: 'a member', value: gatewayOf(), others: [group(), backend('jira')] },
+      { title: 'members that came before their MCPGroup', value: gatewayOf(), others: [backend('jira')] },
+    ],
+    invalid: [
+      {
+        title: 'an empty group',
+        value: gatewayOf(),
+        others: [group()],
+        findings: [
+          "spec.groupRef.name: nothing in namespace 'default' has this group in its `groupRef`; there is no backend yet",
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,84 @@
+import { nameText, namesText } from '../../../rule/cluster.ts'
+import { advice } from '../../../rule/field-error.ts'
+import { goQuote } from '../../../rule/go-text.ts'
+import { pathTo } from '../../../rule/path.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { authServer, backend, exchangeConfig, gateway, gatewayOf, inline } from '../../between/examples.ts'
+import { authConfigNamed, getAuthConfig, leavesSubjectProvider } from '../../between/neighbours.ts'
+import { configsReached, REACHED_KINDS } from '../../between/reach.ts'
+import { firstProvider, subjectProviders } from '../../between/subject-provider.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+export const subjectProviderAgreedByGateways = defineRule({
+  id: 'subject-provider-agreed-by-gateways',
+  on: VirtualMCPServer,
+  reads: ['VirtualMCPServer', ...REACHED_KINDS],
+  severity: 'warning',
+  summary:
+    'VirtualMCPServers that share a token exchange without `subjectProviderName` have the same first provider.',
+  why: 'Each exchanges the token of another provider, and no default can be written into the shared configuration.',
+  sources: ['2.4.5', 'decision 25'],
+  *check(value, { path, cluster, self }) {
+    const own = firstProvider(value)
+    if (own === undefined) return
+    for (const { config, at } of configsReached(value, cluster)) {
+      const shared = getAuthConfig(cluster, config)
+      if (shared === undefined || !leavesSubjectProvider(shared)) continue
+      const others = subjectProviders(config, cluster).filter(
+        ({ gateway, provider }) => gateway !== self.name && provider !== own,
+      )
+      if (others.length === 0) continue
+      const names = namesText(others.map(({ gateway: name }) => ({ kind: self.kind, name })))
+      const detail = `${nameText(authConfigNamed(config))} names no subjectProviderName: here it uses ${goQuote(own)}, in ${names} another`
+      yield advice(at === undefined ? path.spec.authServerConfig.upstreamProviders : pathTo(at), detail)
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'the same first provider',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [
+          gateway('other', { authServerConfig: authServer('okta', 'github') }),
+          backend('jira', 'jira'),
+          exchangeConfig('jira'),
+        ],
+      },
+      {
+        title: 'the configuration says which',
+        value: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
+        others: [
+          gateway('other', { authServerConfig: authServer('github') }),
+          backend('jira', 'jira'),
+          exchangeConfig('jira', 'github'),
+        ],
+      },
+    ],
+    invalid: [
+      {
+        title: 'two that discover the same backend',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [
+          gateway('other', { authServerConfig: authServer('github') }),
+          backend('jira', 'jira'),
+          exchangeConfig('jira'),
+        ],
+        findings: [
+          'spec.authServerConfig.upstreamProviders: MCPExternalAuthConfig "jira" names no subjectProviderName: here it uses "okta", in VirtualMCPServer "other" another',
+        ],
+      },
+      {
+        title: 'inline here, discovered there',
+        value: gatewayOf({ authServerConfig: authServer('okta'), outgoingAuth: inline({ jira: 'jira' }) }),
+        others: [
+          gateway('other', { authServerConfig: authServer('github') }),
+          backend('jira', 'jira'),
+          exchangeConfig('jira'),
+        ],
+        findings: [
+          'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: MCPExternalAuthConfig "jira" names no subjectProviderName: here it uses "okta", in VirtualMCPServer "other" another',
+        ],
+      },
+    ],
+  },
+})

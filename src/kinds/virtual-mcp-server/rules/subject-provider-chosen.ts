@@ -1,0 +1,78 @@
+import { namesText, type ObjectName } from '../../../rule/cluster.ts'
+import { advice } from '../../../rule/field-error.ts'
+import { goQuote } from '../../../rule/go-text.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import {
+  authServer,
+  backend,
+  exchangeConfig,
+  exchangeConfigWritten,
+  gatewayOf,
+} from '../../between/examples.ts'
+import {
+  authConfigNamed,
+  getAuthConfig,
+  leavesSubjectProvider,
+  writtenProvider,
+} from '../../between/neighbours.ts'
+import { configsReached, REACHED_KINDS } from '../../between/reach.ts'
+import { agreedProvider, firstProvider } from '../../between/subject-provider.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+export const subjectProviderChosen = defineRule({
+  id: 'subject-provider-chosen',
+  on: VirtualMCPServer,
+  reads: ['VirtualMCPServer', ...REACHED_KINDS],
+  severity: 'warning',
+  summary: 'A token exchange that existed before its VirtualMCPServer says whose token it exchanges.',
+  why: 'The first provider of this VirtualMCPServer decides it, also for configurations that nobody applies again.',
+  sources: ['2.4.5', 'decision 25'],
+  *check(gateway, { path, cluster, old }) {
+    const provider = firstProvider(gateway)
+    if (provider === undefined) return
+    const before = old()
+    if (before !== undefined && firstProvider(before) === provider) return
+    const decided = new Map<string, ObjectName>()
+    for (const { config } of configsReached(gateway, cluster)) {
+      const found = getAuthConfig(cluster, config)
+      if (found === undefined || !leavesSubjectProvider(found) || writtenProvider(found) === provider)
+        continue
+      if (agreedProvider(config, cluster) === provider) decided.set(config, authConfigNamed(config))
+    }
+    if (decided.size === 0) return
+    yield advice(
+      path.spec.authServerConfig.upstreamProviders,
+      `${namesText([...decided.values()])} will exchange the token of ${goQuote(provider)}, the first; \`subjectProviderName\` there chooses another`,
+    )
+  },
+  examples: {
+    valid: [
+      {
+        title: 'said in the configuration',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [backend('jira', 'jira'), exchangeConfig('jira', 'okta')],
+      },
+      {
+        title: 'written there already',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
+      },
+      {
+        title: 'an update that keeps the first provider',
+        value: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
+        old: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [backend('jira', 'jira'), exchangeConfig('jira')],
+      },
+    ],
+    invalid: [
+      {
+        title: 'the configuration came first',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [backend('jira', 'jira'), exchangeConfig('jira')],
+        findings: [
+          'spec.authServerConfig.upstreamProviders: MCPExternalAuthConfig "jira" will exchange the token of "okta", the first; `subjectProviderName` there chooses another',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,56 @@
+import { defineRule } from '../../../rule/rule.ts'
+import { authServer, backend, gatewayOf, injectConfig, inline } from '../../between/examples.ts'
+import { unservedBy } from '../../between/providers.ts'
+import { REACHED_KINDS } from '../../between/reach.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+export const upstreamInjectHasAuthServer = defineRule({
+  id: 'upstream-inject-has-auth-server',
+  on: VirtualMCPServer,
+  reads: REACHED_KINDS,
+  severity: 'error',
+  summary:
+    'A configuration of type `upstreamInject` is reached only beside an embedded authorization server.',
+  why: 'No user ever logs in to an upstream provider, so there is no token to inject and every call fails.',
+  sources: ['5.2', 'decision 9'],
+  *check(gateway, { path, cluster }) {
+    yield* unservedBy(
+      gateway,
+      path,
+      cluster,
+      ({ field, reason }) => field === 'upstreamInject.providerName' && reason === 'no authorization server',
+    )
+  },
+  examples: {
+    valid: [
+      {
+        title: 'discovered, beside a server with the provider',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [backend('jira', 'jira'), injectConfig('jira', 'okta')],
+      },
+      {
+        title: 'inline, so that what the backend refers to is not read',
+        value: gatewayOf({ outgoingAuth: { source: 'inline', backends: {} } }),
+        others: [backend('jira', 'jira'), injectConfig('jira', 'okta')],
+      },
+    ],
+    invalid: [
+      {
+        title: 'discovered through a backend',
+        value: gatewayOf(),
+        others: [backend('jira', 'jira'), injectConfig('jira', 'okta')],
+        findings: [
+          'spec.authServerConfig: Required value: MCPExternalAuthConfig "jira" of MCPServer "jira" has upstreamInject.providerName "okta", a provider of an embedded authorization server',
+        ],
+      },
+      {
+        title: 'inline',
+        value: gatewayOf({ outgoingAuth: inline({ jira: 'jira' }) }),
+        others: [backend('jira'), injectConfig('jira', 'okta')],
+        findings: [
+          'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: Invalid value: "jira": MCPExternalAuthConfig "jira" has upstreamInject.providerName "okta", and there is no authServerConfig',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,60 @@
+import { defineRule } from '../../../rule/rule.ts'
+import { authServer, backend, gatewayOf, injectConfig, inline } from '../../between/examples.ts'
+import { unservedBy } from '../../between/providers.ts'
+import { REACHED_KINDS } from '../../between/reach.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+export const upstreamInjectProviderExists = defineRule({
+  id: 'upstream-inject-provider-exists',
+  on: VirtualMCPServer,
+  reads: REACHED_KINDS,
+  severity: 'error',
+  summary:
+    'The provider that a reached configuration of type `upstreamInject` names is one of the embedded authorization server.',
+  why: 'No token is stored under that name, so every call to the backend fails with "upstream token not found".',
+  sources: ['2.4.6', 'decision 9'],
+  *check(gateway, { path, cluster }) {
+    yield* unservedBy(
+      gateway,
+      path,
+      cluster,
+      ({ field, reason }) => field === 'upstreamInject.providerName' && reason === 'no such provider',
+    )
+  },
+  examples: {
+    valid: [
+      {
+        title: 'one of two providers',
+        value: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
+        others: [backend('jira', 'jira'), injectConfig('jira', 'github')],
+      },
+      {
+        title: 'the configuration does not exist yet',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [backend('jira', 'jira')],
+      },
+    ],
+    invalid: [
+      {
+        title: 'discovered through two backends',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [
+          backend('jira', 'jira'),
+          backend('wiki', 'jira', 'MCPRemoteProxy'),
+          injectConfig('jira', 'octa'),
+        ],
+        findings: [
+          'spec.authServerConfig.upstreamProviders: Not found: "octa": MCPExternalAuthConfig "jira" of MCPRemoteProxy "wiki" and MCPServer "jira" has it as upstreamInject.providerName; did you mean "okta"',
+        ],
+      },
+      {
+        title: 'the default of inline',
+        value: gatewayOf({ authServerConfig: authServer('okta'), outgoingAuth: inline({}, 'jira') }),
+        others: [injectConfig('jira', 'github')],
+        findings: [
+          'spec.outgoingAuth.default.externalAuthConfigRef.name: Invalid value: "jira": MCPExternalAuthConfig "jira" has upstreamInject.providerName "github", and authServerConfig has no such upstream provider; it has "okta"',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,44 @@
+import { defineRule } from '../../../rule/rule.ts'
+import { authServer, backend, exchangeConfigWritten, gatewayOf } from '../../between/examples.ts'
+import { unservedBy } from '../../between/providers.ts'
+import { REACHED_KINDS } from '../../between/reach.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+export const writtenSubjectProviderExists = defineRule({
+  id: 'written-subject-provider-exists',
+  on: VirtualMCPServer,
+  reads: REACHED_KINDS,
+  severity: 'warning',
+  summary:
+    'A `subjectProviderName` that this webhook wrote earlier is still a provider of the embedded authorization server.',
+  why: 'Calls to the backend fail until the next write of the configuration, which replaces the value.',
+  sources: ['2.4.5', 'decision 25'],
+  *check(gateway, { path, cluster }) {
+    const problems = unservedBy(gateway, path, cluster, ({ written }) => written)
+    for (const problem of problems) {
+      yield {
+        ...problem,
+        detail: `${problem.detail}; it was written by default: apply that configuration again`,
+      }
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'the provider is there',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
+      },
+    ],
+    invalid: [
+      {
+        title: 'the provider was renamed',
+        value: gatewayOf({ authServerConfig: authServer('corporate') }),
+        others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
+        findings: [
+          'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" of MCPServer "jira" has it as tokenExchange.subjectProviderName; it has "corporate"; it was written by default: apply that configuration again',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,64 @@
+import { type Gateway, getGateway, groupOf } from '../../kinds/between/neighbours.ts'
+import { backendsOf } from '../../kinds/between/reach.ts'
+import type { Cluster } from '../../rule/cluster.ts'
+import type { World } from '../world.ts'
+import { type AuthServer, authServerOf, type Incoming, incomingOf } from './incoming.ts'
+import { type Outgoing, outgoingOf } from './outgoing.ts'
+import { notFound, unreadable } from './unknown.ts'
+
+/** The effective authentication of one VirtualMCPServer: plain JSON, nothing is left out. */
+export interface Plan {
+  readonly namespace: string
+  readonly name: string
+  readonly group: Group
+  readonly incoming: Incoming
+  readonly authServer: AuthServer | null
+  /** In the order of kind and name; then the keys of `backends` that no member has. */
+  readonly backends: readonly Outgoing[]
+}
+
+/** The MCPGroup whose backends are fronted. */
+export interface Group {
+  readonly name: string | null
+  /** Why it is not known, or that it does not exist. */
+  readonly reason: string | null
+}
+
+/** Undefined when there is no such VirtualMCPServer. */
+export function planOf(world: World, namespace: string, name: string): Plan | undefined {
+  const cluster = world.in(namespace)
+  const gateway = getGateway(cluster, name)
+  if (gateway === undefined) return undefined
+  return {
+    namespace,
+    name,
+    group: fronted(gateway, cluster),
+    incoming: incomingOf(gateway, cluster),
+    authServer: authServerOf(gateway),
+    backends: backendsOf(gateway, cluster).map((backend) => outgoingOf(gateway, backend, cluster)),
+  }
+}
+
+/** Every VirtualMCPServer, in the order of namespace and name. */
+export function plansOf(world: World): Plan[] {
+  return [...world.all('VirtualMCPServer')]
+    .toSorted((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name))
+    .map(({ namespace, name }) => planOf(world, namespace, name))
+    .filter((plan) => plan !== undefined)
+}
+
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+
+function fronted(gateway: Gateway, cluster: Cluster): Group {
+  const name = groupOf(gateway)
+  if (name === undefined) {
+    const { spec = {} } = gateway
+    const { groupRef } = spec
+    const reason =
+      groupRef === undefined ? unreadable(spec, 'groupRef') : unreadable(groupRef, 'name', 'groupRef.name')
+    return { name: null, reason }
+  }
+  const group = { kind: 'MCPGroup', name }
+  const found = cluster.get(group.kind, name) !== undefined
+  return { name, reason: found ? null : notFound(group, cluster) }
+}
