@@ -6,7 +6,7 @@ import { KINDS } from '../src/kinds/index.ts'
 import type { Kind } from '../src/kinds/kind.ts'
 import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
 import { deepEqual } from '../src/review/deep-equal.ts'
-import { defaultsFor, withDefaults } from '../src/review/defaults.ts'
+import { defaultsFor, withChanges } from '../src/review/defaults.ts'
 import { compareFindings, findingText } from '../src/review/finding.ts'
 import { type Engine, findingsIn, mutate, type Submission, validate } from '../src/review/index.ts'
 import { jsonPatch } from '../src/review/patch.ts'
@@ -42,7 +42,7 @@ for (const kind of KINDS) {
         fc.assert(
           fc.property(resources(kind), (object) => {
             const added = mutate(created(kind, deepFreeze(object)), ENGINE)
-            const after = withDefaults(object, added)
+            const after = withChanges(object, added)
             const patched = structuredClone(object)
             const problems = applyPatch(patched, jsonPatch(added)).filter((problem) => problem !== null)
             return (
@@ -61,7 +61,7 @@ for (const kind of KINDS) {
       fc.assert(
         fc.property(resources(kind, { wrong: 3 }), (object) => {
           if (shape(kind, object).mistyped) return
-          const after = withDefaults(object, defaultsFor(kind, object, 'default'))
+          const after = withChanges(object, defaultsFor(kind, object, 'default'))
           assert.deepEqual(texts(kind, after), texts(kind, object))
         }),
         RUNS,
@@ -73,7 +73,7 @@ for (const kind of KINDS) {
         fc.property(fc.oneof(resources(kind, { wrong: 8 }), fc.jsonValue()), (object) => {
           const verdict = validate(created(kind, deepFreeze(object)), ENGINE)
           assert.deepEqual(verdict.failures, [])
-          const whole = isObject(object) ? withDefaults(object, defaultsFor(kind, object, 'default')) : object
+          const whole = isObject(object) ? withChanges(object, defaultsFor(kind, object, 'default')) : object
           for (const finding of [...verdict.errors, ...verdict.warnings]) {
             const { type, at } = finding.error
             const mayBeMissing = type === 'required' || type === 'advice'

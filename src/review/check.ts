@@ -23,19 +23,30 @@ export interface Surroundings {
 /** A resource on its own. */
 export const ALONE: Surroundings = { cluster: emptyCluster, self: { kind: '', name: '' } }
 
-const placesOf = { write: new Map<Kind, readonly Place[]>(), delete: new Map<Kind, readonly Place[]>() }
-export type When = keyof typeof placesOf
+/** Which rules run: those of a write, of them those about other objects, or those of a deletion. */
+const SELECTIONS = {
+  write: ({ when }: Rule) => when === undefined,
+  between: ({ when, reads }: Rule) => when === undefined && reads.length > 0,
+  delete: ({ when }: Rule) => when === 'delete',
+}
+export type Selection = keyof typeof SELECTIONS
+
+const placesOf = {
+  write: new Map<Kind, readonly Place[]>(),
+  between: new Map<Kind, readonly Place[]>(),
+  delete: new Map<Kind, readonly Place[]>(),
+}
 
 /** The rules of a kind and of its parts, with where each set applies; worked out once a kind. */
-function places(kind: Kind, when: When): readonly Place[] {
-  let found = placesOf[when].get(kind)
+function places(kind: Kind, selection: Selection): readonly Place[] {
+  let found = placesOf[selection].get(kind)
   if (found === undefined) {
     found = [{ at: [], part: kind }, ...kind.parts].map(({ at, part }) => ({
       segments: at,
       path: pathTo<unknown>(at),
-      rules: part.rules.filter((rule) => (rule.when ?? 'write') === when),
+      rules: part.rules.filter(SELECTIONS[selection]),
     }))
-    placesOf[when].set(kind, found)
+    placesOf[selection].set(kind, found)
   }
   return found
 }
@@ -49,10 +60,10 @@ export function check(
   resource: Resource,
   { cluster, self, old }: Surroundings,
   before: readonly Finding[] = [],
-  when: When = 'write',
+  selection: Selection = 'write',
 ): readonly Finding[] {
   const findings = [...before]
-  for (const { segments, path, rules } of places(kind, when)) {
+  for (const { segments, path, rules } of places(kind, selection)) {
     const value = segments.length === 0 ? resource : valueAt(resource, segments)
     if (!isObject(value)) continue
     const context = { path, cluster, self, old: () => valueAt(old?.(), segments) }

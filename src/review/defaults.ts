@@ -3,10 +3,10 @@ import type { Kind } from '../kinds/kind.ts'
 import { jsonKey, type Segment, valueAt } from '../rule/path.ts'
 import { isObject } from '../rule/resource.ts'
 
-/** One field that /mutate writes. */
-export interface DefaultAdded {
+/** One field that /mutate writes; without a value it takes the field away. */
+export interface Change {
   readonly at: readonly Segment[]
-  readonly value: unknown
+  readonly value?: unknown
 }
 
 /** The defaults of a schema: only the parts of it that have any. */
@@ -34,10 +34,10 @@ const defaultsOf = new Map<Kind, Defaults | undefined>()
  * The documented defaults that the object lacks (decision 23), outermost first: an object that is created carries its
  * own. The object has the JSON types of its schema. `namespace` may be '' where none is known.
  */
-export function defaultsFor(kind: Kind, object: object, namespace: string): DefaultAdded[] {
+export function defaultsFor(kind: Kind, object: object, namespace: string): Change[] {
   if (!defaultsOf.has(kind)) defaultsOf.set(kind, read(kind.schema))
   const defaults = defaultsOf.get(kind)
-  const added: DefaultAdded[] = []
+  const added: Change[] = []
   const source = { metadata: { ...(namespace === '' ? {} : { namespace }) } }
   if (defaults !== undefined) complete(defaults, object, [], source, added)
   return added
@@ -72,7 +72,7 @@ function complete(
   value: unknown,
   at: Segment[],
   source: unknown,
-  added: DefaultAdded[],
+  added: Change[],
 ): void {
   const step = (segment: Segment, defaults: Defaults, field: unknown) => {
     at.push(segment)
@@ -110,12 +110,14 @@ function copyOf(value: unknown): unknown {
   return Array.isArray(value) ? [...(value as unknown[])] : value
 }
 
-/** The object with the defaults written: a copy; the original is not changed. */
-export function withDefaults<T extends object>(object: T, added: readonly DefaultAdded[]): T {
+/** The object with the changes made: a copy; the original is not changed. */
+export function withChanges<T extends object>(object: T, changes: readonly Change[]): T {
   const copy = structuredClone(object)
-  for (const { at, value } of added) {
+  for (const { at, value } of changes) {
     const holder = valueAt(copy, at.slice(0, -1)) as Record<string | number, unknown>
-    holder[jsonKey(at.at(-1) ?? '')] = value
+    const key = jsonKey(at.at(-1) ?? '')
+    if (value === undefined) Reflect.deleteProperty(holder, key)
+    else holder[key] = value
   }
   return copy
 }

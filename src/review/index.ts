@@ -4,7 +4,8 @@ import { type Cluster, emptyCluster, type ObjectName } from '../rule/cluster.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
 import { ALONE, check, type Surroundings } from './check.ts'
 import { deepEqual } from './deep-equal.ts'
-import { type DefaultAdded, defaultsFor } from './defaults.ts'
+import { defaultsBetween } from './between-defaults.ts'
+import { type Change, defaultsFor } from './defaults.ts'
 import type { Finding } from './finding.ts'
 import { ADMITTED, type Confirmed, judge, type Verdict } from './judge.ts'
 import { type Placeholder, placeholdersIn, unresolved } from './placeholder.ts'
@@ -38,7 +39,9 @@ export interface Engine {
   readonly group: string
   readonly settings: Settings
   /** The other objects; absent where nothing is known of them. */
-  readonly world?: World
+  readonly world?: World | undefined
+  /** Audience that /mutate writes for tokens of service accounts; none when empty (decision 4). */
+  readonly serviceAccountAudience?: string
 }
 
 /**
@@ -80,13 +83,19 @@ function readable(kind: Kind, old: unknown): Resource | undefined {
 }
 
 /** The defaults to add to the submitted object (decisions 23 to 26); none when it must not be touched. */
-export function mutate(submission: Submission, engine: Engine): readonly DefaultAdded[] {
-  if (passesFreely(submission)) return []
+export function mutate(submission: Submission, engine: Engine): readonly Change[] {
+  if (passesFreely(submission) || submission.operation === 'DELETE') return []
   const kind = kindOf(submission, engine)
   if (kind === undefined || !isObject(submission.object)) return []
   if (disagreement(submission).length > 0) return []
-  if (shape(kind, submission.object, submission.contents).mistyped) return []
-  return defaultsFor(kind, submission.object, submission.namespace)
+  const { object, namespace, name, contents } = submission
+  const { mistyped, resource } = shape(kind, object, contents)
+  if (mistyped || resource === undefined) return []
+  const { world, group, serviceAccountAudience = '' } = engine
+  const own = defaultsFor(kind, object, namespace)
+  if (world === undefined) return own
+  const cluster = withObject(world.in(namespace), { kind: kind.kind, name }, resource)
+  return [...own, ...defaultsBetween(kind.kind, resource, { cluster, group, name, serviceAccountAudience })]
 }
 
 /** Everything found in one object among the others; severities are those of the rules. */

@@ -1,13 +1,14 @@
 import { jsonPointer } from '../rule/path.ts'
-import type { DefaultAdded } from './defaults.ts'
+import type { Change } from './defaults.ts'
 
-/** One operation of an RFC 6902 patch; `add` also replaces a field that is null. */
-export interface PatchOperation {
-  readonly op: 'add'
-  readonly path: string
-  readonly value: unknown
-}
+/** One operation of an RFC 6902 patch; `add` also replaces a field that is there. */
+export type PatchOperation =
+  | { readonly op: 'add'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string }
 
-export function jsonPatch(added: readonly DefaultAdded[]): PatchOperation[] {
-  return added.map(({ at, value }) => ({ op: 'add', path: jsonPointer(at), value }))
+export function jsonPatch(changes: readonly Change[]): PatchOperation[] {
+  return changes.map(({ at, value }) => {
+    const path = jsonPointer(at)
+    return value === undefined ? { op: 'remove', path } : { op: 'add', path, value }
+  })
 }

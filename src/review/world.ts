@@ -19,6 +19,7 @@ export interface Extent {
 interface Stored {
   readonly name: ObjectName
   readonly resource: Resource
+  readonly version: string
 }
 
 const NOBODY: ReadonlyMap<string, ObjectName> = new Map()
@@ -48,13 +49,19 @@ export class World {
 
   /**
    * Takes an object in place of the one of its name, without the parts of a wrong JSON type and those at the places
-   * that are not `known` yet. An object that has no name is left out: nothing can refer to it.
+   * that are not known yet. An object that has no name is left out: nothing can refer to it.
    */
   put(kind: Kind, object: unknown, fallback = '', unknown: readonly (readonly Segment[])[] = []): void {
     const { resource } = shape(kind, object, ANYTHING, unknown)
     const { name, namespace = fallback } = resource?.metadata ?? {}
     if (resource === undefined || typeof name !== 'string' || typeof namespace !== 'string') return
-    this.#store(kind.kind, namespace, name, projected(kind.kind, resource, this.#extent.group))
+    const kept = projected(kind.kind, resource, this.#extent.group)
+    this.#store(kind.kind, namespace, name, kept, versionOf(resource))
+  }
+
+  /** The resourceVersion of an object; undefined when it is not there. */
+  version(kind: string, namespace: string, name: string): string | undefined {
+    return this.#objects.get(kind)?.get(namespace)?.get(name)?.version
   }
 
   /** Takes of a Secret how many bytes each of its keys holds, and nothing else. */
@@ -62,15 +69,15 @@ export class World {
     const { metadata, data, stringData } = object as Resource & Record<'data' | 'stringData', unknown>
     const { name, namespace = fallback } = metadata ?? {}
     if (typeof name === 'string' && typeof namespace === 'string')
-      this.#store('Secret', namespace, name, secretFacts(data, stringData))
+      this.#store('Secret', namespace, name, secretFacts(data, stringData), '')
   }
 
-  #store(kind: string, namespace: string, name: string, resource: Resource): void {
+  #store(kind: string, namespace: string, name: string, resource: Resource, version: string): void {
     const names = branch(branch(this.#objects, kind), namespace)
     const before = names.get(name)
     const named = before?.name ?? { kind, name }
     if (before !== undefined) this.#unlink(namespace, before)
-    names.set(name, { name: named, resource })
+    names.set(name, { name: named, resource, version })
     for (const { to } of referencesOf(kind, resource)) {
       branch(branch(this.#referrers, namespace), keyOf(to)).set(keyOf(named), named)
     }
@@ -150,6 +157,12 @@ export function withObject(cluster: Cluster, self: ObjectName, resource: Resourc
       return isOne ? inOrder([...others, self]) : others
     },
   }
+}
+
+/** The resourceVersion of a stored object; empty for one that is not stored. */
+export function versionOf({ metadata }: Resource): string {
+  const version = (metadata as { readonly resourceVersion?: unknown } | undefined)?.resourceVersion
+  return typeof version === 'string' ? version : ''
 }
 
 const ofKinds = (names: Iterable<ObjectName>, among?: readonly string[]): ObjectName[] =>

@@ -50,10 +50,8 @@ export function projected(kind: string, resource: Resource, group: string): Reso
   const annotations = Object.entries(kept.metadata?.annotations ?? {}).filter(([key]) =>
     key.startsWith(`${group}/`),
   )
-  const { metadata: _, ...rest } = kept
-  return annotations.length === 0
-    ? rest
-    : { ...rest, metadata: { annotations: Object.fromEntries(annotations) } }
+  if (annotations.length > 0) return { ...kept, metadata: { annotations: Object.fromEntries(annotations) } }
+  return 'spec' in kept ? { spec: kept.spec } : {}
 }
 
 function masked(value: unknown, mask: true | Mask): unknown {

@@ -76,19 +76,20 @@ function inline({ spec }: Gateway, name: string): Backend {
     const at = ['spec', 'outgoingAuth', 'backends', { key: name }, 'externalAuthConfigRef', 'name']
     return config === undefined ? { name, from: 'unknown' } : { name, from: 'backends', config, at }
   }
-  if (isAbsent(outgoingAuth, 'default')) return { name, from: 'none' }
-  const fallback = outgoingAuth.default
-  if (fallback === undefined) return { name, from: 'unknown' }
-  const config = fallback.externalAuthConfigRef?.name
-  if (config === undefined)
-    return { name, from: isAbsent(fallback, 'externalAuthConfigRef') ? 'none' : 'unknown' }
-  return {
-    name,
-    from: 'default',
-    config,
-    at: ['spec', 'outgoingAuth', 'default', 'externalAuthConfigRef', 'name'],
-  }
+  return { name, ...defaultOf({ spec: { outgoingAuth } }) }
 }
+
+/** The strategy of a backend that is not listed. */
+function defaultOf({ spec }: Gateway): Pick<Backend, 'from' | 'config' | 'at'> {
+  const outgoingAuth = spec?.outgoingAuth ?? {}
+  if (isAbsent(outgoingAuth, 'default')) return { from: 'none' }
+  const fallback = outgoingAuth.default
+  const config = fallback?.externalAuthConfigRef?.name
+  if (config !== undefined) return { from: 'default', config, at: [...DEFAULT, 'name'] }
+  return { from: fallback !== undefined && isAbsent(fallback, 'externalAuthConfigRef') ? 'none' : 'unknown' }
+}
+
+const DEFAULT = ['spec', 'outgoingAuth', 'default', 'externalAuthConfigRef']
 
 /** A configuration that a VirtualMCPServer reaches, at one place of it, and the backends that are contacted with it. */
 export interface Reached {
@@ -108,16 +109,9 @@ export function configsReached(gateway: Gateway, cluster: Cluster): Reached[] {
     found.set(key, reached)
   }
   for (const backend of backendsOf(gateway, cluster)) add(backend)
-  if (sourceOf(gateway) === 'inline') {
-    const fallback = inline({ spec: { ...gateway.spec, outgoingAuth: withoutBackends(gateway) } }, '')
-    if (fallback.from === 'default' && !found.has(`default/${fallback.config ?? ''}`)) add(fallback)
-  }
+  const fallback = sourceOf(gateway) === 'inline' ? defaultOf(gateway) : undefined
+  if (fallback !== undefined && !found.has(`default/${fallback.config ?? ''}`)) add({ name: '', ...fallback })
   return [...found.values()]
-}
-
-const withoutBackends = ({ spec }: Gateway) => {
-  const { backends: _, ...rest } = spec?.outgoingAuth ?? {}
-  return rest
 }
 
 const GATEWAY = ['VirtualMCPServer']

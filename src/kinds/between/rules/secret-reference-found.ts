@@ -1,7 +1,7 @@
 import { notFound, restingOn } from '../../../rule/field-error.ts'
 import { goQuote } from '../../../rule/go-text.ts'
 import { nearest } from '../../../rule/nearest.ts'
-import { type Path, pathTo } from '../../../rule/path.ts'
+import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPGroup } from '../../mcp-group/schema.ts'
 import { authServer, bearerConfig, gatewayOf } from '../examples.ts'

@@ -1,0 +1,66 @@
+import {
+  type AuthConfig,
+  type Gateway,
+  getOidcConfig,
+  leavesSubjectProvider,
+  writtenAnnotation,
+  writtenProvider,
+} from '../kinds/between/neighbours.ts'
+import { agreedProvider } from '../kinds/between/subject-provider.ts'
+import type { Cluster } from '../rule/cluster.ts'
+import { isAbsent, isObject, type Resource } from '../rule/resource.ts'
+import type { Change } from './defaults.ts'
+
+/** What the defaults that rest on other objects need to know. */
+export interface Known {
+  readonly cluster: Cluster
+  readonly group: string
+  /** Name of the object. */
+  readonly name: string
+  /** The audience of service account tokens, where one is set (decision 4). */
+  readonly serviceAccountAudience: string
+}
+
+/** The defaults that rest on other objects. The resource has the JSON types of its schema, and no nulls. */
+export function defaultsBetween(kind: string, resource: Resource, known: Known): Change[] {
+  if (kind === 'MCPExternalAuthConfig') return subjectProvider(resource as AuthConfig, known)
+  if (kind === 'VirtualMCPServer') return audience(resource as Gateway, known)
+  return []
+}
+
+const FIELD = ['spec', 'tokenExchange', 'subjectProviderName']
+
+/**
+ * The upstream provider whose token is exchanged, and the record that we wrote it (specification 2.4.5, decision 25).
+ * A value of ours counts as none: it is written anew, or taken away when nothing supports it any more.
+ */
+function subjectProvider(config: AuthConfig, { cluster, group, name }: Known): Change[] {
+  if (config.spec?.type !== 'tokenExchange' || !cluster.knows('VirtualMCPServer')) return []
+  const { tokenExchange } = config.spec
+  const annotation = ['metadata', 'annotations', { key: writtenAnnotation(group) }]
+  const written = writtenProvider(config)
+  const forget = written === undefined ? [] : [{ at: annotation }]
+  if (!leavesSubjectProvider(config)) return tokenExchange === undefined ? [] : forget
+  const provider = agreedProvider(name, cluster)
+  const given = tokenExchange?.subjectProviderName
+  if (provider === undefined) return given === undefined || given === '' ? forget : [{ at: FIELD }, ...forget]
+  if (given === provider && written === provider) return []
+  return [{ at: FIELD, value: provider }, ...record(config, annotation, provider)]
+}
+
+/** Annotations may not be there yet. */
+function record({ metadata }: AuthConfig, annotation: Change['at'], provider: string): Change[] {
+  const parents = isObject(metadata?.annotations) ? [] : [{ at: ['metadata', 'annotations'], value: {} }]
+  return [...parents, { at: annotation, value: provider }]
+}
+
+/** The audience of service account tokens, for who does not set one (specification 2.3). */
+function audience({ spec }: Gateway, { cluster, serviceAccountAudience }: Known): Change[] {
+  const incomingAuth = spec?.incomingAuth
+  const reference = incomingAuth?.oidcConfigRef
+  if (serviceAccountAudience === '' || incomingAuth?.type !== 'oidc' || reference?.name === undefined)
+    return []
+  if (!isAbsent(incomingAuth, 'audience') || !isAbsent(reference, 'audience')) return []
+  if (getOidcConfig(cluster, reference.name)?.spec?.type !== 'kubernetesServiceAccount') return []
+  return [{ at: ['spec', 'incomingAuth', 'audience'], value: serviceAccountAudience }]
+}
