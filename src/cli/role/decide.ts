@@ -119,7 +119,7 @@ function outcomeOf(
     return told('refused', 'it has both a claim and a matcher')
   if (claim) return claimOutcome(claim, filledOr(roleClaim, 'groups'), claims)
   if (matcher) return matcherOutcome(evaluationOf(matcher))
-  return told('refused', 'it has neither a claim nor a matcher')
+  return told('noMatch', 'never: it has neither a claim nor a matcher (releases do not start with it)')
 }
 
 /** `claim in claims[roleClaim]`, as CEL evaluates it. */
