@@ -41,13 +41,6 @@ export function fromServiceAccount(root = ''): Promise<Access> {
   })
 }
 
-/** The command of an exec plugin may come from anywhere and say anything: only its name is repeated. */
-class PluginError extends Error {
-  constructor(command: string) {
-    super(`the exec plugin '${command}' gave no credentials; run it by hand to see why`)
-  }
-}
-
 /** Importing the client library costs 90 MB: only who connects to a cluster pays. */
 async function newKubeConfig(): Promise<KubeConfig> {
   const { KubeConfig } = await import('@kubernetes/client-node')
@@ -55,36 +48,52 @@ async function newKubeConfig(): Promise<KubeConfig> {
 }
 
 async function access(load: () => Promise<KubeConfig>): Promise<Access> {
-  const first = await load()
-  let current: Promise<KubeConfig> = Promise.resolve(first)
+  let config = await load()
+  const { server } = clusterOf(config)
   let loaded = performance.now()
+  let stale = false
   let pending: Promise<RequestOptions> | undefined
+  const current = async () => {
+    if (!stale) return config
+    loaded = performance.now()
+    const next = await load()
+    if (clusterOf(next).server !== server)
+      throw new Error(`the credentials are now for another server than ${server}`)
+    config = next
+    stale = false
+    return config
+  }
   return {
-    server: new URL(clusterOf(first).server),
+    server: new URL(server),
     credentials() {
-      pending ??= current.then(credentialsOf).finally(() => (pending = undefined))
+      pending ??= current()
+        .then(credentialsOf)
+        .finally(() => (pending = undefined))
       return pending
     },
     renew() {
-      if (performance.now() - loaded < RENEWED_AT_MOST_EVERY) return
-      loaded = performance.now()
-      current = load()
-      current.catch(() => undefined)
+      stale ||= performance.now() - loaded > RENEWED_AT_MOST_EVERY
     },
   }
 }
 
 async function credentialsOf(config: KubeConfig): Promise<RequestOptions> {
   const options: RequestOptions = {}
-  const user = config.getCurrentUser()
   try {
     await config.applyToHTTPSOptions(options)
   } catch (error) {
-    const command = commandOf(user)
-    throw command === undefined ? error : new PluginError(command)
+    throw new Error(problemWithCredentials(config.getCurrentUser(), error as NodeJS.ErrnoException))
   }
-  const { agent, ...rest } = options
-  return clusterOf(config).proxyUrl === undefined ? rest : { ...rest, agent }
+  const { agent, headers, ...rest } = options
+  const settings = { ...rest, headers: trimmed(headers) }
+  return clusterOf(config).proxyUrl === undefined ? settings : { ...settings, agent }
+}
+
+/** A token that was read from a file may end with a newline. */
+function trimmed(headers: RequestOptions['headers']): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers ?? {}).map(([name, value]) => [name, String(value).trim()]),
+  )
 }
 
 async function readKubeconfig(file: string): Promise<KubeConfig> {
@@ -120,10 +129,16 @@ function clusterOf(config: KubeConfig): Cluster {
   return cluster
 }
 
-function commandOf(user: User | null): string | undefined {
-  const exec = (user?.exec ?? (user?.authProvider as AuthProvider | undefined)?.config?.exec) as
-    { readonly command?: string } | undefined
-  return exec?.command
+/** What a plugin or a token service says may hold anything: only what the system says is repeated. */
+function problemWithCredentials(user: User | null, error: NodeJS.ErrnoException): string {
+  const { command } = (user?.exec ??
+    (user?.authProvider as AuthProvider | undefined)?.config?.exec ??
+    {}) as {
+    readonly command?: string
+  }
+  const what = command === undefined ? `user '${user?.name ?? ''}'` : `the exec plugin '${command}'`
+  const why = command === undefined ? '' : '; run it by hand to see why'
+  return `no credentials from ${what}${error.path === undefined ? why : `: ${problemOf(error)}`}`
 }
 
 /** One line. */

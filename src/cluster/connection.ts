@@ -14,6 +14,9 @@ export interface ConnectionOptions {
   readonly times?: Partial<Times>
 }
 
+const NAMESPACES = '/api/v1/namespaces'
+const POSSIBLE_NAME = /^[a-z0-9][-a-z0-9.]*$/
+
 /** An API server, as one user. Nothing is sent until something is asked for. */
 export class ClusterConnection {
   /** Its URL. */
@@ -50,21 +53,21 @@ export class ClusterConnection {
     }
   }
 
-  /** The resource as it is stored now (a quorum read), or undefined when it or its kind is not there; any other answer throws. */
+  /**
+   * The resource as it is stored now (a quorum read), or undefined when it or its kind is not there; any other answer
+   * throws.
+   */
   read(kind: Kind, namespace: string, name: string, signal: AbortSignal): Promise<object | undefined> {
-    return this.#read(`${this.#path(kind, namespace)}/${encodeURIComponent(name)}`, signal)
+    return this.#read(this.#path(kind, namespace), name, signal)
   }
 
   /** The Secret, values and all: keep it no longer than needed. */
   readSecret(namespace: string, name: string, signal: AbortSignal): Promise<object | undefined> {
-    return this.#read(
-      `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`,
-      signal,
-    )
+    return this.#read(`${NAMESPACES}/${encodeURIComponent(namespace)}/secrets`, name, signal)
   }
 
   readNamespace(name: string, signal: AbortSignal): Promise<object | undefined> {
-    return this.#read(`/api/v1/namespaces/${encodeURIComponent(name)}`, signal)
+    return this.#read(NAMESPACES, name, signal)
   }
 
   /** Stops all following and closes every connection at once. */
@@ -78,9 +81,11 @@ export class ClusterConnection {
     return `/apis/${this.#group}/${API_VERSION}/${place}${plural}`
   }
 
-  async #read(path: string, signal: AbortSignal): Promise<object | undefined> {
+  /** Names come from resources: `..` and an empty one would lead to something else. */
+  async #read(collection: string, name: string, signal: AbortSignal): Promise<object | undefined> {
+    if (!POSSIBLE_NAME.test(name)) return undefined
     try {
-      const resource = await this.#api.json(path, [signal, this.#closed.signal])
+      const resource = await this.#api.json(`${collection}/${name}`, [signal, this.#closed.signal])
       if (!isObject(resource)) throw new Error('the answer is no object')
       return resource
     } catch (error) {

@@ -101,12 +101,14 @@ export class Follower {
   async #watch(from: string, signal: AbortSignal): Promise<string> {
     const { api, path, times } = this.#subject
     const milliseconds = jittered(times.watch)
-    const began = performance.now()
+    let accepted = Infinity
     let resourceVersion = from
+    const hasLasted = () => performance.now() - accepted >= times.brief
     try {
       await watch(api, path, { resourceVersion, milliseconds, grace: times.grace }, signal, (event) => {
         this.#proven = performance.now()
         if (event === 'accepted') {
+          accepted = performance.now()
           this.#enter('watching')
           return
         }
@@ -114,10 +116,10 @@ export class Follower {
         resourceVersion = event.resourceVersion
       })
     } finally {
-      if (performance.now() - began > milliseconds / 10) this.#failures = 0
+      if (hasLasted()) this.#failures = 0
     }
     this.#proven = performance.now()
-    if (this.#proven - began <= milliseconds / 10) throw new Error('the watch ended at once')
+    if (!hasLasted()) throw new Error('the watch ended at once')
     return resourceVersion
   }
 

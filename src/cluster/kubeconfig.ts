@@ -61,9 +61,10 @@ export function check(config: KubeConfig): void {
 }
 
 function checkServer({ name, server, skipTLSVerify }: Cluster): void {
-  const protocol = URL.parse(server)?.protocol
+  const { protocol, username, password } = URL.parse(server) ?? {}
   if (protocol !== 'https:' && protocol !== 'http:')
     throw new Error(`the server of cluster '${name}' is no URL that begins with https://`)
+  if (username || password) throw new Error(`the server of cluster '${name}' has credentials in its URL`)
   if (protocol === 'http:' && !skipTLSVerify)
     throw new Error(`the server of cluster '${name}' is http; that needs insecure-skip-tls-verify: true`)
 }

@@ -1,13 +1,15 @@
 /** How long what may take, in milliseconds; watches, lists and pauses come after three quarters to all of it. */
 export interface Times {
   /**
-   * How long one watch goes on at most. So short because its end in order, and the bookmark just before, prove the
-   * connection: otherwise bookmarks come once a minute, TCP keep-alive is answered by whatever proxy is in between, and
-   * a probe on another connection says nothing of this one. The next watch takes up where it ended and costs little.
+   * How long one watch goes on at most. So short because its end in order proves the connection: bookmarks come once a
+   * minute, TCP keep-alive is answered by whatever proxy is in between, and a probe on another connection says nothing
+   * of this one. The next watch takes up where it ended, mostly on the same connection, and costs little.
    */
   readonly watch: number
   /** How long after its end was due a watch is taken for dead. */
   readonly grace: number
+  /** A watch that ends sooner has failed, or we would ask again and again without a pause. */
+  readonly brief: number
   /** How long watches go on without a list in between, at most. */
   readonly relist: number
   /** From the start of a request to the head of its answer: credentials, connection and TLS included. */
@@ -29,6 +31,7 @@ export interface Times {
 export const TIMES: Times = {
   watch: 15_000,
   grace: 5_000,
+  brief: 1_000,
   relist: 270_000,
   answer: 10_000,
   idle: 10_000,
