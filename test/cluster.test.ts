@@ -1,0 +1,559 @@
+import { deepStrictEqual } from 'node:assert/strict'
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { rootCertificates } from 'node:tls'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import {
+  ClusterConnection,
+  type Following,
+  fromKubeconfig,
+  fromServiceAccount,
+  type KindState,
+  type Sink,
+} from '../src/cluster/index.ts'
+import { lines } from '../src/cluster/lines.ts'
+import type { Times } from '../src/cluster/times.ts'
+import { KINDS } from '../src/kinds/index.ts'
+import { mcpGroup } from '../src/kinds/mcp-group/index.ts'
+import { waitFor } from './e2e/wait-for.ts'
+import {
+  type Answer,
+  events,
+  type FakeApiServer,
+  fakeApiServer,
+  json,
+  kubeconfigOf,
+  nothing,
+  page,
+  quiet,
+  refusal,
+  type Script,
+  silence,
+} from './support/fake-api-server.ts'
+
+/** Short where we wait, long where nothing but a slow machine would make us fail. */
+const SHORT: Times = {
+  watch: 2_000,
+  grace: 10_000,
+  brief: 0,
+  relist: 60_000,
+  answer: 10_000,
+  idle: 10_000,
+  pause: 5,
+  longestPause: 50,
+  longestRefusedPause: 50,
+  patience: 200,
+}
+
+const group = (name: string, version: string, description = '') => ({
+  metadata: { name, namespace: 'default', resourceVersion: version },
+  spec: { description },
+})
+const event = (type: string, object: object) => ({ type, object })
+const added = (name: string, version: string) => event('ADDED', group(name, version))
+const expired = event('ERROR', { kind: 'Status', code: 410, message: 'too old resource version: 1 (9)' })
+
+/** What a sink was told of groups, and what it shows now. */
+class Recorder implements Sink {
+  readonly calls: string[] = []
+  readonly shown = new Map<string, string>()
+
+  replace(kind: { kind: string }) {
+    const before = new Set(this.shown.keys())
+    const tell = (call: string) => kind === mcpGroup && this.calls.push(call)
+    tell('replace')
+    return {
+      add: (resources: readonly unknown[]) => {
+        tell(`add ${resources.length}`)
+        for (const resource of resources) before.delete(this.#show(resource))
+      },
+      commit: () => {
+        tell('commit')
+        if (kind === mcpGroup) for (const name of before) this.shown.delete(name)
+      },
+    }
+  }
+
+  put(_kind: unknown, resource: unknown) {
+    this.calls.push(`put ${this.#show(resource)}`)
+  }
+
+  remove(_kind: unknown, resource: unknown) {
+    const { name } = (resource as ReturnType<typeof group>).metadata
+    this.calls.push(`remove ${name}`)
+    this.shown.delete(name)
+  }
+
+  #show(resource: unknown): string {
+    const { metadata, spec } = resource as ReturnType<typeof group>
+    this.shown.set(metadata.name, spec.description)
+    return metadata.name
+  }
+}
+
+interface Followed {
+  readonly server: FakeApiServer
+  readonly sink: Recorder
+  readonly following: Following
+  readonly connection: ClusterConnection
+  readonly log: string[]
+  /** The state of MCPGroup. */
+  readonly state: () => KindState
+}
+
+async function follow(
+  t: Test,
+  script: Partial<Script>,
+  times: Partial<Times> = {},
+  namespaces?: readonly string[],
+): Promise<Followed> {
+  const server = await fakeApiServer(t, mcpGroup.plural, script)
+  const access = await fromKubeconfig(server.kubeconfig)
+  const connection = new ClusterConnection(access, { times: { ...SHORT, ...times } })
+  t.teardown(() => connection.close())
+  const log: string[] = []
+  const write = (fields: object, message: string) =>
+    'kind' in fields && fields.kind === 'MCPGroup' && log.push(`${message} ${JSON.stringify(fields)}`)
+  const sink = new Recorder()
+  const following = connection.follow(sink, { namespaces, logger: { info: write, warn: write } })
+  const state = () => {
+    const found = following.states().find(({ kind }) => kind === 'MCPGroup')
+    if (found === undefined) throw new Error('MCPGroup is not followed')
+    return found
+  }
+  return { server, sink, following, connection, log, state }
+}
+
+const until = (what: string, condition: () => unknown) => waitFor(condition, { seconds: 10, what })
+const shows =
+  ({ sink }: Followed, ...names: string[]) =>
+  () =>
+    JSON.stringify([...sink.shown.keys()].toSorted()) === JSON.stringify(names)
+const queries = ({ server }: Followed, isWatch: boolean) =>
+  server.asked.filter(({ query }) => query.has('watch') === isWatch).map(({ query }) => query)
+
+t.test('a list comes page by page', async (t) => {
+  const followed = await follow(t, {
+    lists: [
+      page([group('a', '1'), group('b', '2')], { version: '7', next: 'x&y=' }),
+      page([group('c', '3')], { version: '8', next: 'z' }),
+      page([], { version: '9' }),
+    ],
+  })
+  await followed.following.synced
+  t.strictSame(followed.sink.calls, ['replace', 'add 2', 'add 1', 'add 0', 'commit'])
+  t.strictSame(
+    queries(followed, false).map((query) => Object.fromEntries(query)),
+    [{ limit: '500' }, { limit: '500', continue: 'x&y=' }, { limit: '500', continue: 'z' }],
+  )
+  await until('the watch', () => queries(followed, true).length > 0)
+  t.match(Object.fromEntries(queries(followed, true)[0] ?? []), {
+    watch: '1',
+    allowWatchBookmarks: 'true',
+    resourceVersion: '7',
+    timeoutSeconds: '2',
+  })
+  t.equal(followed.server.asked[0]?.headers.authorization, 'Bearer hush')
+})
+
+t.test('a list that expires in the middle starts over', async (t) => {
+  const followed = await follow(t, {
+    lists: [page([group('a', '1')], { next: 'x' }), refusal(410, 'expired'), page([group('b', '2')])],
+  })
+  await followed.following.synced
+  t.strictSame(followed.sink.calls, ['replace', 'add 1', 'replace', 'add 1', 'commit'])
+  t.equal(followed.state().restarts, 1)
+  t.notMatch(followed.log.join(), /failing/)
+})
+
+t.test('events change what is shown, and the next watch goes on from the last one', async (t) => {
+  const followed = await follow(t, {
+    lists: [page([group('a', '1'), group('b', '2')], { version: '5' })],
+    watches: [
+      events([
+        event('ADDED', group('c', '6', 'Zürich 🌍')),
+        '\n',
+        event('MODIFIED', group('a', '7', 'changed')),
+        event('DELETED', group('b', '8')),
+        event('BOOKMARK', { kind: 'MCPGroup', metadata: { resourceVersion: '20' } }),
+      ]),
+      events([added('d', '21')]),
+      quiet,
+    ],
+  })
+  await until('d', shows(followed, 'a', 'c', 'd'))
+  t.strictSame(followed.sink.calls, ['replace', 'add 2', 'commit', 'put c', 'put a', 'remove b', 'put d'])
+  t.strictSame(Object.fromEntries(followed.sink.shown), { a: 'changed', c: 'Zürich 🌍', d: '' })
+  await until('the third watch', () => queries(followed, true).length > 2)
+  t.strictSame(
+    queries(followed, true).map((query) => query.get('resourceVersion')),
+    ['5', '20', '21'],
+  )
+  t.equal(queries(followed, false).length, 1)
+  t.match(followed.state(), { state: 'watching', synced: true, restarts: 0, reason: undefined })
+  t.equal(new Set(followed.server.asked.map(({ port }) => port)).size, 1, 'all on one connection')
+})
+
+t.test('a stream may be cut anywhere', async (t) => {
+  const text = fc.string({ unit: 'binary', maxLength: 20 }).map((each) => each.replaceAll('\n', ' '))
+  await fc.assert(
+    fc.asyncProperty(fc.array(text), fc.array(fc.nat(7)), async (written, cuts) => {
+      const whole = Buffer.from(written.map((line) => `${line}\n`).join(''))
+      const parts: Buffer[] = []
+      for (let at = 0, cut = 0; at < whole.length; cut++) {
+        const length = (cuts[cut] ?? 2) + 1
+        parts.push(whole.subarray(at, at + length))
+        at += length
+      }
+      const read = await allOf(lines(toAsync(parts)))
+      deepStrictEqual(
+        read,
+        written.map((line) => Buffer.from(line).toString()),
+      )
+    }),
+    { numRuns: 200 },
+  )
+  await t.rejects(allOf(lines(toAsync([Buffer.alloc(6), Buffer.alloc(6)]), 10)), /more than 10 bytes/)
+})
+
+async function allOf<T>(source: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const each of source) all.push(each)
+  return all
+}
+
+async function* toAsync<T>(parts: readonly T[]): AsyncGenerator<T> {
+  yield* parts
+}
+
+t.test('whatever goes wrong with a watch, the list is read again', { jobs: 4 }, async (t) => {
+  const rows: { title: string; broken: Answer; reason: RegExp | undefined; times?: Partial<Times> }[] = [
+    { title: 'expired', broken: events([expired]), reason: undefined },
+    { title: 'expired at the start', broken: refusal(410, 'too old'), reason: undefined },
+    {
+      title: 'an error event',
+      broken: events([event('ERROR', { kind: 'Status', code: 500, message: 'etcd is gone' })]),
+      reason: /500 etcd is gone/,
+    },
+    { title: 'no JSON', broken: events(['{"type":"ADDED","object":{"secret\n']), reason: /is no JSON/ },
+    { title: 'no event', broken: events(['[]\n']), reason: /no event/ },
+    { title: 'an unknown type', broken: events([event('RENAMED', group('x', '3'))]), reason: /no event/ },
+    { title: 'a resource without a version', broken: events([event('ADDED', {})]), reason: /no event/ },
+    { title: 'the end at once', broken: events([], 0), reason: /ended at once/, times: { brief: 60_000 } },
+    {
+      title: 'a connection that is reset',
+      broken: (response) => {
+        silence(response)
+        setTimeout(() => response.destroy(), 50)
+      },
+      reason: /closed in the middle/,
+    },
+    { title: 'silence', broken: silence, reason: /went silent/, times: { watch: 200, grace: 100 } },
+    { title: 'no answer', broken: nothing, reason: /no answer within 0\.5 s/, times: { answer: 500 } },
+    { title: 'not allowed', broken: refusal(403, 'cannot watch'), reason: /403 cannot watch/ },
+    {
+      title: 'an answer of something else',
+      broken: (response) => void response.writeHead(502).end('<secret>'),
+      reason: /502 Bad Gateway/,
+    },
+  ]
+  await Promise.all(
+    rows.map(({ title, broken, reason, times }) =>
+      t.test(title, { buffered: true }, async (t) => {
+        const lists = [page([group('a', '1')]), page([group('b', '2')], { version: '30' })]
+        const followed = await follow(t, { lists, watches: [broken, events([added('c', '31')])] }, times)
+        await until('the list and the watch', shows(followed, 'b', 'c'))
+        if (times === undefined) t.equal(followed.state().restarts, 1)
+        t.not(followed.state().restarts, 0)
+        t.equal(queries(followed, true)[1]?.get('resourceVersion'), '30')
+        const log = followed.log.join('\n')
+        if (reason === undefined) t.notMatch(log, /failing/)
+        else t.match(log, reason)
+        t.notMatch(log, /secret|hush/)
+      }),
+    ),
+  )
+})
+
+t.test('a list that fails is asked for again, and logged once', { jobs: 4 }, async (t) => {
+  const broken: [string, Answer, RegExp, Partial<Times>?][] = [
+    ['500', refusal(500, 'etcd is gone'), /500 etcd is gone/],
+    ['no answer', nothing, /no answer within/, { answer: 500 }],
+    ['no end', (response) => void response.writeHead(200).write('{"items":['), /broke off/, { idle: 500 }],
+    ['no JSON', (response) => void response.end('<html>secret'), /is no JSON/],
+    ['no list', json(200, { items: 'secret' }), /is no list/],
+    ['too many requests', (response) => void response.writeHead(429, { 'retry-after': '1' }).end(), /429/],
+  ]
+  await Promise.all(
+    broken.map(([title, answer, reason, times]) =>
+      t.test(title, { buffered: true }, async (t) => {
+        const followed = await follow(t, { lists: [answer, answer, answer, page([group('a', '1')])] }, times)
+        await until('the list', shows(followed, 'a'))
+        await until('the watch', () => followed.state().state === 'watching')
+        t.equal(followed.following.isSynced(), true)
+        t.match(followed.log[0], /^failing /)
+        t.match(followed.log[0], reason)
+        t.match(followed.log[1], /^watching /)
+        t.notMatch(followed.log.join(), /secret/)
+        if (times !== undefined) return
+        t.equal(followed.log.length, 2)
+        t.equal(followed.state().restarts, 3)
+      }),
+    ),
+  )
+})
+
+t.test('a kind that is absent or forbidden is synced, empty, and picked up when that changes', async (t) => {
+  const rows = [
+    [404, 'absent'],
+    [403, 'forbidden'],
+    [401, 'forbidden'],
+  ] as const
+  for (const [status, state] of rows) {
+    const answer = refusal(status, 'because')
+    const followed = await follow(t, { lists: [answer, answer, answer, page([group('a', '1')])] })
+    await followed.following.synced
+    t.strictSame(followed.sink.calls, ['replace', 'commit'])
+    t.match(followed.state(), { state, synced: true, reason: `${status} because`, restarts: 0 })
+    await until('the kind', shows(followed, 'a'))
+    await until('the watch', () => followed.state().state === 'watching')
+    t.equal(followed.log.length, 2, followed.log.join())
+  }
+})
+
+t.test('a kind that was there is believed to be absent only after a while', async (t) => {
+  const gone = refusal(404, 'gone')
+  const there = page([group('a', '1')])
+  const watches = [events([expired])]
+  const briefly = await follow(t, { lists: [there, gone, gone, there], watches: [...watches, quiet] })
+  await until('the list after', () => queries(briefly, false).length === 4)
+  t.strictSame(briefly.sink.calls, ['replace', 'add 1', 'commit', 'replace', 'add 1', 'commit'])
+  const forever = await follow(t, { lists: [there, gone], watches })
+  await until('its absence', () => forever.state().state === 'absent')
+  t.strictSame([...forever.sink.shown], [])
+})
+
+t.test('the whole is listed again after a while', async (t) => {
+  const followed = await follow(
+    t,
+    { lists: [page([group('a', '1')]), page([group('b', '2')])], watches: [quiet] },
+    { relist: 300 },
+  )
+  await until('the second list', shows(followed, 'b'))
+  t.equal(followed.state().restarts, 0)
+  t.equal(followed.log.length, 1)
+})
+
+t.test('with namespaces only these are asked for', async (t) => {
+  const followed = await follow(t, {}, {}, ['one', 'two'])
+  await followed.following.synced
+  const base = `/apis/toolhive.stacklok.dev/v1beta1/namespaces`
+  t.strictSame(
+    [...new Set(followed.server.asked.map(({ path }) => path))].toSorted(),
+    ['one', 'two'].map((namespace) => `${base}/${namespace}/mcpgroups`),
+  )
+  t.equal(followed.following.states().length, 2 * KINDS.length)
+  t.strictSame(
+    followed.following
+      .states()
+      .map(({ namespace }) => namespace)
+      .slice(0, 2),
+    ['one', 'two'],
+  )
+})
+
+t.test('stop ends it', async (t) => {
+  const followed = await follow(t, {
+    watches: [
+      (response) => {
+        silence(response)
+        const timer = setInterval(() => response.write(`${JSON.stringify(added('a', '2'))}\n`), 1)
+        response.on('close', () => clearInterval(timer))
+      },
+    ],
+  })
+  await until('an event', shows(followed, 'a'))
+  followed.following.stop()
+  const { length } = followed.sink.calls
+  const asked = followed.server.asked.length
+  await sleep(200)
+  t.equal(followed.sink.calls.length, length)
+  t.equal(followed.server.asked.length, asked)
+  followed.connection.close()
+  await until('the connections to close', async () => (await followed.server.connections()) === 0)
+})
+
+t.test('an API server out of reach is not synced', async (t) => {
+  const { folder } = await fakeApiServer(t, 'nobody', {})
+  const file = join(folder, 'elsewhere')
+  writeFileSync(file, JSON.stringify(kubeconfigOf('http://127.0.0.1:9', {})))
+  const connection = new ClusterConnection(await fromKubeconfig(file), { times: SHORT })
+  t.teardown(() => connection.close())
+  const log = { info: () => undefined, warn: () => undefined }
+  const following = connection.follow(new Recorder(), { logger: log })
+  await until('failures', () => following.states().every(({ restarts }) => restarts > 2))
+  t.equal(following.isSynced(), false)
+  t.match(following.states()[0], { state: 'failing', reason: /ECONNREFUSED/ })
+})
+
+t.test('one resource is read as it is now', async (t) => {
+  const script: Answer[] = [
+    json(200, group('a', '1')),
+    refusal(404, 'not found'),
+    refusal(403, 'no'),
+    json(200, []),
+    nothing,
+    (response) => void response.socket?.destroy(),
+    json(200, group('b', '2')),
+  ]
+  const server = await fakeApiServer(t, 'mcpgroups', { lists: script })
+  const connection = new ClusterConnection(await fromKubeconfig(server.kubeconfig), { times: SHORT })
+  t.teardown(() => connection.close())
+  const read = (name = 'a', signal = AbortSignal.timeout(5_000)) =>
+    connection.read(mcpGroup, 'default', name, signal)
+  t.strictSame(await read(), group('a', '1'))
+  t.equal(await read(), undefined)
+  await t.rejects(read(), { message: '403 no', status: 403 })
+  await t.rejects(read(), /is no object/)
+  await t.rejects(read('a', AbortSignal.timeout(50)), /timeout/)
+  await t.rejects(read(), /hang up/)
+  t.strictSame(await read('b'), group('b', '2'))
+  t.equal(server.asked.at(-1)?.path, '/apis/toolhive.stacklok.dev/v1beta1/namespaces/default/mcpgroups/b')
+  const { length } = server.asked
+  for (const name of ['', '.', '..', 'a/b', 'a?b', 'A']) t.equal(await read(name), undefined)
+  t.equal(server.asked.length, length, 'names that cannot be are not asked for')
+  t.equal(server.asked[0]?.query.size, 0)
+  t.equal(server.asked[0]?.port, server.asked[3]?.port, 'the connection is kept')
+  connection.close()
+  await t.rejects(read())
+})
+
+t.test('a kubeconfig that is wrong is one line that names it', async (t) => {
+  const { folder } = await fakeApiServer(t, 'nobody', {})
+  const file = join(folder, 'wrong')
+  const good = kubeconfigOf('https://example.com', { token: 'hush' }, {})
+  const rows: [unknown, string][] = [
+    ['token: hush\n\tclusters: [', 'no YAML at line 2, column 1'],
+    ['hush', 'must be a map with clusters, contexts and users'],
+    [{ ...good, 'current-context': undefined }, 'current-context is not set'],
+    [{ ...good, contexts: [] }, "there is no context 'test' (current-context)"],
+    [{ ...good, clusters: [] }, "there is no cluster 'fake' (context 'test')"],
+    [{ ...good, users: undefined }, "there is no user 'tester' (context 'test')"],
+    [{ ...good, clusters: [{ name: 'fake' }] }, 'clusters[0].cluster is missing'],
+    [kubeconfigOf('example.com', {}), "the server of cluster 'fake' is no URL that begins with https://"],
+    [
+      kubeconfigOf('https://me:hush@example.com', {}),
+      "the server of cluster 'fake' has credentials in its URL",
+    ],
+    [
+      kubeconfigOf('http://example.com', {}, {}),
+      "the server of cluster 'fake' is http; that needs insecure-skip-tls-verify: true",
+    ],
+    [
+      kubeconfigOf('https://example.com', {}, { 'certificate-authority-data': 'aHVzaA==' }),
+      "certificate-authority of cluster 'fake' is no PEM",
+    ],
+    [
+      kubeconfigOf('https://example.com', {}, { 'certificate-authority': 'ca.crt' }),
+      `${folder}/ca.crt: no such file`,
+    ],
+    [
+      kubeconfigOf('https://example.com', { 'client-key-data': 'aHVzaA==' }),
+      "client-certificate and client-key of user 'tester' are no certificate and its key in PEM",
+    ],
+  ]
+  for (const [content, problem] of rows) {
+    writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
+    await t.rejects(fromKubeconfig(file), { message: `kubeconfig ${file}: ${problem}` }, problem)
+  }
+  rmSync(file)
+  await t.rejects(fromKubeconfig(file), { message: `kubeconfig ${file}: ${file}: no such file` })
+})
+
+t.test('credentials', async (t) => {
+  const script = [refusal(401, 'who are you'), json(200, group('a', '1'))]
+  const server = await fakeApiServer(t, 'mcpgroups', { lists: script })
+  const { folder, url } = server
+  const read = async (user: object, times: Partial<Times> = {}) => {
+    const file = join(folder, 'config')
+    writeFileSync(file, JSON.stringify(kubeconfigOf(url, user)))
+    const connection = new ClusterConnection(await fromKubeconfig(file), { times: { ...SHORT, ...times } })
+    t.teardown(() => connection.close())
+    await connection.read(mcpGroup, 'default', 'a', AbortSignal.timeout(5_000))
+    return server.asked.at(-1)?.headers
+  }
+  const plugin = (name: string, text: string) => {
+    writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`)
+    chmodSync(join(folder, name), 0o700)
+    return { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: `./${name}` } }
+  }
+  const credential = { kind: 'ExecCredential', status: { token: 'from a plugin' } }
+  writeFileSync(join(folder, 'token'), 'from a file')
+
+  await t.rejects(read({ token: 'hush' }), /401 who are you/)
+  t.equal((await read({ tokenFile: 'token' }))?.authorization, 'Bearer from a file')
+  t.match(await read({ username: 'me', password: 'hush' }), { authorization: /^Basic / })
+  t.match(await read({ token: 'x', as: 'other' }), { 'impersonate-user': 'other' })
+  t.equal(
+    (await read(plugin('good', `echo '${JSON.stringify(credential)}'`)))?.authorization,
+    'Bearer from a plugin',
+  )
+  for (const [name, text] of [
+    ['fails', 'echo hush >&2; exit 1'],
+    ['babbles', 'echo hush'],
+  ] as const) {
+    const message = `no credentials from the exec plugin '${join(folder, name)}'; run it by hand to see why`
+    await t.rejects(read(plugin(name, text)), { message })
+  }
+  const gone = plugin('gone', '')
+  rmSync(join(folder, 'gone'))
+  const message = `no credentials from the exec plugin '${join(folder, 'gone')}': ${join(folder, 'gone')}: no such file`
+  await t.rejects(read(gone), { message })
+  await t.rejects(read(plugin('hangs', 'exec sleep 2'), { answer: 500 }), /no answer within/)
+})
+
+t.test('the service account of a pod', async (t) => {
+  const server = await fakeApiServer(t, 'mcpgroups', { lists: [json(200, group('a', '1'))] })
+  const folder = join(server.folder, 'var/run/secrets/kubernetes.io/serviceaccount')
+  const set = (values: Readonly<Record<string, string | undefined>>) => {
+    for (const [name, value] of Object.entries(values)) {
+      if (value === undefined) Reflect.deleteProperty(process.env, name)
+      else process.env[name] = value
+    }
+  }
+  const { KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT } = process.env
+  t.teardown(() => set({ KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT }))
+  const problem = (text: string) => ({ message: `in-cluster service account: ${text}` })
+  set({ KUBERNETES_SERVICE_HOST: undefined, KUBERNETES_SERVICE_PORT: '443' })
+  await t.rejects(fromServiceAccount(), problem('KUBERNETES_SERVICE_HOST is not set; we are not in a pod'))
+  set({ KUBERNETES_SERVICE_HOST: 'fd00::1' })
+  await t.rejects(fromServiceAccount(server.folder), problem(`${folder}/token: no such file`))
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'token'), 'first\n')
+  await t.rejects(fromServiceAccount(server.folder), problem(`${folder}/ca.crt: no such file`))
+  writeFileSync(join(folder, 'ca.crt'), readFileSync(join(server.folder, 'config')))
+  await t.rejects(
+    fromServiceAccount(server.folder),
+    problem("certificate-authority of cluster 'inCluster' is no PEM"),
+  )
+  writeFileSync(join(folder, 'ca.crt'), rootCertificates[0] ?? '')
+  const access = await fromServiceAccount(server.folder)
+  t.equal(access.server.href, 'https://[fd00::1]/')
+  t.strictSame((await access.credentials()).headers, { Authorization: 'Bearer first' })
+})
+
+t.test('a kept connection that the server has closed is replaced without a word', async (t) => {
+  const closing: Answer = (response) => {
+    json(200, group('a', '1'))(response)
+    const { socket } = response
+    response.on('finish', () => setImmediate(() => socket?.resetAndDestroy()))
+  }
+  const server = await fakeApiServer(t, 'mcpgroups', { lists: [closing] })
+  const connection = new ClusterConnection(await fromKubeconfig(server.kubeconfig), { times: SHORT })
+  t.teardown(() => connection.close())
+  for (let time = 0; time < 50; time++) {
+    t.ok(await connection.read(mcpGroup, 'default', 'a', AbortSignal.timeout(10_000)))
+  }
+})
