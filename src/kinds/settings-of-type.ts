@@ -12,15 +12,15 @@ export function* settingsOfType<Field extends string>(
   spec: Typed<Field> | undefined,
   types: readonly string[],
   fields: readonly Field[],
-  path: Readonly<Record<Field, Path<unknown>>>,
+  path: { readonly spec: Readonly<Record<Field, Path<unknown>>> },
 ): Iterable<FieldError> {
   const type = spec?.type
   if (spec === undefined || type === undefined || !types.includes(type)) return
   for (const field of fields) {
     const given = !isAbsent<Typed<Field>>(spec, field)
-    if (field === type && !given) yield required(path[field], `must be set when \`type\` is '${type}'`)
+    if (field === type && !given) yield required(path.spec[field], `must be set when \`type\` is '${type}'`)
     if (field !== type && given) {
-      yield forbidden(path[field], `may only be set when \`type\` is '${field}', not '${type}'`)
+      yield forbidden(path.spec[field], `may only be set when \`type\` is '${field}', not '${type}'`)
     }
   }
 }

@@ -21,15 +21,9 @@ export const authServerUrlHttpsOrLoopback = defineRule({
   *check(server, { path }) {
     for (const field of ['issuer', 'authorizationEndpointBaseUrl'] as const) {
       const text = server[field]
-      if (text === undefined || !ISSUER.test(text)) continue
-      const url = parseUrl(text)
-      if (url === undefined) {
-        yield invalid(path[field], text, 'must be a valid URL; check its host, port and escapes')
-      } else if (url.host === '') {
-        yield invalid(path[field], text, "must be a URL with a host, such as 'https://auth.example.com'")
-      } else if (url.scheme !== 'https' && !isLoopback(url.host) && !mayAllowHttp(server)) {
-        yield invalid(path[field], text, "must start with 'https://' unless the host is loopback")
-      }
+      if (text === undefined) continue
+      const problem = problemOf(text, server)
+      if (problem !== undefined && ISSUER.test(text)) yield invalid(path[field], text, problem)
     }
   },
   examples: {
@@ -81,6 +75,14 @@ export const authServerUrlHttpsOrLoopback = defineRule({
 })
 
 /** Only `true` lifts the demand for https; a value that cannot be read may be true. */
+function problemOf(text: string, server: Server): string | undefined {
+  const url = parseUrl(text)
+  if (url === undefined) return 'must be a valid URL; check its host, port and escapes'
+  if (url.host === '') return "must be a URL with a host, such as 'https://auth.example.com'"
+  if (url.scheme === 'https' || isLoopback(url.host) || mayAllowHttp(server)) return undefined
+  return "must start with 'https://' unless the host is loopback"
+}
+
 function mayAllowHttp(server: Server): boolean {
   return !isAbsent(server, 'insecureAllowHTTP') && (server.insecureAllowHTTP ?? true) === true
 }

@@ -18,8 +18,8 @@ export const authServerUrlWithoutUserInfo = defineRule({
   *check(server, { path }) {
     for (const field of ['issuer', 'authorizationEndpointBaseUrl'] as const) {
       const text = server[field]
-      if (text === undefined || !ISSUER.test(text)) continue
-      if (parseUrl(text)?.hasUserInfo) yield advice(path[field], "remove the user information before the '@'")
+      if (text === undefined || !parseUrl(text)?.hasUserInfo || !ISSUER.test(text)) continue
+      yield advice(path[field], "remove the user information before the '@'")
     }
   },
   examples: {

@@ -30,9 +30,10 @@ export const tokenLifespanAccepted = defineRule({
   *check({ tokenLifespans }, { path }) {
     for (const { field, least, most, range } of ACCEPTED) {
       const lifespan = tokenLifespans?.[field]
-      if (lifespan === undefined || lifespan.length > 1_000 || !DURATION.test(lifespan)) continue
+      if (lifespan === undefined || lifespan.length > 1_000) continue
       const length = parseDuration(lifespan)
-      if (length !== undefined && (length < least || length > most)) {
+      if (length === undefined || (length >= least && length <= most)) continue
+      if (DURATION.test(lifespan)) {
         yield advice(path.tokenLifespans[field], `the server starts only with ${range}`)
       }
     }

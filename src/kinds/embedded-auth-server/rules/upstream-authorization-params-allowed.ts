@@ -26,7 +26,9 @@ export const upstreamAuthorizationParamsAllowed = defineRule({
   *check({ upstreamProviders }, { path }) {
     for (const [i, provider] of (upstreamProviders ?? []).entries()) {
       for (const config of ['oidcConfig', 'oauth2Config'] as const) {
-        for (const name of Object.keys(provider?.[config]?.additionalAuthorizationParams ?? {})) {
+        const params = provider?.[config]?.additionalAuthorizationParams
+        if (params === undefined) continue
+        for (const name of Object.keys(params)) {
           const origin = RESERVED.get(name)
           if (origin === undefined) continue
           const place = path.upstreamProviders.at(i)[config].additionalAuthorizationParams.at(name)

@@ -22,13 +22,11 @@ export const upstreamProviderConfigMatchesType = defineRule({
     for (const [i, provider] of (upstreamProviders ?? []).entries()) {
       if (provider?.type !== 'oidc' && provider?.type !== 'oauth2') continue
       for (const [type, config] of CONFIGS) {
-        const place = () => path.upstreamProviders.at(i)[config]
         const absent = isAbsent(provider, config)
-        if (type === provider.type && absent)
-          yield required(place(), `must be set when \`type\` is '${type}'`)
-        if (type !== provider.type && !absent) {
-          yield forbidden(place(), `may not be specified when \`type\` is '${provider.type}'`)
-        }
+        if (absent !== (type === provider.type)) continue
+        const place = path.upstreamProviders.at(i)[config]
+        if (absent) yield required(place, `must be set when \`type\` is '${type}'`)
+        else yield forbidden(place, `may not be specified when \`type\` is '${provider.type}'`)
       }
     }
   },

@@ -16,9 +16,9 @@ export const upstreamRefreshMechanismSingle = defineRule({
   *check({ upstreamProviders }, { path }) {
     for (const [i, provider] of (upstreamProviders ?? []).entries()) {
       for (const config of ['oidcConfig', 'oauth2Config'] as const) {
-        const params = provider?.[config]?.additionalAuthorizationParams ?? {}
-        if (!Object.hasOwn(params, 'access_type')) continue
-        if (!provider || !requestedScopes(provider, config)?.includes('offline_access')) continue
+        const params = provider?.[config]?.additionalAuthorizationParams
+        if (!provider || !params || !Object.hasOwn(params, 'access_type')) continue
+        if (!requestedScopes(provider, config)?.includes('offline_access')) continue
         yield advice(
           path.upstreamProviders.at(i)[config].additionalAuthorizationParams.at('access_type'),
           "asks for refresh tokens a second time, beside scope 'offline_access'; keep one",

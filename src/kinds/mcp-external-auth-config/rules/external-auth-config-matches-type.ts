@@ -14,7 +14,7 @@ export const externalAuthConfigMatchesType = defineRule({
   summary: 'The field named like `spec.type` holds the settings, and no other type has any.',
   why: 'Settings of another type have no effect, and without its own a type cannot work.',
   sources: ['2.4', 'decision 12'],
-  check: ({ spec }, { path }) => settingsOfType(spec, AUTH_TYPES, SETTINGS, path.spec),
+  check: ({ spec }, { path }) => settingsOfType(spec, AUTH_TYPES, SETTINGS, path),
   examples: {
     valid: [
       {

@@ -14,8 +14,8 @@ export const roleMappingReachable = defineRule({
   why: 'The role is never assumed; callers get the role of the earlier mapping.',
   sources: ['2.4.1', 'decision 21'],
   *check({ spec }, { path }) {
-    const mappings = spec?.awsSts?.roleMappings ?? []
-    if (!mayRepeat(mappings)) return
+    const mappings = spec?.awsSts?.roleMappings
+    if (mappings === undefined || !mayRepeat(mappings)) return
     const conditions = conditionsOf(mappings)
     const firstWith = new Map<string, number>()
     for (const i of inOrderTried(mappings)) {

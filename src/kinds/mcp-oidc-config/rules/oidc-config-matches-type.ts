@@ -11,7 +11,7 @@ export const oidcConfigMatchesType = defineRule({
   summary: 'The field named like `spec.type` holds the settings, and the other type has none.',
   why: 'Settings of the other type have no effect, and without its own a type cannot validate tokens.',
   sources: ['2.3', 'decision 5'],
-  check: ({ spec }, { path }) => settingsOfType(spec, OIDC_TYPES, OIDC_TYPES, path.spec),
+  check: ({ spec }, { path }) => settingsOfType(spec, OIDC_TYPES, OIDC_TYPES, path),
   examples: {
     valid: [
       { title: 'an issuer', value: issuing('https://idp.example.com') },
