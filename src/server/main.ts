@@ -6,6 +6,7 @@ import { localPair } from '../certificates/local.ts'
 import { buildProbes, buildWebhook, type Parts } from './app.ts'
 import { SERVER_FLAGS, type ServerConfiguration } from './configuration.ts'
 import { helpLines, readFlags, UsageError } from '../configuration/flags.ts'
+import { logInBatches } from './log-batches.ts'
 import { createMetrics } from './metrics.ts'
 
 const USAGE = [
@@ -24,7 +25,7 @@ async function main(): Promise<void> {
 
 async function serve(configuration: ServerConfiguration): Promise<void> {
   const { host, mode, severity, 'api-group': group, 'cert-dir': folder } = configuration
-  const destination = pino.destination({ dest: 1, sync: false, minLength: 4_096, periodicFlush: 1_000 })
+  const destination = logInBatches()
   const logger = pino({ level: configuration['log-level'], base: null }, destination)
   const metrics = createMetrics()
   const pair = await localPair(folder, host)
