@@ -1,28 +1,15 @@
-import { choice, type Flag, readFlags, text, toggle, UsageError } from '../configuration/flags.ts'
+import { choice, readFlags, toggle, UsageError } from '../configuration/flags.ts'
 import { JUDGING_FLAGS } from '../configuration/judging.ts'
 import { readDocuments } from './documents.ts'
 import { worldOf } from './given-world.ts'
 import { judgeDocument, type Judging } from './judge-document.ts'
+import { READING_FLAGS, tellUnread, valuesFor } from './reading.ts'
 import { printHuman, printJson, type Report } from './report.ts'
-
-const values: Flag<ReadonlyMap<string, string>> = {
-  help: 'fill in a placeholder before judging; may be repeated',
-  argument: 'NAME=VALUE',
-  repeated: true,
-  fallback: new Map(),
-  read: (written, before) => {
-    const equals = written.indexOf('=')
-    if (equals < 1) throw new Error(`'${written}' is not NAME=VALUE`)
-    return new Map([...before, [written.slice(0, equals), written.slice(equals + 1)]])
-  },
-}
 
 export const CHECK_FLAGS = {
   output: choice('how to print', ['human', 'json'], 'human'),
-  namespace: text('namespace of documents that name none', 'NAME', 'default'),
   strict: toggle('unknown fields are errors, and placeholders are judged as they stand'),
-  set: values,
-  env: toggle('fill in placeholders from the environment'),
+  ...READING_FLAGS,
   ...JUDGING_FLAGS,
 }
 
@@ -40,17 +27,10 @@ export async function check(
     strict: flags.strict,
     severities: flags.severity,
   }
-  const filled = new Map([...(flags.env ? environmentValues(environment) : []), ...flags.set])
-  const report = await examine(positionals, filled, judging)
-  for (const { file, line, column, message } of report.unread) {
-    process.stderr.write(`${file}${line === 0 ? '' : `:${line}:${column}`}: cannot read: ${message}\n`)
-  }
+  const report = await examine(positionals, valuesFor(flags, environment), judging)
+  tellUnread(report.unread)
   process.stdout.write(flags.output === 'json' ? printJson(report) : printHuman(report))
   return report.unread.length > 0 ? 3 : report.findings.some(({ severity }) => severity === 'error') ? 1 : 0
-}
-
-function environmentValues(environment: Readonly<Record<string, string | undefined>>): [string, string][] {
-  return Object.entries(environment).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
 }
 
 async function examine(

@@ -1,3 +1,5 @@
+import { visible } from './visible.ts'
+
 /** A resource that was judged. */
 export interface Subject {
   readonly kind: string
@@ -44,12 +46,6 @@ export function printHuman(report: Report): string {
     visible(`${file}:${line}:${column}: ${word}: ${text}`),
   )
   return [...printed, ...(printed.length === 0 ? [] : ['']), summary(report), ''].join('\n')
-}
-
-/** Control characters as escapes: a name in a manifest must not write over the terminal or forge a line. */
-function visible(line: string): string {
-  const escaped = (character: string) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`
-  return line.replace(/[\u0000-\u001f\u007f-\u009f]/g, escaped)
 }
 
 function findingLine({ kind, name, path, message }: ReportedFinding): string {

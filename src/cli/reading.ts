@@ -1,0 +1,38 @@
+import { type Flag, text, toggle, type Values } from '../configuration/flags.ts'
+import type { Located } from './report.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const values: Flag<ReadonlyMap<string, string>> = {
+  help: 'fill in a placeholder first; may be repeated',
+  argument: 'NAME=VALUE',
+  repeated: true,
+  fallback: new Map(),
+  read: (written, before) => {
+    const equals = written.indexOf('=')
+    if (equals < 1) throw new Error(`'${written}' is not NAME=VALUE`)
+    return new Map([...before, [written.slice(0, equals), written.slice(equals + 1)]])
+  },
+}
+
+/** How files are read: the same for every command that reads them. */
+export const READING_FLAGS = {
+  namespace: text('namespace of documents that name none', 'NAME', 'default'),
+  set: values,
+  env: toggle('fill in placeholders from the environment'),
+}
+
+/** What placeholders are filled in with. */
+export function valuesFor(
+  { env, set }: Pick<Values<typeof READING_FLAGS>, 'env' | 'set'>,
+  environment: Environment,
+): ReadonlyMap<string, string> {
+  const given = env ? Object.entries(environment) : []
+  return new Map([...given.filter((entry): entry is [string, string] => entry[1] !== undefined), ...set])
+}
+
+export function tellUnread(unread: readonly Located[]): void {
+  for (const { file, line, column, message } of unread) {
+    process.stderr.write(`${file}${line === 0 ? '' : `:${line}:${column}`}: cannot read: ${message}\n`)
+  }
+}
