@@ -156,18 +156,15 @@ function configured(config: AuthConfig, gateway: Gateway): Strategy {
     case 'upstreamInject':
       return { ...NOTHING, type, placement: 'header', header: 'Authorization', ...upstream(config, gateway) }
     case 'tokenExchange': {
-      const { tokenExchange: settings = {} } = spec
-      const header = exchangeHeader(settings)
-      const strategy = {
-        ...NOTHING,
-        type,
-        placement: 'header',
-        header,
-        ...upstream(config, gateway),
-      } as const
-      if (header !== null) return strategy
+      const { tokenExchange: settings } = spec
+      const header = settings === undefined ? null : exchangeHeader(settings)
+      const token = upstream(config, gateway)
+      const strategy = { ...NOTHING, type, placement: 'header', header, ...token } as const
+      if (header !== null || settings === undefined) return strategy
       const reason = unreadable(settings, 'externalTokenHeaderName')
-      return unknown(strategy, [strategy.reason, reason].filter((text) => text !== null).join('; '))
+      return token.reason === null
+        ? unknown(strategy, reason)
+        : { ...strategy, reason: `${token.reason}; ${reason}` }
     }
     case undefined:
       return unknown(NOTHING, unreadable(spec, 'type'))
