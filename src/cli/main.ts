@@ -2,6 +2,7 @@
 import { helpLines, UsageError } from '../configuration/flags.ts'
 import { CHECK_FLAGS, check } from './check.ts'
 import { explain } from './explain.ts'
+import { PLAN_FLAGS, plan } from './plan.ts'
 import { role, ROLE_FLAGS } from './role.ts'
 
 /** Exit codes of every command; the worst counts. */
@@ -14,10 +15,15 @@ const USAGE = [
   '',
   '  check [flags] FILE|DIRECTORY|- ...   judge the resources in these files',
   '  explain ID                           what a rule asks for, why, and how to satisfy it',
+  '  plan [flags] FILE|DIRECTORY|- ...    who is authenticated how: clients, and vMCP at each backend',
+  '  plan [flags] OLD NEW                 what changes between two files or folders, and for whom',
   '  role --config FILE --claims FILE|-   which IAM role a caller gets, and why',
   '',
   'Flags of check:',
   ...helpLines(CHECK_FLAGS),
+  '',
+  'Flags of plan:',
+  ...helpLines(PLAN_FLAGS),
   '',
   'Flags of role:',
   ...helpLines(ROLE_FLAGS),
@@ -33,6 +39,8 @@ async function main([command, ...args]: readonly string[]): Promise<number> {
       return check(args, process.env)
     case 'explain':
       return explain(args)
+    case 'plan':
+      return plan(args, process.env)
     case 'role':
       return role(args, process.env)
     case 'help':
@@ -41,9 +49,9 @@ async function main([command, ...args]: readonly string[]): Promise<number> {
       process.stdout.write(USAGE)
       return EXIT.clean
     case undefined:
-      throw new UsageError('name a command: check, explain or role')
+      throw new UsageError('name a command: check, explain, plan or role')
     default:
-      throw new UsageError(`'${command}' is not a command; the commands are check, explain and role`)
+      throw new UsageError(`'${command}' is not a command; the commands are check, explain, plan and role`)
   }
 }
 

@@ -1,0 +1,1032 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { plan } from '../src/cli/plan.ts'
+import { worldOf } from '../src/cli/given-world.ts'
+import { changesMermaid, planMermaid } from '../src/cli/plan/mermaid.ts'
+import { changesText, planText } from '../src/cli/plan/text.ts'
+import { UsageError } from '../src/configuration/flags.ts'
+import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
+import { compare } from '../src/review/plan/comparison.ts'
+import type { Outgoing } from '../src/review/plan/outgoing.ts'
+import { type Plan, planOf, plansOf } from '../src/review/plan/plan.ts'
+import { resourceOf } from './support/review.ts'
+
+type Spec = Readonly<Record<string, unknown>>
+
+const READING = { group: DEFAULT_API_GROUP, namespace: 'default' }
+const named = (kind: string, name: string, spec: unknown) => resourceOf(kind, spec, { name })
+const plansIn = (objects: readonly unknown[]): Plan[] => plansOf(worldOf(objects, READING))
+
+const group = named('MCPGroup', 'tools', {})
+const member = (name: string, config?: unknown, kind = 'MCPServer') =>
+  named(kind, name, {
+    groupRef: { name: 'tools' },
+    ...(config === undefined ? {} : { externalAuthConfigRef: { name: config } }),
+  })
+const config = (name: string, spec: Spec) => named('MCPExternalAuthConfig', name, spec)
+const gateway = (spec: Spec, name = 'gateway') =>
+  named('VirtualMCPServer', name, { groupRef: { name: 'tools' }, ...spec })
+const server = (...providers: string[]) => ({
+  authServerConfig: {
+    issuer: 'https://mcp.example.com',
+    upstreamProviders: providers.map((name) => ({ name, type: 'oidc' })),
+  },
+})
+const ref = (name: unknown) => ({ type: 'externalAuthConfigRef', externalAuthConfigRef: { name } })
+const inline = (outgoingAuth: Spec) => ({ outgoingAuth: { source: 'inline', ...outgoingAuth } })
+const exchange = (more: Spec = {}) => ({
+  type: 'tokenExchange',
+  tokenExchange: { tokenUrl: 'https://okta.example.com/token', audience: 'jira', ...more },
+})
+const inject = (providerName: unknown) => ({ type: 'upstreamInject', upstreamInject: { providerName } })
+const header = (headerName: unknown) => ({
+  type: 'headerInjection',
+  headerInjection: { headerName, valueSecretRef: { name: 'key', key: 'value' } },
+})
+
+/** The one backend of the one VirtualMCPServer. */
+function backendOf(objects: readonly unknown[]): Outgoing {
+  const [backend] = plansIn(objects)[0]?.backends ?? []
+  if (backend === undefined) throw new Error('no backend')
+  return backend
+}
+
+/** What the type of a configuration means: of the VirtualMCPServer, the configuration, and the text. */
+const STRATEGIES: readonly (readonly [string, Spec, Spec, string])[] = [
+  [
+    'a provider that is named',
+    server('okta', 'github'),
+    exchange({ subjectProviderName: 'github' }),
+    'token exchange via github',
+  ],
+  ['the first provider', server('okta', 'github'), exchange(), 'token exchange via okta'],
+  [
+    'an empty name',
+    server('okta', 'github'),
+    exchange({ subjectProviderName: '' }),
+    'token exchange via okta',
+  ],
+  ['no embedded server', {}, exchange(), 'token exchange of the vMCP-issued JWT'],
+  [
+    'a named provider without a server',
+    {},
+    exchange({ subjectProviderName: 'okta' }),
+    'token exchange via okta, NOT AVAILABLE (no embedded authorization server)',
+  ],
+  [
+    'a provider that is not there',
+    server('okta'),
+    exchange({ subjectProviderName: 'github' }),
+    'token exchange via github, NOT AVAILABLE (the embedded authorization server has no such provider)',
+  ],
+  [
+    'a server without providers',
+    server(),
+    exchange(),
+    'token exchange, NOT AVAILABLE (the embedded authorization server has no provider)',
+  ],
+  [
+    'a first provider that is a placeholder',
+    server('${FIRST}', 'github'),
+    exchange(),
+    'token exchange, not all known (the first provider cannot be read)',
+  ],
+  [
+    'a second provider that is a placeholder',
+    server('okta', '${SECOND}'),
+    exchange(),
+    'token exchange via okta',
+  ],
+  [
+    'a name among providers of which one is a placeholder',
+    server('okta', '${SECOND}'),
+    exchange({ subjectProviderName: 'github' }),
+    'token exchange via github, not all known (not all providers can be read)',
+  ],
+  [
+    'a placeholder as subject provider',
+    server('okta'),
+    exchange({ subjectProviderName: '${PROVIDER}' }),
+    'token exchange, not all known (subjectProviderName is a placeholder or of a wrong JSON type)',
+  ],
+  [
+    'no settings',
+    server('okta'),
+    { type: 'tokenExchange' },
+    'token exchange, not all known (tokenExchange is missing)',
+  ],
+  [
+    'a header of its own',
+    {},
+    exchange({ externalTokenHeaderName: 'X-Token' }),
+    'token exchange of the vMCP-issued JWT in X-Token',
+  ],
+  ['an empty header', {}, exchange({ externalTokenHeaderName: '' }), 'token exchange of the vMCP-issued JWT'],
+  [
+    'a header that is a placeholder',
+    {},
+    exchange({ externalTokenHeaderName: '${HEADER}' }),
+    'token exchange of the vMCP-issued JWT, not all known (externalTokenHeaderName is a placeholder or of a wrong JSON type)',
+  ],
+  [
+    'a header that is a placeholder beside a provider that is not there',
+    server('okta'),
+    exchange({ externalTokenHeaderName: '${HEADER}', subjectProviderName: 'github' }),
+    'token exchange via github, NOT AVAILABLE (the embedded authorization server has no such provider; externalTokenHeaderName is a placeholder or of a wrong JSON type)',
+  ],
+  [
+    'settings that are no object',
+    {},
+    { type: 'tokenExchange', tokenExchange: 1 },
+    'token exchange, not all known (tokenExchange is a placeholder or of a wrong JSON type)',
+  ],
+  ['an upstream token', server('okta', 'github'), inject('github'), 'upstream token of github'],
+  [
+    'an upstream token without a server',
+    {},
+    inject('github'),
+    'upstream token of github, NOT AVAILABLE (no embedded authorization server)',
+  ],
+  [
+    'an upstream token of a placeholder',
+    server('okta'),
+    inject('<PROVIDER>'),
+    'upstream token, not all known (providerName is a placeholder or of a wrong JSON type)',
+  ],
+  [
+    'no settings of upstreamInject',
+    server('okta'),
+    { type: 'upstreamInject' },
+    'upstream token, not all known (upstreamInject is missing)',
+  ],
+  ['a header', {}, header('X-Api-Key'), 'header X-Api-Key from a Secret'],
+  [
+    'a header without a name',
+    {},
+    { type: 'headerInjection', headerInjection: {} },
+    'a header from a Secret, not all known (headerName is missing)',
+  ],
+  [
+    'a bearer token',
+    {},
+    { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'a', key: 'b' } } },
+    'bearer token from a Secret',
+  ],
+  ['AWS', {}, { type: 'awsSts', awsSts: { region: 'eu-central-1' } }, 'SigV4 of an AWS role'],
+  ['none', {}, { type: 'unauthenticated' }, 'NO CREDENTIALS (type unauthenticated)'],
+  [
+    'an embedded server as a strategy',
+    {},
+    { type: 'embeddedAuthServer', ...server('okta') },
+    'embedded authorization server, not all known (the specification does not say what this type sends to a backend)',
+  ],
+  ['a type of a newer release', {}, { type: 'xaa' }, 'not known (type "xaa" is not in the specification)'],
+  ['no type', {}, {}, 'not known (type is missing)'],
+  [
+    'a type that is a placeholder',
+    {},
+    { type: '${TYPE}' },
+    'not known (type is a placeholder or of a wrong JSON type)',
+  ],
+]
+
+t.test('what a configuration means', async (t) => {
+  for (const [title, spec, written, summary] of STRATEGIES) {
+    const objects = [group, member('jira', 'jira'), config('jira', written), gateway(spec)]
+    t.equal(backendOf(objects).summary, summary, title)
+  }
+})
+
+const AUTHORIZATION = exchange()
+
+/** Where the configuration comes from: of the VirtualMCPServer, the reference of the backend, source, text, notes. */
+const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readonly string[]])[] = [
+  ['the backend itself', {}, 'own', 'discovered', 'token exchange of the vMCP-issued JWT', []],
+  ['nothing', {}, undefined, 'none', 'NO CREDENTIALS (no externalAuthConfigRef)', []],
+  [
+    'nothing, where releases know a default',
+    { outgoingAuth: { default: ref('open') } },
+    undefined,
+    'none',
+    'NO CREDENTIALS (no externalAuthConfigRef)',
+    [
+      'releases use `default` where the backend has no reference: MCPExternalAuthConfig "open"; some drop it soon after the start',
+    ],
+  ],
+  [
+    'nothing, where releases know an entry',
+    { outgoingAuth: { default: ref('open'), backends: { jira: ref('own') } } },
+    undefined,
+    'none',
+    'NO CREDENTIALS (no externalAuthConfigRef)',
+    [
+      'releases use `backends` where the backend has no reference: MCPExternalAuthConfig "own"; some drop it soon after the start',
+    ],
+  ],
+  [
+    'the map',
+    inline({ backends: { jira: ref('own') } }),
+    'open',
+    'inline',
+    'token exchange of the vMCP-issued JWT',
+    [],
+  ],
+  [
+    'the default',
+    inline({ default: ref('own') }),
+    'own',
+    'default',
+    'token exchange of the vMCP-issued JWT',
+    [],
+  ],
+  [
+    'the default, where releases use the reference of the backend',
+    inline({ default: ref('own') }),
+    'open',
+    'default',
+    'token exchange of the vMCP-issued JWT',
+    [
+      'releases use the backend\'s own reference where `backends` does not list it: MCPExternalAuthConfig "open"',
+    ],
+  ],
+  [
+    'not in the map',
+    inline({ backends: {} }),
+    'own',
+    'none',
+    'NO CREDENTIALS (not in `backends`, and no `default`)',
+    [
+      'releases use the backend\'s own reference where `backends` does not list it: MCPExternalAuthConfig "own"',
+    ],
+  ],
+  [
+    'a type of releases',
+    inline({ backends: { jira: { type: 'discovered' } } }),
+    'own',
+    'unknown',
+    'not known (type "discovered" is not in the specification)',
+    ["releases use the backend's own reference for type 'discovered': MCPExternalAuthConfig \"own\""],
+  ],
+  [
+    'an entry without a reference',
+    inline({ backends: { jira: { type: 'externalAuthConfigRef' } } }),
+    undefined,
+    'unknown',
+    'not known (externalAuthConfigRef is missing)',
+    [],
+  ],
+  [
+    'an entry that names a placeholder',
+    inline({ backends: { jira: ref('${NAME}') } }),
+    undefined,
+    'unknown',
+    'not known (externalAuthConfigRef.name is a placeholder or of a wrong JSON type)',
+    [],
+  ],
+  [
+    'an entry that is no object',
+    inline({ backends: { jira: 1 } }),
+    undefined,
+    'unknown',
+    'not known (its entry in `backends` is of a wrong JSON type)',
+    [],
+  ],
+  [
+    'a default that is no object',
+    inline({ default: 1 }),
+    undefined,
+    'unknown',
+    'not known (`backends` or `default` cannot be read)',
+    [],
+  ],
+  [
+    'a backend that names a placeholder',
+    {},
+    '{{ .Values.auth }}',
+    'unknown',
+    'not known (externalAuthConfigRef.name is a placeholder or of a wrong JSON type)',
+    [],
+  ],
+  [
+    'a source that is a placeholder',
+    { outgoingAuth: { source: '${SOURCE}' } },
+    'own',
+    'unknown',
+    'not known (source is a placeholder or of a wrong JSON type)',
+    [],
+  ],
+  [
+    'a source that nobody knows',
+    { outgoingAuth: { source: 'mixed' } },
+    'own',
+    'unknown',
+    'not known (source "mixed" is not in the specification)',
+    [],
+  ],
+  [
+    'an outgoingAuth that is no object',
+    { outgoingAuth: 'inline' },
+    'own',
+    'unknown',
+    'not known (outgoingAuth is a placeholder or of a wrong JSON type)',
+    [],
+  ],
+  [
+    'a configuration that is not there',
+    {},
+    'gone',
+    'discovered',
+    'not known (MCPExternalAuthConfig "gone" not found in the given files)',
+    [],
+  ],
+]
+
+t.test('where the configuration comes from', async (t) => {
+  const configs = [config('own', AUTHORIZATION), config('open', { type: 'unauthenticated' })]
+  for (const [title, spec, own, source, summary, notes] of SOURCES) {
+    const found = backendOf([group, member('jira', own), ...configs, gateway(spec)])
+    t.same([found.source, found.summary, found.notes], [source, summary, notes], title)
+  }
+})
+
+const BEARER = { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'a', key: 'b' } } }
+const FIRST_NOTE =
+  'releases exchange the vMCP-issued JWT where a discovered token exchange has no subjectProviderName'
+
+/** Where releases do otherwise with a configuration: of the VirtualMCPServer, the configuration, and the notes. */
+const NOTES: readonly (readonly [string, Spec, Spec, readonly string[]])[] = [
+  ['a provider that is filled in', server('okta'), exchange(), [FIRST_NOTE]],
+  ['a provider that is named', server('okta'), exchange({ subjectProviderName: 'okta' }), []],
+  ['no embedded server', {}, exchange(), []],
+  ['filled in inline', { ...server('okta'), ...inline({ default: ref('jira') }) }, exchange(), []],
+  [
+    'a header of its own',
+    {},
+    exchange({ externalTokenHeaderName: 'X-Token' }),
+    ['releases ignore externalTokenHeaderName under a VirtualMCPServer: the token goes into Authorization'],
+  ],
+  ['the usual header', {}, exchange({ externalTokenHeaderName: 'authorization' }), []],
+  [
+    'a discovered bearer token',
+    {},
+    BEARER,
+    ['releases cannot use type bearerToken for a backend, and drop the backend'],
+  ],
+  [
+    'a bearer token inline',
+    inline({ default: ref('jira') }),
+    BEARER,
+    ['releases cannot use type bearerToken for a backend, and do not reconcile the VirtualMCPServer'],
+  ],
+  [
+    'an embedded server',
+    {},
+    { type: 'embeddedAuthServer', ...server('okta') },
+    ['releases cannot use type embeddedAuthServer for a backend, and drop the backend'],
+  ],
+]
+
+t.test('where releases do otherwise', async (t) => {
+  for (const [title, spec, written, notes] of NOTES) {
+    const objects = [group, member('jira', 'jira'), config('jira', written), gateway(spec)]
+    t.same(backendOf(objects).notes, notes, title)
+  }
+})
+
+const issuer = (spec: Spec) => named('MCPOIDCConfig', 'corporate', spec)
+const INLINE = issuer({ type: 'inline', inline: { issuer: 'https://id.example.com' } })
+const oidc = (more: Spec = { audience: 'mcp' }, name: unknown = 'corporate') => ({
+  incomingAuth: { type: 'oidc', oidcConfigRef: { name }, ...more },
+})
+
+/** Boundary 1: of the VirtualMCPServer, the MCPOIDCConfig, and the text. */
+const INCOMING: readonly (readonly [string, Spec, readonly unknown[], string])[] = [
+  [
+    'anonymous',
+    { incomingAuth: { type: 'anonymous' } },
+    [],
+    'anonymous: no authentication, no access control',
+  ],
+  ['oidc', oidc(), [INLINE], 'oidc: issuer https://id.example.com, MCPOIDCConfig corporate, audience mcp'],
+  [
+    'the audience where releases have it',
+    { incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'corporate', audience: 'mcp' } } },
+    [INLINE],
+    'oidc: issuer https://id.example.com, MCPOIDCConfig corporate, audience mcp',
+  ],
+  [
+    'audiences that differ',
+    {
+      incomingAuth: {
+        type: 'oidc',
+        audience: 'mcp',
+        oidcConfigRef: { name: 'corporate', audience: 'tools' },
+      },
+    },
+    [INLINE],
+    'oidc: issuer https://id.example.com, MCPOIDCConfig corporate, audience not known (`audience` and `oidcConfigRef.audience` contradict each other)',
+  ],
+  [
+    'no audience',
+    oidc({}),
+    [INLINE],
+    'oidc: issuer https://id.example.com, MCPOIDCConfig corporate, audience not known (audience is missing)',
+  ],
+  [
+    'a placeholder as audience',
+    oidc({ audience: '${AUDIENCE}' }),
+    [INLINE],
+    'oidc: issuer https://id.example.com, MCPOIDCConfig corporate, audience not known (audience is a placeholder or of a wrong JSON type)',
+  ],
+  [
+    'tokens of the cluster',
+    oidc(),
+    [issuer({ type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} })],
+    "oidc: issuer the cluster's API server, MCPOIDCConfig corporate, audience mcp",
+  ],
+  [
+    'no such MCPOIDCConfig',
+    oidc(),
+    [],
+    'oidc: issuer not known, MCPOIDCConfig corporate, audience mcp (MCPOIDCConfig "corporate" not found in the given files)',
+  ],
+  [
+    'an issuer that is a placeholder',
+    oidc(),
+    [issuer({ type: 'inline', inline: { issuer: 'https://${HOST}' } })],
+    'oidc: issuer not known, MCPOIDCConfig corporate, audience mcp (issuer of MCPOIDCConfig corporate is a placeholder or of a wrong JSON type)',
+  ],
+  [
+    'a MCPOIDCConfig of a newer release',
+    oidc(),
+    [issuer({ type: 'configMap' })],
+    'oidc: issuer not known, MCPOIDCConfig corporate, audience mcp (MCPOIDCConfig type "configMap" is not in the specification)',
+  ],
+  [
+    'a MCPOIDCConfig without a type',
+    oidc(),
+    [issuer({})],
+    'oidc: issuer not known, MCPOIDCConfig corporate, audience mcp (type of MCPOIDCConfig corporate is missing)',
+  ],
+  [
+    'no reference',
+    { incomingAuth: { type: 'oidc' } },
+    [],
+    'oidc: issuer not known, audience not known (oidcConfigRef is missing; audience is missing)',
+  ],
+  [
+    'a reference that names a placeholder',
+    oidc({ audience: 'mcp' }, '${OIDC}'),
+    [],
+    'oidc: issuer not known, audience mcp (oidcConfigRef.name is a placeholder or of a wrong JSON type)',
+  ],
+  ['nothing', {}, [], 'not known (incomingAuth is missing)'],
+  ['no type', { incomingAuth: {} }, [], 'not known (type is missing)'],
+  [
+    'a type that nobody knows',
+    { incomingAuth: { type: 'mtls' } },
+    [],
+    'not known (type "mtls" is not in the specification)',
+  ],
+]
+
+t.test('how clients authenticate', async (t) => {
+  for (const [title, spec, others, summary] of INCOMING) {
+    t.equal(plansIn([gateway(spec), ...others])[0]?.incoming.summary, summary, title)
+  }
+})
+
+const WRITTEN = resourceOf('MCPExternalAuthConfig', exchange({ subjectProviderName: 'okta' }), {
+  name: 'written',
+  annotations: { [`${DEFAULT_API_GROUP}/subject-provider-written`]: 'okta' },
+})
+
+/** Something of everything. */
+const EVERYTHING = [
+  group,
+  INLINE,
+  gateway({
+    ...oidc(),
+    ...server('okta', 'github'),
+    ...inline({
+      backends: {
+        github: ref('github'),
+        jira: ref('jira'),
+        wiki: ref('written'),
+        search: ref('key'),
+        s3: ref('aws'),
+        chat: ref('token'),
+        lost: ref('gone'),
+        typo: ref('jira'),
+      },
+    }),
+  }),
+  member('github'),
+  member('jira'),
+  member('wiki', undefined, 'MCPRemoteProxy'),
+  member('search', undefined, 'MCPServerEntry'),
+  member('s3'),
+  member('chat'),
+  member('lost'),
+  member('legacy', 'github'),
+  config('github', inject('github')),
+  config('jira', exchange({ externalTokenHeaderName: 'X-Token' })),
+  WRITTEN,
+  config('key', header('X-Api-Key')),
+  config('aws', { type: 'awsSts', awsSts: { region: 'eu-central-1' } }),
+  config('token', BEARER),
+]
+
+t.test('a table for people', async (t) => {
+  t.equal(
+    planText(plansIn(EVERYTHING)),
+    `VirtualMCPServer gateway (namespace default), MCPGroup tools
+  incoming: oidc: issuer https://id.example.com, MCPOIDCConfig corporate, audience mcp
+  embedded authorization server: issuer https://mcp.example.com, login at okta, github
+
+  BACKEND                  STRATEGY         CONFIG   FROM    TOKEN                      HEADER         NOTE
+  wiki (MCPRemoteProxy)    tokenExchange    written  inline  okta (written by /mutate)  Authorization
+  chat                     bearerToken      token    inline  Secret                     not specified  [1]
+  github                   upstreamInject   github   inline  github                     Authorization
+  jira                     tokenExchange    jira     inline  okta (first provider)      X-Token        [2]
+  legacy                   NO CREDENTIALS   -        none    -                          -              not in \`backends\`, and no \`default\` [3]
+  lost                     not known        gone     inline  -                          -              MCPExternalAuthConfig "gone" not found in the given files
+  s3                       awsSts           aws      inline  AWS role                   SigV4
+  search (MCPServerEntry)  headerInjection  key      inline  Secret                     X-Api-Key
+  typo (not in the group)  tokenExchange    jira     inline  okta (first provider)      X-Token        [2]
+
+  [1] releases cannot use type bearerToken for a backend, and do not reconcile the VirtualMCPServer
+  [2] releases ignore externalTokenHeaderName under a VirtualMCPServer: the token goes into Authorization
+  [3] releases use the backend's own reference where \`backends\` does not list it: MCPExternalAuthConfig "github"
+`,
+  )
+  t.equal(
+    planText(plansIn([gateway({}), named('VirtualMCPServer', 'another', {})])),
+    `VirtualMCPServer another (namespace default), no MCPGroup known (groupRef is missing)
+  incoming: not known (incomingAuth is missing)
+
+  no backends found
+
+VirtualMCPServer gateway (namespace default), MCPGroup tools (not found)
+  incoming: not known (incomingAuth is missing)
+
+  no backends found
+`,
+  )
+  t.equal(planText([]), 'no VirtualMCPServer found\n')
+})
+
+t.test('the data', async (t) => {
+  const objects = [group, INLINE, member('jira', 'jira'), config('jira', exchange())]
+  const world = worldOf([...objects, gateway({ ...oidc(), ...server('okta') })], READING)
+  t.equal(planOf(world, 'default', 'missing'), undefined)
+  t.equal(planOf(world, 'other', 'gateway'), undefined)
+  t.same(planOf(world, 'default', 'gateway'), {
+    namespace: 'default',
+    name: 'gateway',
+    group: { name: 'tools', reason: null },
+    incoming: {
+      summary: 'oidc: issuer https://id.example.com, MCPOIDCConfig corporate, audience mcp',
+      type: 'oidc',
+      oidcConfig: 'corporate',
+      oidcType: 'inline',
+      issuer: 'https://id.example.com',
+      audience: 'mcp',
+      reason: null,
+    },
+    authServer: {
+      summary: 'issuer https://mcp.example.com, login at okta',
+      issuer: 'https://mcp.example.com',
+      providers: ['okta'],
+      complete: true,
+    },
+    backends: [
+      {
+        kind: 'MCPServer',
+        name: 'jira',
+        summary: 'token exchange via okta',
+        credentials: 'sent',
+        source: 'discovered',
+        config: 'jira',
+        type: 'tokenExchange',
+        token: 'upstream',
+        provider: 'okta',
+        chosen: 'first',
+        placement: 'header',
+        header: 'Authorization',
+        reason: null,
+        notes: [FIRST_NOTE],
+      },
+    ],
+  })
+})
+
+t.test('every part of a plan is always there', async (t) => {
+  const [first] = plansIn(EVERYTHING)
+  const everyBackend = [...STRATEGIES.map(([, spec, written]) => [spec, written] as const)].map(
+    ([spec, written]) => backendOf([member('jira', 'jira'), config('jira', written), gateway(spec)]),
+  )
+  for (const backend of [...(first?.backends ?? []), ...everyBackend])
+    t.same(Object.keys(backend).toSorted(), BACKEND_FIELDS, backend.summary)
+  for (const [title, spec, others] of INCOMING)
+    t.same(
+      Object.keys(plansIn([gateway(spec), ...others])[0]?.incoming ?? {}).toSorted(),
+      ['audience', 'issuer', 'oidcConfig', 'oidcType', 'reason', 'summary', 'type'],
+      title,
+    )
+})
+
+const BACKEND_FIELDS = [
+  'chosen',
+  'config',
+  'credentials',
+  'header',
+  'kind',
+  'name',
+  'notes',
+  'placement',
+  'provider',
+  'reason',
+  'source',
+  'summary',
+  'token',
+  'type',
+]
+
+const OLD = [
+  group,
+  member('github', 'github'),
+  member('jira', 'jira'),
+  member('wiki'),
+  config('github', inject('github')),
+  config('jira', exchange({ subjectProviderName: 'okta' })),
+  gateway({ ...oidc(), ...server('okta', 'github') }),
+  INLINE,
+]
+const without = (...names: string[]) =>
+  OLD.filter(({ metadata }) => !names.includes((metadata as { name: string }).name))
+
+/** What becomes of OLD, and the lines of the comparison. */
+const CHANGES: readonly (readonly [string, readonly unknown[], readonly string[]])[] = [
+  ['nothing', OLD, ['nothing changes of what a plan shows']],
+  ['another order', OLD.toReversed(), ['nothing changes of what a plan shows']],
+  [
+    'a type',
+    [...without('jira'), member('jira', 'jira'), config('jira', { type: 'unauthenticated' })],
+    [
+      'VirtualMCPServer gateway (namespace default)',
+      '  ~ jira: token exchange via okta → NO CREDENTIALS (type unauthenticated)',
+    ],
+  ],
+  [
+    'a reference that goes',
+    [...without('jira'), member('jira')],
+    [
+      'VirtualMCPServer gateway (namespace default)',
+      '  ~ jira: token exchange via okta → NO CREDENTIALS (no externalAuthConfigRef)',
+    ],
+  ],
+  [
+    'another configuration that does the same',
+    [...OLD, member('jira', 'tickets'), config('tickets', exchange({ subjectProviderName: 'okta' }))],
+    [
+      'VirtualMCPServer gateway (namespace default)',
+      '  ~ jira: token exchange via okta [MCPExternalAuthConfig jira] → token exchange via okta [MCPExternalAuthConfig tickets]',
+    ],
+  ],
+  [
+    'a provider that is no longer named',
+    [...OLD, config('jira', exchange())],
+    [
+      'VirtualMCPServer gateway (namespace default)',
+      '  ~ jira: token exchange via okta [provider given] → token exchange via okta [provider first] [1]',
+      '',
+      `  [1] ${FIRST_NOTE}`,
+    ],
+  ],
+  [
+    'what only releases do',
+    [...OLD, gateway({ ...oidc(), ...server('okta', 'github'), outgoingAuth: { default: ref('jira') } })],
+    [
+      'VirtualMCPServer gateway (namespace default)',
+      '  ~ wiki: NO CREDENTIALS (no externalAuthConfigRef) → NO CREDENTIALS (no externalAuthConfigRef) [1]',
+      '',
+      '  [1] releases use `default` where the backend has no reference: MCPExternalAuthConfig "jira"; some drop it soon after the start',
+    ],
+  ],
+  [
+    'backends that come and go',
+    [...without('wiki'), member('wiki', 'github', 'MCPRemoteProxy'), member('notes')],
+    [
+      'VirtualMCPServer gateway (namespace default)',
+      '  + wiki (MCPRemoteProxy): upstream token of github',
+      '  + notes: NO CREDENTIALS (no externalAuthConfigRef)',
+      '  - wiki: NO CREDENTIALS (no externalAuthConfigRef)',
+    ],
+  ],
+  [
+    'the providers and the clients',
+    [...OLD, gateway({ incomingAuth: { type: 'anonymous' }, ...server('github') })],
+    [
+      'VirtualMCPServer gateway (namespace default)',
+      '  ~ incoming: oidc: issuer https://id.example.com, MCPOIDCConfig corporate, audience mcp → anonymous: no authentication, no access control',
+      '  ~ embedded authorization server: issuer https://mcp.example.com, login at okta, github → issuer https://mcp.example.com, login at github',
+      '  ~ jira: token exchange via okta → token exchange via okta, NOT AVAILABLE (the embedded authorization server has no such provider)',
+    ],
+  ],
+  [
+    'the group',
+    [...OLD, gateway({ ...oidc(), groupRef: { name: 'other' } })],
+    [
+      'VirtualMCPServer gateway (namespace default)',
+      '  ~ MCPGroup: tools → other',
+      '  - embedded authorization server: issuer https://mcp.example.com, login at okta, github',
+      '  - github: upstream token of github',
+      '  - jira: token exchange via okta',
+      '  - wiki: NO CREDENTIALS (no externalAuthConfigRef)',
+    ],
+  ],
+  ['a MCPGroup that nobody needs', without('tools'), ['nothing changes of what a plan shows']],
+  [
+    'VirtualMCPServers that come and go',
+    [
+      ...without('gateway'),
+      gateway({ groupRef: { name: 'empty' }, incomingAuth: { type: 'anonymous' } }, 'door'),
+    ],
+    [
+      'VirtualMCPServer door (namespace default): added',
+      '  + MCPGroup: empty',
+      '  + incoming: anonymous: no authentication, no access control',
+      '',
+      'VirtualMCPServer gateway (namespace default): removed',
+      '  - MCPGroup: tools',
+      '  - incoming: oidc: issuer https://id.example.com, MCPOIDCConfig corporate, audience mcp',
+      '  - embedded authorization server: issuer https://mcp.example.com, login at okta, github',
+      '  - github: upstream token of github',
+      '  - jira: token exchange via okta',
+      '  - wiki: NO CREDENTIALS (no externalAuthConfigRef)',
+    ],
+  ],
+]
+
+t.test('what changes for whom', async (t) => {
+  for (const [title, now, lines] of CHANGES)
+    t.equal(changesText(compare(plansIn(OLD), plansIn(now))), `${lines.join('\n')}\n`, title)
+  const now = [...OLD, config('jira', { type: 'unauthenticated' }), gateway({}, 'second')]
+  const [change, second] = compare(plansIn(OLD), plansIn(now))
+  t.match(change, {
+    namespace: 'default',
+    name: 'gateway',
+    change: 'changed',
+    group: null,
+    incoming: null,
+    authServer: null,
+    backends: [
+      {
+        kind: 'MCPServer',
+        name: 'jira',
+        change: 'changed',
+        old: { summary: 'token exchange via okta', credentials: 'sent' },
+        new: { summary: 'NO CREDENTIALS (type unauthenticated)', credentials: 'none' },
+      },
+    ],
+  })
+  t.match(second, { change: 'added', group: { old: null, new: { name: 'tools' } }, authServer: null })
+})
+
+const CLASSES = `  classDef none fill:#ffebe9,stroke:#cf222e,color:#82071e
+  classDef doubtful fill:#fff8c5,stroke:#9a6700,color:#4d2d00,stroke-dasharray:4
+  classDef gone fill:#eaeef2,stroke:#6e7781,color:#57606a,stroke-dasharray:4
+`
+
+t.test('a flowchart', async (t) => {
+  t.equal(
+    planMermaid(plansIn([...OLD, member('lost', 'gone')])),
+    `flowchart LR
+  n0["VirtualMCPServer<br/>default/gateway"]
+  n1(["clients"])
+  n1 -->|"oidc: issuer https://id.example.com, MCPOIDCConfig corporate, audience mcp"| n0
+  n2(["embedded authorization server<br/>issuer https://mcp.example.com, login at okta, github"])
+  n2 -.->|"upstream tokens"| n0
+  n3["github<br/>MCPServer"]
+  n0 -->|"upstream token of github"| n3
+  n4["jira<br/>MCPServer"]
+  n0 -->|"token exchange via okta"| n4
+  n5["lost<br/>MCPServer"]:::doubtful
+  n0 -->|"not known (MCPExternalAuthConfig #34;gone#34; not found in the given files)"| n5
+  n6["wiki<br/>MCPServer"]:::none
+  n0 -->|"NO CREDENTIALS (no externalAuthConfigRef)"| n6
+${CLASSES}`,
+  )
+  t.equal(planMermaid([]), `flowchart LR\n  n0["no VirtualMCPServer found"]\n${CLASSES}`)
+  const now = [
+    ...without('wiki'),
+    member('notes'),
+    config('jira', { type: 'unauthenticated' }),
+    gateway({ incomingAuth: { type: 'anonymous' }, ...server('github', 'okta') }),
+  ]
+  t.equal(
+    changesMermaid(compare(plansIn(OLD), plansIn(now))),
+    `flowchart LR
+  n0["VirtualMCPServer<br/>default/gateway"]
+  n1(["clients"]):::none
+  n1 -->|"oidc: issuer https://id.example.com, MCPOIDCConfig corporate, audience mcp → anonymous: no authentication, no access control"| n0
+  n2(["embedded authorization server"])
+  n2 -.->|"issuer https://mcp.example.com, login at okta, github → issuer https://mcp.example.com, login at github, okta"| n0
+  n3["jira<br/>MCPServer"]:::none
+  n0 -->|"token exchange via okta → NO CREDENTIALS (type unauthenticated)"| n3
+  n4["notes<br/>MCPServer"]:::none
+  n0 -->|"added: NO CREDENTIALS (no externalAuthConfigRef)"| n4
+  n5["wiki<br/>MCPServer"]:::gone
+  n0 -.->|"removed: NO CREDENTIALS (no externalAuthConfigRef)"| n5
+${CLASSES}`,
+  )
+  t.equal(
+    changesMermaid(compare(plansIn(OLD), [])).split('\n')[1],
+    '  n0["VirtualMCPServer<br/>default/gateway<br/>removed"]:::gone',
+  )
+  t.equal(changesMermaid([]), `flowchart LR\n  n0["nothing changes of what a plan shows"]\n${CLASSES}`)
+})
+
+/** Names that mean something to a terminal, to Mermaid or to a browser. */
+const HOSTILE = [
+  'a"]; click n0 "javascript:alert(1)"',
+  'two\nlines',
+  '\u001b[2Jcleared',
+  '\u202eright to left',
+  '<img src=x onerror=alert(1)>',
+  '`code`',
+  '```',
+  '%%{init: {"theme": "dark"}}%%',
+  'end',
+  'direction TB',
+  'direction\tTB',
+  'style x:#1;',
+  'classDef x:#1;',
+  '#quot;',
+  'ﬂ°quot¶ß',
+  'a|b|c{d}(e)[f]',
+  'n0@{ shape: circle }',
+  '日本 – 😀',
+]
+
+/** Lines of a flowchart as Mermaid's grammar reads them, with labels that hold nothing but plain text and entities. */
+const LABEL = String.raw`"(?:[\p{L}\p{N} .,:/()_→-]|#\d+;|<br/>)+"`
+const LINE = new RegExp(
+  String.raw`^(?:flowchart LR|  n\d+(?:\[${LABEL}\]|\(\[${LABEL}\]\))(?::::[a-z]+)?|  n\d+ -\.?->\|${LABEL}\| n\d+|  classDef [a-z]+ [a-z0-9#:,-]+)$`,
+  'u',
+)
+/** What Mermaid looks for on a whole line, whether or not it is in quotes. */
+const BEFORE_QUOTES = /direction\s+(?:TB|BT|RL|LR)|style.*:\S*#.*;|classDef.*:\S*#.*;|%%|```/
+
+t.test('no name writes syntax', async (t) => {
+  for (const name of HOSTILE) {
+    const written = plansIn([
+      { ...group, metadata: { name } },
+      named('MCPServer', name, { groupRef: { name }, externalAuthConfigRef: { name } }),
+      named('MCPRemoteProxy', name, { groupRef: { name }, externalAuthConfigRef: { name: `${name} gone` } }),
+      config(name, exchange({ subjectProviderName: name, externalTokenHeaderName: name })),
+      gateway(
+        {
+          groupRef: { name },
+          ...oidc({ audience: name }, name),
+          ...server(name),
+          ...inline({ default: ref(name) }),
+        },
+        name,
+      ),
+    ])
+    const charts = [
+      planMermaid(written),
+      changesMermaid(compare([], written)),
+      changesMermaid(compare(written, [])),
+    ]
+    for (const line of charts.flatMap((chart) => chart.trimEnd().split('\n'))) {
+      t.match(line, LINE, JSON.stringify(name))
+      t.notMatch(line, BEFORE_QUOTES, JSON.stringify(name))
+    }
+    const texts = [planText(written), changesText(compare([], written))]
+    for (const text of texts)
+      t.notMatch(text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e]/, JSON.stringify(name))
+    t.equal(
+      texts[0]?.split('\n').length,
+      planText(plansIn(HARMLESS)).split('\n').length,
+      JSON.stringify(name),
+    )
+  }
+})
+
+/** The same as what the names above are put into. */
+const HARMLESS = [
+  group,
+  member('a', 'a'),
+  member('b', 'gone', 'MCPRemoteProxy'),
+  config('a', exchange({ subjectProviderName: 'a', externalTokenHeaderName: 'a' })),
+  gateway({ ...oidc(), ...server('a'), ...inline({ default: ref('a') }) }),
+]
+
+const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
+const folder = await mkdtemp(join(tmpdir(), 'vmcp-plan-'))
+t.teardown(() => rm(folder, { recursive: true }))
+
+async function vmcp(args: readonly string[], input = '') {
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('VMCP_')))
+  const child = spawn(process.execPath, [MAIN, 'plan', ...args], {
+    cwd: folder,
+    env: { ...env, AUTH: 'jira' },
+  })
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
+  child.stdin.on('error', () => undefined).end(input)
+  const [stdout, stderr, status] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+  return { status, stdout, stderr }
+}
+
+t.test('the command', async (t) => {
+  const files = {
+    'old.json': OLD,
+    'new.json': [...OLD, config('jira', { type: 'unauthenticated' })],
+    'gateway.json': [gateway({})],
+    'backends.json': [group, member('jira', '${AUTH}'), config('jira', inject('okta'))],
+    'more.json': [member('wiki')],
+  }
+  for (const [name, items] of Object.entries(files))
+    await writeFile(join(folder, name), JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))
+  await writeFile(join(folder, 'broken.yaml'), 'a: [')
+  const changed = `VirtualMCPServer gateway (namespace default)
+  ~ jira: token exchange via okta → NO CREDENTIALS (type unauthenticated)
+`
+  const gone =
+    'no VirtualMCPServer in backends.json: this compares gateway.json with backends.json; --together makes them one plan\n'
+
+  /** Arguments, exit code, what standard output and standard error hold, and standard input. */
+  const runs: readonly (readonly [readonly string[], number, string | RegExp, string | RegExp, string?])[] = [
+    [['old.json'], 0, /^VirtualMCPServer gateway .*\n {2}incoming: oidc/, ''],
+    [['old.json', 'new.json'], 0, changed, ''],
+    [['old.json', '-'], 0, changed, '', JSON.stringify({ kind: 'List', items: files['new.json'] })],
+    [['gateway.json', 'backends.json'], 0, /: removed\n/, gone],
+    [['--together', '--env', 'gateway.json', 'backends.json'], 0, /jira +upstreamInject +jira/, ''],
+    [
+      ['--set', 'AUTH=jira', 'gateway.json', 'backends.json', 'more.json'],
+      0,
+      /jira +upstreamInject(?:.*\n)+.*wiki/,
+      '',
+    ],
+    [['--output', 'mermaid', 'old.json', 'new.json'], 0, /^flowchart LR\n.*\n.*\n.* → NO CREDENTIALS/, ''],
+    [
+      ['old.json', 'missing.json', 'broken.yaml'],
+      3,
+      /^VirtualMCPServer/,
+      /^missing\.json: cannot read: .*\nbroken\.yaml:1:\d+: cannot read: /,
+    ],
+  ]
+  await twoAtATime(runs, async ([args, status, stdout, stderr, input]) => {
+    const run = await vmcp(args, input)
+    const title = args.join(' ')
+    t.equal(run.status, status, title)
+    for (const [found, expected] of [
+      [run.stdout, stdout],
+      [run.stderr, stderr],
+    ] as const) {
+      if (typeof expected === 'string') t.equal(found, expected, title)
+      else t.match(found, expected, title)
+    }
+  })
+})
+
+async function twoAtATime<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
+  const left = [...items]
+  const work = async () => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await act(item)
+  }
+  await Promise.all([work(), work()])
+}
+
+t.test('wrong usage', async (t) => {
+  const rows: readonly (readonly [readonly string[], RegExp])[] = [
+    [[], /name the files or folders to plan/],
+    [['-', '-'], /only one of the two can be standard input/],
+    [['--output', 'human', 'old.json'], /'human' is not one of text, json, mermaid/],
+    [['--strict', 'old.json'], /there is no flag --strict/],
+  ]
+  for (const [args, message] of rows) {
+    const error = await plan(args, {}).catch((thrown: unknown) => thrown)
+    t.type(error, UsageError, args.join(' '))
+    t.match((error as Error).message, message, args.join(' '))
+  }
+})
+
+t.test('JSON', async (t) => {
+  const single = await vmcp(['--output', 'json', 'old.json'])
+  t.same(JSON.parse(single.stdout), { virtualMCPServers: plansIn(OLD), unread: [] })
+  const comparison = await vmcp(['--output', 'json', 'old.json', 'missing.json'])
+  t.equal(comparison.status, 3)
+  t.same(JSON.parse(comparison.stdout), {
+    changes: compare(plansIn(OLD), []),
+    unread: [{ file: 'missing.json', line: 0, column: 0, message: 'no such file or folder' }],
+  })
+})
