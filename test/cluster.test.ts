@@ -44,7 +44,7 @@ const SHORT: Times = {
   pause: 5,
   longestPause: 50,
   longestRefusedPause: 50,
-  patience: 200,
+  patience: 60_000,
 }
 
 const group = (name: string, version: string, description = '') => ({
@@ -330,7 +330,7 @@ t.test('a kind that was there is believed to be absent only after a while', asyn
   const briefly = await follow(t, { lists: [there, gone, gone, there], watches: [...watches, quiet] })
   await until('the list after', () => queries(briefly, false).length === 4)
   t.strictSame(briefly.sink.calls, ['replace', 'add 1', 'commit', 'replace', 'add 1', 'commit'])
-  const forever = await follow(t, { lists: [there, gone], watches })
+  const forever = await follow(t, { lists: [there, gone], watches }, { patience: 100 })
   await until('its absence', () => forever.state().state === 'absent')
   t.strictSame([...forever.sink.shown], [])
 })
@@ -512,6 +512,30 @@ t.test('credentials', async (t) => {
   const message = `no credentials from the exec plugin '${join(folder, 'gone')}': ${join(folder, 'gone')}: no such file`
   await t.rejects(read(gone), { message })
   await t.rejects(read(plugin('hangs', 'exec sleep 2'), { answer: 500 }), /no answer within/)
+})
+
+t.test('refused credentials are read again, after a while and for the same server only', async (t) => {
+  const { folder } = await fakeApiServer(t, 'nobody', {})
+  const file = join(folder, 'config')
+  const write = (server: string, token: string) =>
+    writeFileSync(file, JSON.stringify(kubeconfigOf(`https://${server}`, { token })))
+  write('one.example', 'old')
+  const access = await fromKubeconfig(file)
+  const token = async () => (await access.credentials()).headers
+  const start = performance.now()
+  t.teardown(() => Reflect.deleteProperty(performance, 'now'))
+  write('one.example', 'new')
+  access.renew()
+  t.strictSame(await token(), { Authorization: 'Bearer old' })
+  performance.now = () => start + 11_000
+  access.renew()
+  t.strictSame(await token(), { Authorization: 'Bearer new' })
+  performance.now = () => start + 22_000
+  write('two.example', 'other')
+  access.renew()
+  await t.rejects(token(), /another server than https:\/\/one\.example/)
+  write('one.example', 'newest')
+  t.strictSame(await token(), { Authorization: 'Bearer newest' })
 })
 
 t.test('the service account of a pod', async (t) => {
