@@ -1,4 +1,5 @@
 import { API_VERSION, KINDS } from './index.ts'
+import type { Kind } from './kind.ts'
 
 /** How the API server reaches the webhook: `{ url, caBundle }` or `{ service: { namespace, name, port }, caBundle }`. */
 export interface ClientConfig {
@@ -30,7 +31,7 @@ const SPEC_CHANGES =
 const ADMISSION = 'admissionregistration.k8s.io/v1'
 export const WEBHOOK_NAME = 'vmcp-admission'
 
-/** The ValidatingWebhookConfiguration: only our seven kinds, created or updated. */
+/** The ValidatingWebhookConfiguration: our seven kinds created or updated, and three of them deleted, which fails open. */
 export function validatingWebhookConfiguration(registration: Registration) {
   const { group, failurePolicy, clientConfig } = registration
   return {
@@ -42,7 +43,16 @@ export function validatingWebhookConfiguration(registration: Registration) {
         name: `validate.${WEBHOOK_NAME}.${group}`,
         clientConfig: clientConfig('/validate'),
         failurePolicy,
-        ...shared(group),
+        ...writes(group),
+      },
+      {
+        name: `delete.${WEBHOOK_NAME}.${group}`,
+        clientConfig: clientConfig('/validate'),
+        failurePolicy: 'Ignore',
+        rules: [
+          { ...ofGroup(group), operations: ['DELETE'], resources: KINDS.filter(warnsOnDelete).map(plural) },
+        ],
+        ...ALWAYS,
       },
     ],
   }
@@ -60,27 +70,32 @@ export function mutatingWebhookConfiguration({ group, clientConfig }: Registrati
         clientConfig: clientConfig('/mutate'),
         failurePolicy: 'Ignore',
         reinvocationPolicy: 'IfNeeded',
-        ...shared(group),
+        ...writes(group),
       },
     ],
   }
 }
 
-function shared(group: string) {
+const plural = (kind: Kind) => kind.plural
+const warnsOnDelete = ({ rules }: Kind) => rules.some(({ when }) => when === 'delete')
+
+function writes(group: string) {
   return {
-    rules: [
-      {
-        apiGroups: [group],
-        apiVersions: [API_VERSION],
-        operations: ['CREATE', 'UPDATE'],
-        resources: KINDS.map(({ plural }) => plural),
-        scope: 'Namespaced',
-      },
-    ],
+    rules: [{ ...ofGroup(group), operations: ['CREATE', 'UPDATE'], resources: KINDS.map(plural) }],
     matchConditions: [{ name: 'spec-changes', expression: SPEC_CHANGES }],
-    matchPolicy: 'Equivalent',
-    sideEffects: 'None',
-    timeoutSeconds: 5,
-    admissionReviewVersions: ['v1'],
+    ...ALWAYS,
   }
+}
+
+const ofGroup = (group: string) => ({
+  apiGroups: [group],
+  apiVersions: [API_VERSION],
+  scope: 'Namespaced',
+})
+
+const ALWAYS = {
+  matchPolicy: 'Equivalent',
+  sideEffects: 'None',
+  timeoutSeconds: 5,
+  admissionReviewVersions: ['v1'],
 }

@@ -72,7 +72,10 @@ function inline({ spec }: Gateway, name: string): Backend {
   const { backends } = outgoingAuth
   if (backends === undefined && !isAbsent(outgoingAuth, 'backends')) return { name, from: 'unknown' }
   if (backends !== undefined && Object.hasOwn(backends, name)) {
-    const config = backends[name]?.externalAuthConfigRef?.name
+    const entry = backends[name]
+    // A value of releases: the backend's own reference, whatever stands beside it (decision 5).
+    if (entry?.type === 'discovered') return { name, from: 'unknown' }
+    const config = entry?.externalAuthConfigRef?.name
     const at = ['spec', 'outgoingAuth', 'backends', { key: name }, 'externalAuthConfigRef', 'name']
     return config === undefined ? { name, from: 'unknown' } : { name, from: 'backends', config, at }
   }
