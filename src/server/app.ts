@@ -2,16 +2,22 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Logger } from 'pino'
 import type { ServingPair } from '../certificates/local.ts'
 import { type Engine, mutate, validate } from '../review/index.ts'
+import type { Verdict } from '../review/judge.ts'
 import { jsonPatch } from '../review/patch.ts'
 import { decodeReview, encodePatch, encodeVerdict, type Review } from './admission-review.ts'
 import { type Body, BodyError, parseBody } from './json.ts'
+import { mayBlock } from './deletion.ts'
+import { type Live, restsOn } from './live.ts'
 import type { Metrics } from './metrics.ts'
+import { patience } from './patience.ts'
 
 /** What the server is made of. */
 export interface Parts {
   readonly engine: Engine
   readonly logger: Logger
   readonly metrics: Metrics
+  /** Reads from the API server what a verdict rests on; absent without a cluster. */
+  readonly live?: Live | undefined
 }
 
 /**
@@ -50,17 +56,57 @@ export function buildWebhook(parts: Parts, { certificate, key }: ServingPair): F
   return app
 }
 
-type Answer = (parts: Parts, review: Review, start: number) => string
+type Answer = (
+  parts: Parts,
+  review: Review,
+  start: number,
+  request: FastifyRequest,
+) => string | Promise<string>
 
-function answer(parts: Parts, request: FastifyRequest, reply: FastifyReply, respond: Answer): FastifyReply {
+function answer(
+  parts: Parts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  respond: Answer,
+): FastifyReply | Promise<FastifyReply> {
   const start = performance.now()
   const review = decodeReview(request.body as Body)
   if (typeof review === 'string') return answerProblem(parts, reply, 400, review)
-  return reply.type('application/json').send(respond(parts, review, start))
+  const text = respond(parts, review, start, request)
+  reply.type('application/json')
+  return typeof text === 'string' ? reply.send(text) : text.then((later) => reply.send(later))
 }
 
-function validateReview({ engine, logger, metrics }: Parts, review: Review, start: number): string {
-  const verdict = validate(review.submission, engine)
+/** Judges at once, unless the verdict rests on other objects: these are read first, and it is judged once more. */
+function validateReview(
+  parts: Parts,
+  review: Review,
+  start: number,
+  request: FastifyRequest,
+): string | Promise<string> {
+  const { submission } = review
+  const verdict = validate(submission, parts.engine)
+  const names = parts.live === undefined ? [] : restsOn(verdict)
+  if (parts.live === undefined || names.length === 0) return answerVerdict(parts, review, verdict, start)
+  return confirmed(parts, parts.live, review, names, patience(request.url)).then((sure) =>
+    answerVerdict(parts, review, sure, start),
+  )
+}
+
+async function confirmed(
+  { engine }: Parts,
+  live: Live,
+  { submission }: Review,
+  names: ReturnType<typeof restsOn>,
+  milliseconds: number,
+): Promise<Verdict> {
+  const { namespace, operation } = submission
+  const verdict = validate(submission, engine, await live.confirm(namespace, names, milliseconds))
+  if (operation !== 'DELETE' || verdict.errors.length === 0) return verdict
+  return (await mayBlock(submission, live, milliseconds)) ? verdict : { ...verdict, errors: [] }
+}
+
+function answerVerdict({ logger, metrics }: Parts, review: Review, verdict: Verdict, start: number): string {
   const { errors, warnings, exempted, failures } = verdict
   const text = encodeVerdict(review, verdict)
   const outcome = errors.length > 0 ? 'denied' : warnings.length > 0 ? 'warned' : 'admitted'
@@ -89,12 +135,7 @@ function mutateReview({ engine, logger, metrics }: Parts, review: Review, start:
 }
 
 /** What is logged of a review: who and what, never the object. */
-function logged(
-  { uid, name, submission }: Review,
-  webhook: string,
-  verdict: string,
-  seconds: number,
-) {
+function logged({ uid, name, submission }: Review, webhook: string, verdict: string, seconds: number) {
   const { operation, kind, namespace, dryRun } = submission
   return {
     webhook,

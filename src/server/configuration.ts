@@ -1,5 +1,17 @@
-import { choice, port, text, toggle, type Values } from '../configuration/flags.ts'
+import { choice, type Flag, port, text, toggle, type Values } from '../configuration/flags.ts'
 import { JUDGING_FLAGS } from '../configuration/judging.ts'
+
+const namespaces: Flag<readonly string[]> = {
+  help: 'watch these namespaces only, separated by commas: then Roles suffice',
+  argument: 'NAMES',
+  fallback: [],
+  read: (written) => {
+    const names = written.split(',').map((name) => name.trim())
+    const wrong = names.find((name) => !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name))
+    if (wrong !== undefined) throw new Error(`'${wrong}' is not the name of a namespace`)
+    return names
+  },
+}
 
 /** Every setting of the server, by flag and by environment variable. */
 export const SERVER_FLAGS = {
@@ -13,6 +25,18 @@ export const SERVER_FLAGS = {
   ),
   mode: choice('enforce denies; warn turns every denial into a warning', ['enforce', 'warn'], 'enforce'),
   ...JUDGING_FLAGS,
+  kubeconfig: text(
+    'judge resources beside those of this cluster; in a pod its own cluster is used without it',
+    'FILE',
+    '',
+  ),
+  'watch-namespaces': namespaces,
+  'check-secrets': toggle('look whether Secrets that are named exist, have the key and are long enough'),
+  'service-account-audience': text(
+    'audience that /mutate writes for tokens of service accounts where none is set',
+    'AUDIENCE',
+    '',
+  ),
   'log-level': choice('least level that is logged', ['debug', 'info', 'warn', 'error', 'silent'], 'info'),
   help: toggle('print this and exit'),
 }

@@ -8,6 +8,7 @@ import { SERVER_FLAGS, type ServerConfiguration } from './configuration.ts'
 import { helpLines, readFlags, UsageError } from '../configuration/flags.ts'
 import { logInBatches } from './log-batches.ts'
 import { createMetrics } from './metrics.ts'
+import { openCluster } from './open-cluster.ts'
 
 const USAGE = [
   'Usage: npm start -- [flags]',
@@ -30,22 +31,28 @@ async function serve(configuration: ServerConfiguration): Promise<void> {
   const metrics = createMetrics()
   const pair = await localPair(folder, host)
   metrics.serving(pair)
+  const settings = { mode, severities: severity }
+  const serviceAccountAudience = configuration['service-account-audience']
+  const cluster = await openCluster(configuration, settings, logger, metrics.registry)
   const parts: Parts = {
-    engine: { group, settings: { mode, severities: severity } },
+    engine: { group, settings, world: cluster?.world, serviceAccountAudience },
     logger,
     metrics,
+    live: cluster?.live,
   }
-  let ready = false
+  let listening = false
+  const isReady = () => listening && (cluster?.isSynced() ?? true)
   const webhook = buildWebhook(parts, pair)
-  const probes = buildProbes(parts, () => ready)
+  const probes = buildProbes(parts, isReady)
   const url = `https://${await listen(webhook, host, configuration.port)}`
   const probeUrl = `http://${await listen(probes, host, configuration['probe-port'])}`
-  ready = true
+  listening = true
   logger.info({ url, probeUrl, mode, group, certificate: pair.made ? 'made' : 'read' }, 'listening')
   destination.flushSync()
-  process.stderr.write(welcome({ url, probeUrl, folder, made: pair.made }))
+  process.stderr.write(welcome({ url, probeUrl, folder, made: pair.made, cluster: cluster?.server }))
   const stop = async (signal: string) => {
-    ready = false
+    listening = false
+    cluster?.close()
     logger.info({ signal }, 'stopping')
     await Promise.all([webhook.close(), probes.close()])
     destination.flushSync()
@@ -72,13 +79,24 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
   return `${host.includes(':') ? `[${host}]` : host}:${address.port}`
 }
 
-function welcome(at: { url: string; probeUrl: string; folder: string; made: boolean }): string {
+interface Welcome {
+  readonly url: string
+  readonly probeUrl: string
+  readonly folder: string
+  readonly made: boolean
+  readonly cluster: string | undefined
+}
+
+function welcome(at: Welcome): string {
   const ca = join(at.folder, 'ca.crt')
   return [
     at.made ? `made a local CA and certificate in ${at.folder}` : `serving the certificate in ${at.folder}`,
     `POST ${at.url}/validate   judges a resource`,
     `POST ${at.url}/mutate     adds defaults`,
     `GET  ${at.probeUrl}/livez /readyz /metrics`,
+    at.cluster === undefined
+      ? 'each resource is judged alone; --kubeconfig FILE judges it beside those of a cluster'
+      : `each resource is judged beside those of ${at.cluster}`,
     'try:',
     `  curl --cacert ${ca} -H 'content-type: application/json' -d @examples/review.json ${at.url}/validate`,
     '  npx vmcp-admission check examples',

@@ -1,0 +1,85 @@
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Following, KindState } from '../cluster/index.ts'
+import type { Standing } from '../review/standing.ts'
+import type { ReadOutcome } from './live.ts'
+
+/** More series than this are a burden for whoever collects them. */
+const MOST_SERIES = 1_000
+const STATES: readonly KindState['state'][] = ['listing', 'watching', 'absent', 'forbidden', 'failing']
+
+/** The metrics of the view of the cluster; answers with the counter of live reads. */
+export function measureCluster(
+  registry: Registry,
+  following: Pick<Following, 'states'>,
+  standing: Standing,
+): (outcome: ReadOutcome) => void {
+  const registers = [registry]
+  const place = ({ kind, namespace = '' }: KindState) => ({ kind, namespace })
+  new Gauge({
+    name: 'vmcp_admission_view_age_seconds',
+    help: 'Seconds since the API server last proved what the view holds, by kind and watched namespace.',
+    labelNames: ['kind', 'namespace'],
+    registers,
+    collect() {
+      for (const state of following.states()) this.set(place(state), state.age)
+    },
+  })
+  new Gauge({
+    name: 'vmcp_admission_view_state',
+    help: '1 for the state of each kind: listing, watching, absent (no CRD), forbidden or failing.',
+    labelNames: ['kind', 'namespace', 'state'],
+    registers,
+    collect() {
+      for (const state of following.states()) {
+        for (const each of STATES) this.set({ ...place(state), state: each }, each === state.state ? 1 : 0)
+      }
+    },
+  })
+  new Gauge({
+    name: 'vmcp_admission_view_restarts',
+    help: 'How often a kind was listed again out of turn: after an error, silence, or an expired version.',
+    labelNames: ['kind', 'namespace'],
+    registers,
+    collect() {
+      for (const state of following.states()) this.set(place(state), state.restarts)
+    },
+  })
+  new Gauge({
+    name: 'vmcp_admission_standing_findings',
+    help: `1 for each thing that is found in an object as it is stored; at most ${MOST_SERIES} series.`,
+    labelNames: ['kind', 'namespace', 'name', 'id', 'severity'],
+    registers,
+    collect() {
+      this.reset()
+      let shown = 0
+      for (const finding of standing.findings()) {
+        if (shown === MOST_SERIES) break
+        shown += 1
+        this.set({ ...finding }, 1)
+      }
+    },
+  })
+  new Gauge({
+    name: 'vmcp_admission_standing_findings_hidden',
+    help: 'Standing findings that have no series of their own, because there are too many.',
+    registers,
+    collect() {
+      this.set(Math.max(0, standing.count - MOST_SERIES))
+    },
+  })
+  new Gauge({
+    name: 'vmcp_admission_standing_waiting',
+    help: 'Objects that changed, or of which others did, and that are still to be judged again.',
+    registers,
+    collect() {
+      this.set(standing.waiting)
+    },
+  })
+  const reads = new Counter({
+    name: 'vmcp_admission_live_reads_total',
+    help: 'Objects read from the API server to confirm a verdict, by outcome (found, missing, failed).',
+    labelNames: ['outcome'],
+    registers,
+  })
+  return (outcome) => reads.inc({ outcome })
+}

@@ -1,0 +1,108 @@
+import type { ClusterConnection } from '../cluster/index.ts'
+import { type SecretFacts, secretFacts } from '../kinds/between/secrets.ts'
+import { kindNamed } from '../kinds/index.ts'
+import type { Confirmed, Verdict } from '../review/judge.ts'
+import type { Standing } from '../review/standing.ts'
+import { nameText, type ObjectName } from '../rule/cluster.ts'
+import { isObject } from '../rule/resource.ts'
+
+/** How many objects are read from the API server for one review. */
+const MOST_READS = 20
+/** How long, in milliseconds, an object that was not there is believed not to be there. */
+const MISS_HOLDS = 1_000
+
+/** What the reads of a review came to, for a metric. */
+export type ReadOutcome = 'found' | 'missing' | 'failed'
+
+/** Reads from the API server what a verdict rests on, so that nobody is denied on stale news. */
+export class Live {
+  readonly #connection: Pick<ClusterConnection, 'read' | 'readSecret' | 'readNamespace'>
+  readonly #standing: Standing
+  readonly #count: (outcome: ReadOutcome) => void
+  /** When an object was found not to be there. */
+  readonly #misses = new Map<string, number>()
+
+  constructor(
+    connection: Pick<ClusterConnection, 'read' | 'readSecret' | 'readNamespace'>,
+    standing: Standing,
+    count: (outcome: ReadOutcome) => void,
+  ) {
+    this.#connection = connection
+    this.#standing = standing
+    this.#count = count
+  }
+
+  /** Puts what it reads into the view. Never throws: what cannot be read in time is not confirmed. */
+  async confirm(namespace: string, names: readonly ObjectName[], milliseconds: number): Promise<Confirmed> {
+    const confirmed = new Set<string>()
+    const secrets = new Map<string, SecretFacts>()
+    const signal = AbortSignal.timeout(milliseconds)
+    const read = async (name: ObjectName) => {
+      if (!(await this.#isRead(namespace, name, secrets, signal))) return
+      confirmed.add(nameText(name))
+    }
+    await Promise.all(names.slice(0, MOST_READS).map(read))
+    return {
+      has: (name) => confirmed.has(nameText(name)),
+      with: (cluster) => ({
+        ...cluster,
+        get: (kind, name) => (kind === 'Secret' ? secrets.get(name) : cluster.get(kind, name)),
+      }),
+    }
+  }
+
+  /** Whether the namespace is being deleted; no answer means that it may be. */
+  async isTerminating(namespace: string, milliseconds: number): Promise<boolean> {
+    try {
+      const found = await this.#connection.readNamespace(namespace, AbortSignal.timeout(milliseconds))
+      const status = isObject(found) && isObject(found.status) ? found.status : undefined
+      return status?.phase === 'Terminating' || found === undefined
+    } catch {
+      return true
+    }
+  }
+
+  async #isRead(
+    namespace: string,
+    { kind, name }: ObjectName,
+    secrets: Map<string, SecretFacts>,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const key = `${kind}/${namespace}/${name}`
+    if (performance.now() - (this.#misses.get(key) ?? -Infinity) < MISS_HOLDS) return true
+    const known = kindNamed.get(kind)
+    try {
+      const found = known
+        ? await this.#connection.read(known, namespace, name, signal)
+        : await this.#connection.readSecret(namespace, name, signal)
+      this.#count(found === undefined ? 'missing' : 'found')
+      if (found === undefined) this.#remember(key)
+      if (known === undefined) {
+        if (isObject(found)) secrets.set(name, secretFacts(found.data, undefined))
+      } else if (found === undefined) this.#standing.remove(known, namespace, name)
+      else this.#standing.put(known, found)
+      return true
+    } catch {
+      this.#count('failed')
+      return false
+    }
+  }
+
+  #remember(key: string): void {
+    const now = performance.now()
+    for (const [other, since] of this.#misses) {
+      if (now - since < MISS_HOLDS) break
+      this.#misses.delete(other)
+    }
+    this.#misses.set(key, now)
+  }
+}
+
+/** What a verdict rests on, errors first, each object once. */
+export function restsOn({ errors, warnings }: Verdict): ObjectName[] {
+  const found = new Map<string, ObjectName>()
+  for (const { error } of [...errors, ...warnings]) {
+    for (const name of error.restsOn ?? []) found.set(nameText(name), name)
+  }
+  return [...found.values()]
+}
