@@ -1010,7 +1010,7 @@ t.test('wrong usage', async (t) => {
   const rows: readonly (readonly [readonly string[], RegExp])[] = [
     [[], /name the files or folders to plan/],
     [['-', '-'], /only one of the two can be standard input/],
-    [['--output', 'human', 'old.json'], /'human' is not one of text, json, mermaid/],
+    [['--output', 'text', 'old.json'], /'text' is not one of human, json, mermaid/],
     [['--strict', 'old.json'], /there is no flag --strict/],
   ]
   for (const [args, message] of rows) {

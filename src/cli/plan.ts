@@ -10,7 +10,7 @@ import { READING_FLAGS, tellUnread, valuesFor } from './reading.ts'
 import type { Located } from './report.ts'
 
 export const PLAN_FLAGS = {
-  output: choice('how to print', ['text', 'json', 'mermaid'], 'text'),
+  output: choice('how to print', ['human', 'json', 'mermaid'], 'human'),
   together: toggle('two files or folders are one plan, not an old and a new one'),
   ...READING_FLAGS,
   'api-group': JUDGING_FLAGS['api-group'],
@@ -46,11 +46,11 @@ interface Printed {
   readonly unread: readonly Located[]
 }
 
-type Output = 'text' | 'json' | 'mermaid'
+type Output = 'human' | 'json' | 'mermaid'
 
 function single({ plans, unread }: Read, output: Output): Printed {
   const printers = {
-    text: () => planText(plans),
+    human: () => planText(plans),
     mermaid: () => planMermaid(plans),
     json: () => json({ virtualMCPServers: plans, unread }),
   }
@@ -75,7 +75,7 @@ async function comparison(
   }
   const changes = compare(before.plans, after.plans)
   const printers = {
-    text: () => changesText(changes),
+    human: () => changesText(changes),
     mermaid: () => changesMermaid(changes),
     json: () => json({ changes, unread }),
   }
