@@ -83,5 +83,7 @@ function nearText(provider: string, { names }: Providers): string {
 }
 
 /** The same for the reader of the other object. */
-export const unservedText = (gateway: ObjectName, problem: Unserved): string =>
-  `${nameText(gateway)} cannot use it: ${problem.field} is ${goQuote(problem.provider)}, and ${lacking(problem)}`
+export function unservedText(gateway: ObjectName, problem: Unserved): string {
+  const given = `${problem.field} is ${goQuote(problem.provider)}${problem.written ? ' (written by default)' : ''}`
+  return `${nameText(gateway)} cannot use it: ${given}, and ${lacking(problem)}`
+}

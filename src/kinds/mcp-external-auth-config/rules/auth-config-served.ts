@@ -17,7 +17,8 @@ export const authConfigServed = defineRule({
   *check(config, { path, cluster, self }) {
     for (const { name, gateway } of reachersOf(self.name, cluster)) {
       const problem = unserved(gateway, config)
-      if (problem === undefined) continue
+      // What /mutate wrote counts as not given: the next write decides it anew (decision 25).
+      if (problem === undefined || problem.written) continue
       const at =
         problem.field === 'upstreamInject.providerName'
           ? path.spec.upstreamInject.providerName

@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  authServer,
+  backend,
+  bearerConfig,
+  exchangeConfig,
+  exchangeConfigWritten,
+  gateway,
+  group,
+  headerConfig,
+  injectConfig,
+  inline,
+  oidcConfig,
+  serverConfig,
+} from '../src/kinds/between/examples.ts'
+import { referencesOf } from '../src/kinds/between/references.ts'
+import { API_VERSION, DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
+import type { Kind } from '../src/kinds/kind.ts'
+import { withChanges } from '../src/review/defaults.ts'
+import { compareFindings, findingText } from '../src/review/finding.ts'
+import { findingsIn, mutate, type Submission } from '../src/review/index.ts'
+import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
+import { Standing } from '../src/review/standing.ts'
+import { withObject, World } from '../src/review/world.ts'
+import type { Cluster } from '../src/rule/cluster.ts'
+import type { Other } from '../src/rule/rule.ts'
+
+/** A resource as it is stored. */
+interface Stored {
+  readonly kind: string
+  readonly spec?: unknown
+  readonly metadata: { readonly namespace: string; readonly name: string; readonly resourceVersion: string }
+}
+
+const NAMES = ['a', 'b', 'c'] as const
+const NAMESPACES = ['x', 'y'] as const
+const name = fc.constantFrom(...NAMES)
+const provider = fc.constantFrom('okta', 'github')
+
+/** Resources of every kind that refer to each other by few names, so that they often meet. */
+const other: fc.Arbitrary<Other> = fc.oneof(
+  name.map((each) => group(each)),
+  fc
+    .tuple(name, fc.option(name), fc.constantFrom('MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'), name)
+    .map(([each, config, kind, groupName]) => ({
+      ...backend(each, config ?? undefined, kind),
+      spec: {
+        groupRef: { name: groupName },
+        ...(config !== null && { externalAuthConfigRef: { name: config } }),
+      },
+    })),
+  fc.tuple(name, provider).map(([each, named]) => injectConfig(each, named)),
+  fc.tuple(name, fc.option(provider)).map(([each, named]) => exchangeConfig(each, named ?? undefined)),
+  fc.tuple(name, provider).map(([each, named]) => exchangeConfigWritten(each, named)),
+  fc.tuple(name, fc.array(provider, { maxLength: 2 })).map(([each, all]) => serverConfig(each, ...all)),
+  name.map(headerConfig),
+  name.map(bearerConfig),
+  fc
+    .tuple(name, fc.constantFrom('https://auth.example.com', 'https://b.example.com'))
+    .map(([each, issuer]) => oidcConfig(each, issuer)),
+  fc
+    .tuple(
+      name,
+      name,
+      name,
+      fc.option(fc.array(provider, { minLength: 1, maxLength: 2 })),
+      fc.option(fc.tuple(fc.dictionary(name, name, { maxKeys: 2 }), fc.option(name))),
+    )
+    .map(([each, groupName, oidc, providers, outgoing]) =>
+      gateway(each, {
+        groupRef: { name: groupName },
+        incomingAuth: { type: 'oidc', oidcConfigRef: { name: oidc }, audience: 'tools' },
+        ...(providers !== null && { authServerConfig: authServer(...providers) }),
+        ...(outgoing !== null && { outgoingAuth: inline(outgoing[0], outgoing[1] ?? undefined) }),
+      }),
+    ),
+)
+
+type Step = { readonly put: Stored } | { readonly remove: Stored } | { readonly work: number }
+
+let versions = 0
+const stored = fc
+  .tuple(other, fc.constantFrom(...NAMESPACES))
+  .map(([{ metadata, ...rest }, namespace]): Stored => ({
+    apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`,
+    ...rest,
+    metadata: { ...metadata, namespace, resourceVersion: String(versions++) },
+  }))
+const steps = fc.array(
+  fc.oneof(
+    { weight: 6, arbitrary: stored.map((put): Step => ({ put })) },
+    { weight: 2, arbitrary: stored.map((remove): Step => ({ remove })) },
+    { weight: 2, arbitrary: fc.nat({ max: 3 }).map((work): Step => ({ work })) },
+  ),
+  { maxLength: 40 },
+)
+
+const kindOf = ({ kind }: Stored): Kind => kindNamed.get(kind)!
+const keyOf = ({ kind, metadata }: Stored) => `${kind}/${metadata.namespace}/${metadata.name}`
+const newWorld = () => new World({ group: DEFAULT_API_GROUP, knows: (kind) => kind !== 'Secret' })
+
+/** What is there after the steps. */
+function after(all: readonly Step[]): Stored[] {
+  const there = new Map<string, Stored>()
+  for (const step of all) {
+    if ('put' in step) there.set(keyOf(step.put), step.put)
+    if ('remove' in step) there.delete(keyOf(step.remove))
+  }
+  return [...there.values()]
+}
+
+function follow(all: readonly Step[]): { world: World; standing: Standing } {
+  const world = newWorld()
+  const standing = new Standing(world, DEFAULT_SETTINGS)
+  for (const step of all) {
+    if ('put' in step) standing.put(kindOf(step.put), step.put)
+    else if ('work' in step) standing.work(step.work)
+    else standing.remove(kindOf(step.remove), step.remove.metadata.namespace, step.remove.metadata.name)
+  }
+  return { world, standing }
+}
+
+/** The answers to every question that a rule can ask in a namespace, as texts. */
+function answers(cluster: Cluster): string[] {
+  return KINDS.flatMap(({ kind }) =>
+    NAMES.flatMap((each) => [
+      `${kind} ${each} is ${JSON.stringify(cluster.get(kind, each)?.spec)}`,
+      `${kind} ${each} from ${JSON.stringify(cluster.referrers(kind, each))}`,
+      `${kind} ${each} from some ${JSON.stringify(cluster.referrers(kind, each, ['VirtualMCPServer']))}`,
+      `${kind} ${each} in ${cluster.elsewhere(kind, each).join()}`,
+    ]).concat(`${kind}: ${[...cluster.names(kind)].toSorted().join()}`),
+  )
+}
+
+t.test('whatever came and went, the view is that of what is there', async () => {
+  fc.assert(
+    fc.property(steps, (all) => {
+      const there = after(all)
+      const fresh = newWorld()
+      for (const object of there) fresh.put(kindOf(object), object)
+      for (const namespace of NAMESPACES) {
+        const cluster = follow(all).world.in(namespace)
+        assert.deepEqual(answers(cluster), answers(fresh.in(namespace)))
+        for (const { kind } of KINDS) {
+          for (const each of NAMES) {
+            const referring = there.filter(
+              (object) =>
+                object.metadata.namespace === namespace &&
+                referencesOf(object.kind, object).some(({ to }) => to.kind === kind && to.name === each),
+            )
+            const named = referring.map((object) => `${object.kind}/${object.metadata.name}`).toSorted()
+            const found = cluster.referrers(kind, each).map((by) => `${by.kind}/${by.name}`)
+            assert.deepEqual(found, named)
+          }
+        }
+      }
+    }),
+    { numRuns: 300 },
+  )
+})
+
+t.test('an object put over the view answers as one that is in it', async () => {
+  fc.assert(
+    fc.property(steps, stored, (all, object) => {
+      const { namespace, name: own } = object.metadata
+      const before = follow(all).world
+      const over = answers(withObject(before.in(namespace), { kind: object.kind, name: own }, object))
+      const within = follow([...all, { put: object }]).world
+      // The view keeps less of an object than it was given, and does not know of it by name only.
+      const comparable = (texts: readonly string[]) =>
+        texts.filter(
+          (text) => !text.startsWith(`${object.kind} ${own} is`) && !text.startsWith(`${object.kind}: `),
+        )
+      assert.deepEqual(comparable(over), comparable(answers(within.in(namespace))))
+    }),
+    { numRuns: 300 },
+  )
+})
+
+const standingTexts = (standing: Standing) => {
+  while (standing.work(10) > 0);
+  return [...standing.findings()]
+    .map((found) => `${found.kind}/${found.namespace}/${found.name} ${found.id} ${found.severity}`)
+    .toSorted()
+}
+
+t.test('what stands is what judging everything anew finds', async () => {
+  let standingErrors = 0
+  fc.assert(
+    fc.property(steps, (all) => {
+      const there = after(all)
+      const { world } = follow(there.map((put) => ({ put })))
+      const expected = there.flatMap((object) => {
+        const { namespace, name: own } = object.metadata
+        const around = { cluster: world.in(namespace), self: { kind: object.kind, name: own } }
+        const found = findingsIn(kindOf(object), object, around)
+        return [...new Set(found.map(({ id, severity }) => `${keyOf(object)} ${id} ${severity}`))]
+      })
+      const texts = standingTexts(follow(all).standing)
+      standingErrors += texts.filter((text) => text.endsWith(' error')).length
+      assert.deepEqual(texts, expected.toSorted())
+    }),
+    { numRuns: 500 },
+  )
+  assert.ok(standingErrors > 20, `${standingErrors} errors among them`)
+})
+
+t.test('defaults that rest on others: twice is once, and no finding comes or goes', async () => {
+  let written = 0
+  fc.assert(
+    fc.property(steps, stored, (all, object) => {
+      const { world } = follow(all)
+      const { namespace, name: own } = object.metadata
+      const engine = {
+        group: DEFAULT_API_GROUP,
+        settings: DEFAULT_SETTINGS,
+        world,
+        serviceAccountAudience: 'x',
+      }
+      const submission = (value: object): Submission => ({
+        operation: 'CREATE',
+        group: DEFAULT_API_GROUP,
+        kind: object.kind,
+        namespace,
+        name: own,
+        subResource: '',
+        dryRun: false,
+        user: 'admin',
+        object: value,
+        oldObject: undefined,
+      })
+      const changes = mutate(submission(object), engine)
+      const defaulted = withChanges(object, changes)
+      if (changes.some(({ at }) => at.includes('subjectProviderName'))) written += 1
+      assert.deepEqual(mutate(submission(defaulted), engine), [])
+      const around = { cluster: world.in(namespace), self: { kind: object.kind, name: own } }
+      const texts = (value: object) =>
+        findingsIn(kindOf(object), value, around).toSorted(compareFindings).map(findingText)
+      assert.deepEqual(texts(defaulted), texts(object))
+    }),
+    { numRuns: 1_000 },
+  )
+  assert.ok(written > 20, `${written} subject providers written`)
+})
