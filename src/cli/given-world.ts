@@ -21,7 +21,7 @@ export function kindOf(value: unknown, { group }: Reading): Kind | undefined {
 /** All documents as one world: what is not among them does not exist, except Secrets, which are seldom in files. */
 export function worldOf(values: readonly unknown[], reading: Reading): World {
   const { group } = reading
-  const world = new World({ group, knows: (kind) => kindNamed.has(kind), where: 'in the given files' })
+  const world = new World({ group, knows: (kind) => kindNamed.has(kind), where: () => 'in the given files' })
   putAll(world, values, reading)
   return world
 }

@@ -12,8 +12,8 @@ export interface Extent {
   readonly group: string
   /** Whether every object of the kind in the namespace is known. */
   knows(kind: string, namespace: string): boolean
-  /** `in the given files`; by default the namespace. */
-  readonly where?: string
+  /** Where the objects of a namespace were looked for, as in `in the given files`; by default the namespace. */
+  where?(namespace: string): string
 }
 
 interface Stored {
@@ -126,7 +126,7 @@ export class World {
           .filter((each) => each !== namespace)
           .toSorted()
       },
-      where: extent.where ?? `in namespace '${namespace}'`,
+      where: extent.where?.(namespace) ?? `in namespace '${namespace}'`,
     }
   }
 
