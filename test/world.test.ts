@@ -18,6 +18,7 @@ import {
 import { referencesOf } from '../src/kinds/between/references.ts'
 import { API_VERSION, DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
 import type { Kind } from '../src/kinds/kind.ts'
+import { mcpGroup } from '../src/kinds/mcp-group/index.ts'
 import { withChanges } from '../src/review/defaults.ts'
 import { compareFindings, findingText } from '../src/review/finding.ts'
 import { findingsIn, mutate, type Submission } from '../src/review/index.ts'
@@ -97,7 +98,7 @@ const steps = fc.array(
   { maxLength: 40 },
 )
 
-const kindOf = ({ kind }: Stored): Kind => kindNamed.get(kind)!
+const kindOf = ({ kind }: Stored): Kind => kindNamed.get(kind) ?? mcpGroup
 const keyOf = ({ kind, metadata }: Stored) => `${kind}/${metadata.namespace}/${metadata.name}`
 const newWorld = () => new World({ group: DEFAULT_API_GROUP, knows: (kind) => kind !== 'Secret' })
 

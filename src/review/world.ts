@@ -22,7 +22,6 @@ interface Stored {
   readonly version: string
 }
 
-const NOBODY: ReadonlyMap<string, ObjectName> = new Map()
 /** A near name is looked for among this many. */
 const MOST_NAMES = 2_000
 
@@ -35,7 +34,7 @@ export class World {
   /** Objects by kind, namespace and name. */
   readonly #objects = new Map<string, Map<string, Map<string, Stored>>>()
   /** Who refers to an object, whether or not it exists; by namespace, then by kind and name. */
-  readonly #referrers = new Map<string, Map<string, Map<string, ObjectName>>>()
+  readonly #referrers = new Map<string, Map<string, Referrers>>()
   /** The namespaces that have an object of a kind and name, where it is not one alone. */
   readonly #namespaces = new Map<string, string | Set<string>>()
 
@@ -79,7 +78,11 @@ export class World {
     if (before !== undefined) this.#unlink(namespace, before)
     names.set(name, { name: named, resource, version })
     for (const { to } of referencesOf(kind, resource)) {
-      branch(branch(this.#referrers, namespace), keyOf(to)).set(keyOf(named), named)
+      const targets = branch(this.#referrers, namespace)
+      const target = keyOf(to)
+      const referrers = targets.get(target) ?? new Referrers()
+      targets.set(target, referrers)
+      referrers.add(named)
     }
     if (before === undefined) this.#addNamespace(keyOf(named), namespace)
   }
@@ -117,7 +120,7 @@ export class World {
     return {
       get: (kind, name) => objects.get(kind)?.get(namespace)?.get(name)?.resource,
       referrers: (kind, name, among) =>
-        inOrder(ofKinds((referrers?.get(keyOf({ kind, name })) ?? NOBODY).values(), among)),
+        ofKinds(referrers?.get(keyOf({ kind, name }))?.inOrder() ?? [], among),
       knows: (kind) => extent.knows(kind, namespace),
       names: (kind) => first(objects.get(kind)?.get(namespace)?.keys() ?? [], MOST_NAMES),
       elsewhere: (kind, name) => {
@@ -132,7 +135,11 @@ export class World {
 
   #unlink(namespace: string, { name, resource }: Stored): void {
     for (const { to } of referencesOf(name.kind, resource)) {
-      prune(this.#referrers.get(namespace), keyOf(to), keyOf(name))
+      const targets = this.#referrers.get(namespace)
+      const target = keyOf(to)
+      targets?.get(target)?.remove(name)
+      if (targets?.get(target)?.size === 0) targets.delete(target)
+      if (targets?.size === 0) this.#referrers.delete(namespace)
     }
   }
 
@@ -144,6 +151,31 @@ export class World {
   }
 }
 
+/** Who refers to one object. */
+class Referrers {
+  readonly #names = new Map<string, ObjectName>()
+  #sorted: readonly ObjectName[] | undefined
+
+  get size(): number {
+    return this.#names.size
+  }
+
+  add(name: ObjectName): void {
+    this.#names.set(keyOf(name), name)
+    this.#sorted = undefined
+  }
+
+  remove(name: ObjectName): void {
+    this.#names.delete(keyOf(name))
+    this.#sorted = undefined
+  }
+
+  inOrder(): readonly ObjectName[] {
+    this.#sorted ??= [...this.#names.values()].sort(compareNames)
+    return this.#sorted
+  }
+}
+
 /** The view with one object put in place of the stored one of its name: what a rule judges is part of what it sees. */
 export function withObject(cluster: Cluster, self: ObjectName, resource: Resource): Cluster {
   const targets = new Set(referencesOf(self.kind, resource).map(({ to }) => keyOf(to)))
@@ -152,9 +184,10 @@ export function withObject(cluster: Cluster, self: ObjectName, resource: Resourc
     ...cluster,
     get: (kind, name) => (isSelf({ kind, name }) ? resource : cluster.get(kind, name)),
     referrers: (kind, name, among) => {
-      const others = cluster.referrers(kind, name, among).filter((each) => !isSelf(each))
+      const before = cluster.referrers(kind, name, among)
       const isOne = targets.has(keyOf({ kind, name })) && (among === undefined || among.includes(self.kind))
-      return isOne ? inOrder([...others, self]) : others
+      if (before.some(isSelf)) return isOne ? before : before.filter((each) => !isSelf(each))
+      return isOne ? [...before, self].sort(compareNames) : before
     },
   }
 }
@@ -165,13 +198,13 @@ export function versionOf({ metadata }: Resource): string {
   return typeof version === 'string' ? version : ''
 }
 
-const ofKinds = (names: Iterable<ObjectName>, among?: readonly string[]): ObjectName[] =>
-  [...names].filter(({ kind }) => among === undefined || among.includes(kind))
+const ofKinds = (names: readonly ObjectName[], among?: readonly string[]): readonly ObjectName[] =>
+  among === undefined ? names : names.filter(({ kind }) => among.includes(kind))
 
 const keyOf = ({ kind, name }: ObjectName): string => `${kind}/${name}`
 
-const inOrder = (names: Iterable<ObjectName>): ObjectName[] =>
-  [...names].sort((a, b) => (a.kind === b.kind ? compare(a.name, b.name) : compare(a.kind, b.kind)))
+const compareNames = (a: ObjectName, b: ObjectName): number =>
+  a.kind === b.kind ? compare(a.name, b.name) : compare(a.kind, b.kind)
 
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 

@@ -8,7 +8,7 @@ export interface ObjectName {
 
 /**
  * The other objects as a rule sees them: those of the namespace of the judged one, as they will be once that one is
- * stored. A rule asks only for the kinds in its `reads`.
+ * stored. It is made for one review, and answers the same until that ends. A rule asks only for the kinds in its `reads`.
  */
 export interface Cluster {
   /** Undefined when there is no such object, or none is known. */

@@ -31,6 +31,18 @@ export const getGateway = (cluster: Cluster, name: string) =>
 export const getWorkload = (cluster: Cluster, { kind, name }: ObjectName) =>
   cluster.get(kind, name) as Workload | undefined
 
+/** A function of a VirtualMCPServer and what it sees that several rules of one review ask for: computed once. */
+export function onceAReview<R>(compute: (gateway: Gateway, cluster: Cluster) => R) {
+  const last = new WeakMap<Gateway, { readonly cluster: Cluster; readonly result: R }>()
+  return (gateway: Gateway, cluster: Cluster): R => {
+    const known = last.get(gateway)
+    if (known?.cluster === cluster) return known.result
+    const result = compute(gateway, cluster)
+    last.set(gateway, { cluster, result })
+    return result
+  }
+}
+
 /** The backends of a group: who names it, whether or not the MCPGroup exists (decision 10). */
 export const membersOf = (cluster: Cluster, group: string): readonly ObjectName[] =>
   cluster.referrers('MCPGroup', group, BACKEND_KINDS)

@@ -7,9 +7,9 @@ import {
   authConfigNamed,
   type AuthConfig,
   type Gateway,
-  getAuthConfig,
   type NamedProvider,
   namedProvider,
+  onceAReview,
   type Providers,
   providersOf,
 } from './neighbours.ts'
@@ -40,12 +40,17 @@ export function* unservedBy(
   cluster: Cluster,
   wanted: (problem: Unserved) => boolean,
 ): Iterable<FieldError> {
-  for (const reached of configsReached(gateway, cluster)) {
-    const config = getAuthConfig(cluster, reached.config)
-    const problem = config && unserved(gateway, config)
-    if (problem !== undefined && wanted(problem)) yield errorAt(reached, problem, path)
+  for (const { reached, problem } of allUnserved(gateway, cluster)) {
+    if (wanted(problem)) yield errorAt(reached, problem, path)
   }
 }
+
+const allUnserved = onceAReview((gateway, cluster) =>
+  configsReached(gateway, cluster).flatMap((reached) => {
+    const problem = reached.auth && unserved(gateway, reached.auth)
+    return problem === undefined ? [] : [{ reached, problem }]
+  }),
+)
 
 /** The error, at the reference that the VirtualMCPServer makes, or at its authorization server. */
 function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>): FieldError {

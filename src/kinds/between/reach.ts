@@ -2,12 +2,15 @@ import type { Cluster, ObjectName } from '../../rule/cluster.ts'
 import type { Segment } from '../../rule/path.ts'
 import { isAbsent } from '../../rule/resource.ts'
 import {
+  type AuthConfig,
   BACKEND_KINDS,
+  getAuthConfig,
   type Gateway,
   getGateway,
   getWorkload,
   groupOf,
   membersOf,
+  onceAReview,
   type Workload,
 } from './neighbours.ts'
 
@@ -38,7 +41,7 @@ export function sourceOf({ spec }: Gateway): 'discovered' | 'inline' | undefined
 }
 
 /** Every backend, in the order of kind and name, then the keys of `backends` that are no member. Section 5.2. */
-export function backendsOf(gateway: Gateway, cluster: Cluster): Backend[] {
+export const backendsOf = onceAReview((gateway, cluster): readonly Backend[] => {
   const group = groupOf(gateway)
   const members = group === undefined ? [] : membersOf(cluster, group)
   const source = sourceOf(gateway)
@@ -50,7 +53,7 @@ export function backendsOf(gateway: Gateway, cluster: Cluster): Backend[] {
     ...members.map((member) => ({ ...inline(gateway, member.name), member })),
     ...strangers.map((key) => inline(gateway, key)),
   ]
-}
+})
 
 function discovered(member: ObjectName, cluster: Cluster): Backend {
   const { name } = member
@@ -97,17 +100,20 @@ const DEFAULT = ['spec', 'outgoingAuth', 'default', 'externalAuthConfigRef']
 /** A configuration that a VirtualMCPServer reaches, at one place of it, and the backends that are contacted with it. */
 export interface Reached {
   readonly config: string
+  /** The configuration itself, if it is known. */
+  readonly auth: AuthConfig | undefined
   readonly at?: readonly Segment[]
   readonly members: readonly ObjectName[]
 }
 
 /** Every configuration once for each place; the default of inline counts even while every member is listed. */
-export function configsReached(gateway: Gateway, cluster: Cluster): Reached[] {
-  const found = new Map<string, { config: string; at?: readonly Segment[]; members: ObjectName[] }>()
+export const configsReached = onceAReview((gateway, cluster): readonly Reached[] => {
+  const found = new Map<string, Omit<Reached, 'members'> & { readonly members: ObjectName[] }>()
   const add = ({ config, at, from, name, member }: Backend) => {
     if (config === undefined) return
     const key = [from, from === 'backends' ? name : config].join('/')
-    const reached = found.get(key) ?? { config, ...(at && { at }), members: [] }
+    const auth = found.get(key)?.auth ?? getAuthConfig(cluster, config)
+    const reached = found.get(key) ?? { config, auth, ...(at && { at }), members: [] }
     if (member !== undefined) reached.members.push(member)
     found.set(key, reached)
   }
@@ -115,7 +121,7 @@ export function configsReached(gateway: Gateway, cluster: Cluster): Reached[] {
   const fallback = sourceOf(gateway) === 'inline' ? defaultOf(gateway) : undefined
   if (fallback !== undefined && !found.has(`default/${fallback.config ?? ''}`)) add({ name: '', ...fallback })
   return [...found.values()]
-}
+})
 
 const GATEWAY = ['VirtualMCPServer']
 

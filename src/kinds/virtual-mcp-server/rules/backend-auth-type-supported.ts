@@ -11,7 +11,7 @@ import {
   serverConfig,
 } from '../../between/examples.ts'
 import { NOT_FOR_BACKENDS } from '../../between/matrix.ts'
-import { authConfigNamed, getAuthConfig } from '../../between/neighbours.ts'
+import { authConfigNamed } from '../../between/neighbours.ts'
 import { configsReached, REACHED_KINDS } from '../../between/reach.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -24,8 +24,8 @@ export const backendAuthTypeSupported = defineRule({
   why: 'Releases have no strategy for `bearerToken` and `embeddedAuthServer`: they leave such a backend out.',
   sources: ['5.2', 'decision 9'],
   *check(gateway, { path, cluster }) {
-    for (const { config, at, members } of configsReached(gateway, cluster)) {
-      const type = getAuthConfig(cluster, config)?.spec?.type
+    for (const { config, auth, at, members } of configsReached(gateway, cluster)) {
+      const type = auth?.spec?.type
       if (type === undefined || !NOT_FOR_BACKENDS.includes(type)) continue
       const who = members.length === 0 ? '' : ` for ${namesText(members)}`
       yield advice(

@@ -4,7 +4,7 @@ import { goQuote } from '../../../rule/go-text.ts'
 import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, backend, exchangeConfig, gateway, gatewayOf, inline } from '../../between/examples.ts'
-import { authConfigNamed, getAuthConfig, leavesSubjectProvider } from '../../between/neighbours.ts'
+import { authConfigNamed, leavesSubjectProvider } from '../../between/neighbours.ts'
 import { configsReached, REACHED_KINDS } from '../../between/reach.ts'
 import { firstProvider, subjectProviders } from '../../between/subject-provider.ts'
 import { VirtualMCPServer } from '../schema.ts'
@@ -21,8 +21,7 @@ export const subjectProviderAgreedByGateways = defineRule({
   *check(value, { path, cluster, self }) {
     const own = firstProvider(value)
     if (own === undefined) return
-    for (const { config, at } of configsReached(value, cluster)) {
-      const shared = getAuthConfig(cluster, config)
+    for (const { config, auth: shared, at } of configsReached(value, cluster)) {
       if (shared === undefined || !leavesSubjectProvider(shared)) continue
       const others = subjectProviders(config, cluster).filter(
         ({ gateway, provider }) => gateway !== self.name && provider !== own,

@@ -9,12 +9,7 @@ import {
   exchangeConfigWritten,
   gatewayOf,
 } from '../../between/examples.ts'
-import {
-  authConfigNamed,
-  getAuthConfig,
-  leavesSubjectProvider,
-  writtenProvider,
-} from '../../between/neighbours.ts'
+import { authConfigNamed, leavesSubjectProvider, writtenProvider } from '../../between/neighbours.ts'
 import { configsReached, REACHED_KINDS } from '../../between/reach.ts'
 import { agreedProvider, firstProvider } from '../../between/subject-provider.ts'
 import { VirtualMCPServer } from '../schema.ts'
@@ -33,8 +28,7 @@ export const subjectProviderChosen = defineRule({
     const before = old()
     if (before !== undefined && firstProvider(before) === provider) return
     const decided = new Map<string, ObjectName>()
-    for (const { config } of configsReached(gateway, cluster)) {
-      const found = getAuthConfig(cluster, config)
+    for (const { config, auth: found } of configsReached(gateway, cluster)) {
       if (found === undefined || !leavesSubjectProvider(found) || writtenProvider(found) === provider)
         continue
       if (agreedProvider(config, cluster) === provider) decided.set(config, authConfigNamed(config))

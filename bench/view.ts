@@ -1,0 +1,160 @@
+/**
+ * The view of 100,000 objects: memory above that of the process without them, time to put them in, and what a review
+ * costs in it, as a ratio to the same review without a view, in turn. Run with --expose-gc: npm run bench.
+ */
+import {
+  authServer,
+  backend,
+  gateway,
+  headerConfig,
+  injectConfig,
+  inline,
+  oidcConfig,
+} from '../src/kinds/between/examples.ts'
+import { API_VERSION, DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
+import { type Engine, type Submission, validate } from '../src/review/index.ts'
+import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
+import { Standing } from '../src/review/standing.ts'
+import { World } from '../src/review/world.ts'
+import type { Other } from '../src/rule/rule.ts'
+
+const NAMESPACES = 250
+/** In each namespace: groups of 15 backends, each with a VirtualMCPServer of its own, which half of them discover. */
+const GROUPS = 20
+const BACKENDS = 15
+
+const metadata = (name: string, namespace: string, version: number) => ({
+  name,
+  namespace,
+  uid: `0f1d4c1e-7d0f-4a0e-9c55-${String(version).padStart(12, '0')}`,
+  resourceVersion: String(version),
+  generation: 1,
+  creationTimestamp: '2026-01-01T00:00:00Z',
+  labels: { 'app.kubernetes.io/name': name, 'app.kubernetes.io/managed-by': 'argocd' },
+  annotations: { 'kubectl.kubernetes.io/last-applied-configuration': 'x'.repeat(600) },
+  managedFields: [
+    { manager: 'kubectl', fieldsV1: { 'f:spec': { 'f:type': {}, 'f:groupRef': { 'f:name': {} } } } },
+  ],
+})
+
+function* objects(namespace: string): Iterable<Other> {
+  for (let i = 0; i < GROUPS; i++) {
+    const group = `team-${i}`
+    yield { kind: 'MCPGroup', metadata: { name: group }, spec: { description: 'a team' } }
+    yield oidcConfig(`${group}-tokens`)
+    const listed = Object.fromEntries(
+      Array.from({ length: BACKENDS }, (_, j) => [`${group}-${j}`, `${group}-key`]),
+    )
+    yield gateway(`${group}-gateway`, {
+      groupRef: { name: group },
+      incomingAuth: { type: 'oidc', oidcConfigRef: { name: `${group}-tokens` }, audience: namespace },
+      authServerConfig: authServer('okta', 'github'),
+      ...(i % 2 === 0 && { outgoingAuth: inline(listed) }),
+    })
+    yield headerConfig(`${group}-key`)
+    yield injectConfig(`${group}-inject`, 'okta')
+    for (let j = 0; j < BACKENDS; j++) {
+      const config = j % 3 === 0 ? `${group}-inject` : `${group}-key`
+      const { spec, ...rest } = backend(`${group}-${j}`, config, j % 5 === 0 ? 'MCPRemoteProxy' : 'MCPServer')
+      yield {
+        ...rest,
+        spec: { ...(spec as object), groupRef: { name: group }, image: 'ghcr.io/example/server:1.2.3' },
+      }
+    }
+  }
+}
+
+/** As it comes from the API server: parsed from its own text, sharing nothing with other objects. */
+function parsed(other: Other, namespace: string, version: number): object {
+  const object = { apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`, ...other }
+  return JSON.parse(
+    JSON.stringify({ ...object, metadata: metadata(other.metadata.name, namespace, version) }),
+  ) as object
+}
+
+function settled(): NodeJS.MemoryUsage {
+  for (let i = 0; i < 4; i++) globalThis.gc?.()
+  return process.memoryUsage()
+}
+
+const world = new World({ group: DEFAULT_API_GROUP, knows: (kind) => kindNamed.has(kind) })
+const standing = new Standing(world, DEFAULT_SETTINGS)
+const before = settled()
+const start = performance.now()
+let count = 0
+for (let i = 0; i < NAMESPACES; i++) {
+  const namespace = `namespace-${i}`
+  for (const other of objects(namespace)) {
+    const kind = kindNamed.get(other.kind)
+    if (kind !== undefined) standing.put(kind, parsed(other, namespace, count++))
+  }
+}
+const put = performance.now() - start
+const judging = performance.now()
+while (standing.work(1_000) > 0);
+const judged = performance.now() - judging
+const after = settled()
+const megabytes = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(0)} MB`
+
+process.stdout.write(
+  [
+    '',
+    '| view | |',
+    '|---|---|',
+    `| objects | ${count} |`,
+    `| heap above the empty view | ${megabytes(after.heapUsed - before.heapUsed)} |`,
+    `| resident memory above the empty view | ${megabytes(after.rss - before.rss)} |`,
+    `| parsed, put in and judged alone | ${((put / count) * 1e3).toFixed(0)} µs an object |`,
+    `| judged beside the others | ${((judged / count) * 1e3).toFixed(0)} µs an object |`,
+    `| standing findings | ${standing.count} |`,
+    '',
+    '',
+  ].join('\n'),
+)
+
+const alone: Engine = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS }
+const beside: Engine = { ...alone, world }
+
+/** Microseconds of one review. */
+function time(submission: Submission, engine: Engine): number {
+  const rounds = 3_000
+  const begun = performance.now()
+  for (let i = 0; i < rounds; i++) validate(submission, engine)
+  return ((performance.now() - begun) / rounds) * 1e3
+}
+
+const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN
+
+process.stdout.write('| review | alone | in the view | ratio (median of pairs) |\n|---|---|---|---|\n')
+const samples = new Map([...objects('namespace-7')].map((other) => [other.metadata.name, other]))
+for (const name of [
+  'team-3-gateway',
+  'team-4-gateway',
+  'team-3-tokens',
+  'team-3-inject',
+  'team-3-1',
+  'team-3-5',
+]) {
+  const other = samples.get(name)
+  if (other === undefined) throw new Error(`no sample ${name}`)
+  const submission: Submission = {
+    operation: 'CREATE',
+    group: DEFAULT_API_GROUP,
+    kind: other.kind,
+    namespace: 'namespace-7',
+    name,
+    subResource: '',
+    dryRun: false,
+    user: 'admin',
+    object: parsed(other, 'namespace-7', 0),
+    oldObject: undefined,
+  }
+  const pairs = Array.from({ length: 7 }, () => [time(submission, alone), time(submission, beside)] as const)
+  const row = [
+    `${other.kind} ${name}`,
+    `${median(pairs.map(([a]) => a)).toFixed(1)} µs`,
+    `${median(pairs.map(([, b]) => b)).toFixed(1)} µs`,
+    median(pairs.map(([a, b]) => b / a)).toFixed(2),
+  ]
+  process.stdout.write(`| ${row.join(' | ')} |\n`)
+}
