@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { API_VERSION, DEFAULT_API_GROUP, KINDS } from '../../src/kinds/index.ts'
 import type { Kind } from '../../src/kinds/kind.ts'
 import { mcpExternalAuthConfig } from '../../src/kinds/mcp-external-auth-config/index.ts'
+import { mcpGroup } from '../../src/kinds/mcp-group/index.ts'
 import { mutatingWebhookConfiguration, validatingWebhookConfiguration } from '../../src/kinds/registration.ts'
 import type { RunningServer } from '../support/server.ts'
 import type { ApiServer } from './api-server.ts'
@@ -40,11 +41,12 @@ export function pathOf({ plural }: Pick<Kind, 'plural'>): string {
   return `/apis/${DEFAULT_API_GROUP}/${API_VERSION}/namespaces/default/${plural}`
 }
 
-/** Registers a server by URL. It may take a moment until the API server calls it: see `answers`. */
+/** Registers a server by URL. It may take a moment until the API server calls it: see `answers` and `called`. */
 export async function register(
   api: ApiServer,
   server: Pick<RunningServer, 'url' | 'ca'>,
   failurePolicy: 'Fail' | 'Ignore' = 'Fail',
+  conditions: readonly object[] = [],
 ): Promise<void> {
   const registration = {
     group: DEFAULT_API_GROUP,
@@ -58,8 +60,30 @@ export async function register(
     validatingWebhookConfiguration(registration),
     mutatingWebhookConfiguration(registration),
   ]
-  const list = { apiVersion: 'v1', kind: 'List', items: configurations }
+  const items = configurations.map(({ webhooks, ...rest }) => ({
+    ...rest,
+    webhooks: webhooks.map((webhook) => ({
+      ...webhook,
+      matchConditions: [...('matchConditions' in webhook ? webhook.matchConditions : []), ...conditions],
+    })),
+  }))
+  const list = { apiVersion: 'v1', kind: 'List', items }
   await kubectl(api, ['apply', '--server-side', '--force-conflicts', '-f', '-'], JSON.stringify(list))
+}
+
+/** Waits until the API server sends its reviews to this server. */
+export async function called(api: ApiServer, server: Pick<RunningServer, 'log'>): Promise<void> {
+  const name = `called-${Date.now()}`
+  const probe = { apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`, kind: mcpGroup.kind, metadata: { name } }
+  const isCalled = async () => {
+    await api.request('POST', `${pathOf(mcpGroup)}?dryRun=All`, probe)
+    const reviews = server
+      .log()
+      .split('\n')
+      .filter((line) => line.includes(name))
+    return ['mutate', 'validate'].every((webhook) => reviews.some((line) => line.includes(webhook)))
+  }
+  await waitFor(isCalled, { seconds: 30, what: 'the API server to call the webhook' })
 }
 
 /** Waits until a dry run of a resource without a spec is answered with the status, and a text that contains `text`. */
