@@ -3,6 +3,7 @@ import { coveragePage } from './coverage-page.ts'
 import { crds } from './crds.ts'
 import { fieldsPage } from './fields-page.ts'
 import { jsonSchemas } from './json-schemas.ts'
+import { rbac } from './rbac.ts'
 import { rulesPage } from './rules-page.ts'
 import { validatorsModule } from './validators.ts'
 
@@ -11,6 +12,7 @@ export function* generatedFiles(): Iterable<GeneratedFile> {
   yield { path: 'src/review/validators.js', text: validatorsModule() }
   yield* jsonSchemas()
   yield* crds()
+  yield* rbac()
   yield rulesPage()
   yield fieldsPage()
   yield coveragePage()
