@@ -430,6 +430,33 @@ t.test('one resource is read as it is now', async (t) => {
   await t.rejects(read())
 })
 
+t.test('all of a kind is read once', async (t) => {
+  const [a, b] = [group('a', '1'), group('b', '2')]
+  const expired = refusal(410, 'expired')
+  const first = page([a], { next: 'x' })
+  const rows: [title: string, lists: Answer[], expected: object | undefined | RegExp][] = [
+    ['pages', [first, page([b])], [a, b]],
+    ['a list that expires', [first, expired, page([b])], [b]],
+    ['a list that expires twice', [first, expired, first, expired], /410 expired/],
+    ['a kind that is not there', [refusal(404, 'not found')], undefined],
+    ['a kind that is forbidden', [refusal(403, 'no')], /403 no/],
+    ['no list', [json(200, { items: 'secret' })], /is no list/],
+    ['no answer', [nothing], /no answer within 0\.5 s/],
+  ]
+  await Promise.all(
+    rows.map(async ([title, lists, expected]) => {
+      const server = await fakeApiServer(t, 'mcpgroups', { lists })
+      const access = await fromKubeconfig(server.kubeconfig)
+      const connection = new ClusterConnection(access, { times: { ...SHORT, answer: 500 } })
+      t.teardown(() => connection.close())
+      const listed = connection.list(mcpGroup, 'one', new AbortController().signal)
+      if (expected instanceof RegExp) await t.rejects(listed, expected, title)
+      else t.strictSame(await listed, expected, title)
+      t.match(server.asked[0]?.path, /\/namespaces\/one\/mcpgroups$/)
+    }),
+  )
+})
+
 t.test('a kubeconfig that is wrong is one line that names it', async (t) => {
   const { folder } = await fakeApiServer(t, 'nobody', {})
   const file = join(folder, 'wrong')
@@ -565,6 +592,9 @@ t.test('the service account of a pod', async (t) => {
   writeFileSync(join(folder, 'ca.crt'), rootCertificates[0] ?? '')
   const access = await fromServiceAccount(server.folder)
   t.equal(access.server.href, 'https://[fd00::1]/')
+  t.equal(access.namespace, undefined)
+  writeFileSync(join(folder, 'namespace'), 'tools')
+  t.equal((await fromServiceAccount(server.folder)).namespace, 'tools')
   t.strictSame((await access.credentials()).headers, { Authorization: 'Bearer first' })
 })
 

@@ -8,6 +8,8 @@ import { check, completed, parseKubeconfig } from './kubeconfig.ts'
 /** Who we are, and to which API server. */
 export interface Access {
   readonly server: URL
+  /** The namespace of the context or of the pod, where one is set. */
+  readonly namespace: string | undefined
   /** TLS settings and headers of the next request, with credentials as they are now; an agent only for a proxy. */
   credentials(): Promise<RequestOptions>
   /** The API server refused the credentials: what is remembered of them goes, at most once in a while. */
@@ -50,6 +52,7 @@ async function newKubeConfig(): Promise<KubeConfig> {
 async function access(load: () => Promise<KubeConfig>): Promise<Access> {
   let config = await load()
   const { server } = clusterOf(config)
+  const { namespace } = config.getContextObject(config.getCurrentContext()) ?? {}
   let loaded = performance.now()
   let stale = false
   let pending: Promise<RequestOptions> | undefined
@@ -65,6 +68,7 @@ async function access(load: () => Promise<KubeConfig>): Promise<Access> {
   }
   return {
     server: new URL(server),
+    namespace,
     credentials() {
       pending ??= current()
         .then(credentialsOf)

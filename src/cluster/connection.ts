@@ -5,6 +5,7 @@ import type { Access } from './access.ts'
 import { Api, StatusError } from './api.ts'
 import type { Following, FollowOptions } from './follow.ts'
 import { Follower } from './follower.ts'
+import { list } from './list-watch.ts'
 import type { Sink } from './sink.ts'
 import { TIMES, type Times } from './times.ts'
 
@@ -50,6 +51,30 @@ export class ClusterConnection {
       isSynced: () => followers.every(({ state }) => state.synced),
       states: () => followers.map(({ state }) => state),
       stop: () => stopped.abort(),
+    }
+  }
+
+  /**
+   * Every resource of a kind as it is stored now, in one namespace or (undefined) in all; undefined when the kind is
+   * not there, and any other answer throws. A list that expires on the way is read once more.
+   */
+  async list(
+    kind: Kind,
+    namespace: string | undefined,
+    signal: AbortSignal,
+  ): Promise<readonly unknown[] | undefined> {
+    const path = this.#path(kind, namespace)
+    const either = AbortSignal.any([signal, this.#closed.signal])
+    for (let attempt = 1; ; attempt++) {
+      const listed: unknown[] = []
+      try {
+        await list(this.#api, path, either, (page) => void listed.push(...page))
+        return listed
+      } catch (error) {
+        const status = error instanceof StatusError ? error.status : 0
+        if (status === 404) return undefined
+        if (status !== 410 || attempt === 2) throw error
+      }
     }
   }
 
