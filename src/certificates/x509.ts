@@ -1,0 +1,141 @@
+import 'reflect-metadata'
+import { webcrypto, X509Certificate } from 'node:crypto'
+import { isIP } from 'node:net'
+import * as x509 from '@peculiar/x509'
+
+/** How far back certificates begin, so that a clock that is slow takes them for valid. */
+export const BACKDATE = 60 * 60 * 1_000
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
+
+/** A CA as plain data; times are Unix milliseconds. */
+export interface Authority {
+  /** PEM. */
+  readonly certificate: string
+  /** SHA-256 as OpenSSL prints it. */
+  readonly fingerprint: string
+  /** When it was made: its notBefore is one hour earlier. */
+  readonly issued: number
+  /** Its notAfter. */
+  readonly expires: number
+}
+
+/** PEM of a certificate and its key. */
+export interface KeyedCertificate {
+  readonly certificate: string
+  readonly key: string
+}
+
+export interface Lifetime {
+  readonly now: number
+  /** Milliseconds from now. */
+  readonly lifetime: number
+}
+
+/**
+ * A self-signed CA that may sign leaves only. Each has a name of its own: two CAs of one name and different keys in
+ * one bundle are told apart by key identifiers alone, and not every client looks at these.
+ */
+export async function makeAuthority(name: string, { now, lifetime }: Lifetime): Promise<KeyedCertificate> {
+  x509.cryptoProvider.set(webcrypto as Crypto)
+  const keys = await generateKeys()
+  const serial = serialNumber()
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: serial,
+    name: `CN=${name} ${serial.slice(0, 8)}`,
+    notBefore: new Date(now - BACKDATE),
+    notAfter: new Date(now + lifetime),
+    keys,
+    signingAlgorithm: ALGORITHM,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  })
+  return { certificate: pemOf(certificate), key: await keyPem(keys.privateKey) }
+}
+
+/** A serving certificate for the names and addresses, with a key of its own. It never outlives the CA. */
+export async function signLeaf(
+  authority: KeyedCertificate,
+  names: readonly string[],
+  { now, lifetime }: Lifetime,
+): Promise<KeyedCertificate> {
+  x509.cryptoProvider.set(webcrypto as Crypto)
+  const ca = new x509.X509Certificate(authority.certificate)
+  const keys = await generateKeys()
+  const leaf = await x509.X509CertificateGenerator.create({
+    serialNumber: serialNumber(),
+    subject: 'CN=vmcp-admission',
+    issuer: ca.subject,
+    notBefore: new Date(now - BACKDATE),
+    notAfter: new Date(Math.min(now + lifetime, ca.notAfter.getTime())),
+    publicKey: keys.publicKey,
+    signingKey: await signingKey(authority.key),
+    signingAlgorithm: ALGORITHM,
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.SubjectAlternativeNameExtension(generalNames(names)),
+      await x509.AuthorityKeyIdentifierExtension.create(ca.publicKey),
+    ],
+  })
+  return { certificate: pemOf(leaf), key: await keyPem(keys.privateKey) }
+}
+
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
+
+/** The certificates in a PEM text, whatever stands between them. Throws when one cannot be read. */
+export function certificatesIn(pem: string): X509Certificate[] {
+  return (pem.match(PEM_CERTIFICATE) ?? []).map((block) => new X509Certificate(block))
+}
+
+/** The CAs of a caBundle, in its order. Throws an Error when it holds what is no certificate. */
+export function authoritiesIn(bundle: string): Authority[] {
+  return certificatesIn(bundle).map(authorityOf)
+}
+
+export function authorityOf(certificate: X509Certificate): Authority {
+  return {
+    certificate: `${certificate.toString().trim()}\n`,
+    fingerprint: certificate.fingerprint256,
+    issued: certificate.validFromDate.getTime() + BACKDATE,
+    expires: certificate.validToDate.getTime(),
+  }
+}
+
+/** The public part alone, however much more is there. */
+export function bare({ certificate, fingerprint, issued, expires }: Authority): Authority {
+  return { certificate, fingerprint, issued, expires }
+}
+
+function generateKeys(): Promise<CryptoKeyPair> {
+  return webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']) as Promise<CryptoKeyPair>
+}
+
+function signingKey(pem: string): Promise<CryptoKey> {
+  const [der] = x509.PemConverter.decode(pem)
+  if (der === undefined) throw new Error('no key in PEM')
+  return webcrypto.subtle.importKey('pkcs8', der, ALGORITHM, false, ['sign']) as Promise<CryptoKey>
+}
+
+function pemOf(certificate: x509.X509Certificate): string {
+  return `${certificate.toString('pem')}\n`
+}
+
+async function keyPem(key: CryptoKey): Promise<string> {
+  return `${x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')}\n`
+}
+
+/** 127 random bits: positive, and never the same twice. */
+function serialNumber(): string {
+  const bytes = webcrypto.getRandomValues(new Uint8Array(16))
+  bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40
+  return Buffer.from(bytes).toString('hex')
+}
+
+function generalNames(names: readonly string[]): x509.JsonGeneralName[] {
+  return [...new Set(names)].map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value }))
+}
