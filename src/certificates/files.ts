@@ -1,0 +1,234 @@
+import { createHash } from 'node:crypto'
+import { type FSWatcher, watch } from 'node:fs'
+import { readFile, readlink, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ServingPair } from './local.ts'
+import { Problems } from './problems.ts'
+import { judgePair, type PairJudgement } from './verify.ts'
+
+export interface FollowFilesOptions {
+  /** A pair that was judged good, other than the last one. */
+  readonly onPair: (pair: ServingPair) => void
+  /** Once for each problem, until it is gone. The pair of before stays in use. */
+  readonly onProblem: (problem: string) => void
+  /** Of a pair that is used all the same. */
+  readonly onWarning?: (warning: string) => void
+  readonly signal: AbortSignal
+  /** DNS names and addresses that the certificate should have. */
+  readonly names?: readonly string[]
+  /** The wall clock. */
+  readonly now?: () => number
+  /** Milliseconds between two looks when nobody tells us of a change. */
+  readonly poll?: number
+  /** Milliseconds that whoever writes the files has for writing all of them, before we call them wrong. */
+  readonly settle?: number
+}
+
+/** For metrics; times are Unix milliseconds. */
+export interface FilesStatus {
+  readonly expiry: { readonly leaf: number | undefined }
+  /** Pairs taken into use. */
+  readonly pairs: number
+  /** Looks that found a problem. */
+  readonly errors: number
+  readonly problem: string | undefined
+}
+
+export interface FollowedFiles {
+  /** Looks now; resolves when what was found is in use or reported. */
+  check(): Promise<void>
+  status(): FilesStatus
+}
+
+const POLL = 10_000
+const SETTLE = 1_000
+/** Where kubelet keeps the present version of a mounted Secret: a symlink to a folder that it swaps at once. */
+const KUBELET_DATA = '..data'
+
+/**
+ * Follows `tls.crt`, `tls.key` and `ca.crt` in a folder that something else writes: whatever changes in the folder makes
+ * us look, and every ten seconds we look anyway, because file systems lose events. What counts is the content.
+ */
+export function followFiles(folder: string, options: FollowFilesOptions): FollowedFiles {
+  const follower = new FileFollower(folder, options)
+  follower.start()
+  return follower
+}
+
+interface Look {
+  readonly content: string
+  readonly pair?: ServingPair
+  readonly judgement: PairJudgement
+}
+
+class FileFollower implements FollowedFiles {
+  readonly #folder: string
+  readonly #options: FollowFilesOptions
+  readonly #problems: Problems
+  readonly #warnings: Problems
+  #watcher: FSWatcher | undefined
+  /** The folder that is watched: another one may take its name. */
+  #watched: number | undefined
+  #timer: NodeJS.Timeout | undefined
+  #used: string | undefined
+  #pairs = 0
+  #expires: number | undefined
+  #checking: Promise<void> | undefined
+  #again = false
+
+  constructor(folder: string, options: FollowFilesOptions) {
+    this.#folder = folder
+    this.#options = options
+    this.#problems = new Problems(options.onProblem)
+    this.#warnings = new Problems((warning) => options.onWarning?.(warning))
+  }
+
+  start(): void {
+    const { signal } = this.#options
+    signal.addEventListener('abort', () => this.#stop())
+    void this.#loop()
+  }
+
+  status(): FilesStatus {
+    return {
+      expiry: { leaf: this.#expires },
+      pairs: this.#pairs,
+      errors: this.#problems.count,
+      problem: this.#problems.present,
+    }
+  }
+
+  /** A look that was asked for while another one went on is made after it: that may have read before the change. */
+  check(): Promise<void> {
+    if (this.#checking !== undefined) this.#again = true
+    this.#checking ??= this.#checkAll().finally(() => (this.#checking = undefined))
+    return this.#checking
+  }
+
+  async #loop(): Promise<void> {
+    if (this.#isStopped()) return
+    await this.#watch()
+    await this.check()
+    if (this.#isStopped()) this.#stop()
+    else this.#timer = setTimeout(() => void this.#loop(), this.#options.poll ?? POLL)
+  }
+
+  #isStopped(): boolean {
+    return this.#options.signal.aborted
+  }
+
+  #stop(): void {
+    clearTimeout(this.#timer)
+    this.#unwatch()
+  }
+
+  #unwatch(): void {
+    this.#watcher?.close()
+    this.#watcher = undefined
+    this.#watched = undefined
+  }
+
+  /** Watches the folder that has the name now. Without a watch, say because the system has no more of them, we poll. */
+  async #watch(): Promise<void> {
+    const there = await stat(this.#folder).catch(() => undefined)
+    if (this.#watcher !== undefined && there?.ino === this.#watched) return
+    this.#unwatch()
+    if (there === undefined || this.#isStopped()) return
+    try {
+      this.#watcher = watch(this.#folder, () => void this.check())
+      this.#watcher.on('error', () => this.#unwatch())
+      this.#watched = there.ino
+    } catch {
+      this.#unwatch()
+    }
+  }
+
+  async #checkAll(): Promise<void> {
+    do {
+      this.#again = false
+      await this.#checkOnce()
+    } while (this.#again && !this.#isStopped())
+  }
+
+  /** What is wrong may just be half written: it is looked at once more before it is called a problem. */
+  async #checkOnce(): Promise<void> {
+    let look = await this.#look()
+    const isNew = (problem: string | undefined) => problem !== undefined && problem !== this.#problems.present
+    while (isNew(look.judgement.problem)) {
+      const { content } = look
+      await pause(this.#options.settle ?? SETTLE, this.#options.signal)
+      if (this.#isStopped()) return
+      look = await this.#look()
+      if (look.content === content) break
+    }
+    this.#use(look)
+  }
+
+  #use({ content, pair, judgement }: Look): void {
+    const { problem, warnings, expires } = judgement
+    if (pair !== undefined && problem === undefined) {
+      this.#expires = expires
+      if (content !== this.#used) {
+        this.#options.onPair(pair)
+        this.#used = content
+        this.#pairs += 1
+      }
+      this.#warnings.found(warnings)
+    }
+    this.#problems.found(problem === undefined ? [] : [problem])
+  }
+
+  async #look(): Promise<Look> {
+    const { names = [], now = Date.now } = this.#options
+    const read = await this.#read()
+    if (typeof read === 'string')
+      return { content: `problem ${read}`, judgement: { problem: read, warnings: [] } }
+    const content = createHash('sha256')
+      .update(JSON.stringify([read.certificate, read.key, read.ca]))
+      .digest('hex')
+    return { content, pair: read, judgement: judgePair(read, names, now()) }
+  }
+
+  /** The three files of one version: kubelet may swap all of them while we read. */
+  async #read(): Promise<ServingPair | string> {
+    const version = await readlink(join(this.#folder, KUBELET_DATA)).catch(() => '')
+    const [certificate, key, ca] = await Promise.all(
+      ['tls.crt', 'tls.key', 'ca.crt'].map((name) => read(this.#folder, version, name)),
+    )
+    for (const each of [certificate, key, ca]) if (each?.problem !== undefined) return each.problem
+    if (certificate?.text === undefined) return 'tls.crt is missing'
+    if (key?.text === undefined) return 'tls.key is missing'
+    const pair = { certificate: certificate.text, key: key.text }
+    return ca?.text === undefined ? pair : { ...pair, ca: ca.text }
+  }
+}
+
+/** A file of that version, or of the folder itself where kubelet did not put it. */
+async function read(
+  folder: string,
+  version: string,
+  name: string,
+): Promise<{ readonly text?: string; readonly problem?: string }> {
+  const places = version === '' ? [folder] : [join(folder, version), folder]
+  for (const place of places) {
+    try {
+      return { text: await readFile(join(place, name), 'utf8') }
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if (code !== 'ENOENT') return { problem: `${name} cannot be read: ${code ?? 'unknown error'}` }
+    }
+  }
+  return {}
+}
+
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, milliseconds)
+    signal.addEventListener('abort', end)
+  })
+}

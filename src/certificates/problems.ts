@@ -1,0 +1,26 @@
+/** Reports each problem once, until it has gone and come back, and counts how often one was found. */
+export class Problems {
+  readonly #report: (problem: string) => void
+  #present: readonly string[] = []
+  #count = 0
+
+  constructor(report: (problem: string) => void) {
+    this.#report = report
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  get present(): string | undefined {
+    return this.#present.length === 0 ? undefined : this.#present.join('; ')
+  }
+
+  /** What one check found; nothing means that all is well. */
+  found(problems: readonly string[]): void {
+    const before = this.#present
+    this.#present = [...new Set(problems)]
+    if (problems.length > 0) this.#count += 1
+    for (const problem of this.#present) if (!before.includes(problem)) this.#report(problem)
+  }
+}

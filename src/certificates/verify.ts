@@ -1,0 +1,116 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { isIP } from 'node:net'
+import { createSecureContext } from 'node:tls'
+import type { ServingPair } from './local.ts'
+import { certificatesIn } from './x509.ts'
+
+/** What is to be said of a pair. No text repeats the key, or what OpenSSL says of it. */
+export interface PairJudgement {
+  /** Why it must not be used. */
+  readonly problem?: string
+  /** What may be wrong, and is not for us to decide. */
+  readonly warnings: readonly string[]
+  /** Unix milliseconds: the first certificate of the chain to expire. */
+  readonly expires?: number
+}
+
+const SERVER_AUTH = '1.3.6.1.5.5.7.3.1'
+
+/** Judges a pair from files: key, chain and times, and whether it answers to the names. */
+export function judgePair(pair: ServingPair, names: readonly string[], now: number): PairJudgement {
+  try {
+    const chain = chainIn(pair.certificate)
+    return {
+      warnings: [...warnAboutNames(chain[0], names), ...warnAboutAuthority(chain, pair.ca)],
+      expires: check(chain, pair, now),
+    }
+  } catch (error) {
+    if (error instanceof PairProblem) return { problem: error.message, warnings: [] }
+    throw error
+  }
+}
+
+class PairProblem extends Error {}
+
+type Chain = readonly [X509Certificate, ...X509Certificate[]]
+
+function chainIn(pem: string): Chain {
+  try {
+    const [leaf, ...rest] = certificatesIn(pem)
+    if (leaf !== undefined) return [leaf, ...rest]
+  } catch {
+    throw new PairProblem('tls.crt holds a certificate that cannot be read')
+  }
+  throw new PairProblem('tls.crt holds no certificate in PEM')
+}
+
+/** Throws PairProblem, or answers with the time when the first of the chain expires. */
+function check(chain: Chain, { certificate, key }: ServingPair, now: number): number {
+  const [leaf] = chain
+  if (!leaf.checkPrivateKey(privateKeyIn(key)))
+    throw new PairProblem('tls.key is not the key of the first certificate in tls.crt')
+  checkChain(chain)
+  chain.forEach((each, index) => checkTimes(each, index, now))
+  // Node calls the extended key usage so; undefined means any. Types say it is always there.
+  const usages = leaf.keyUsage as readonly string[] | undefined
+  if (usages !== undefined && !usages.includes(SERVER_AUTH))
+    throw new PairProblem('the certificate in tls.crt is not for servers (extended key usage serverAuth)')
+  try {
+    createSecureContext({ cert: certificate, key })
+  } catch {
+    throw new PairProblem('TLS does not accept tls.crt and tls.key; the key may be too weak')
+  }
+  return Math.min(...chain.map((each) => each.validToDate.getTime()))
+}
+
+function privateKeyIn(pem: string): KeyObject {
+  try {
+    return createPrivateKey(pem)
+  } catch {
+    throw new PairProblem('tls.key holds no private key in PEM, or one that needs a passphrase')
+  }
+}
+
+function checkChain(chain: Chain): void {
+  chain.forEach((issuer, index) => {
+    const issued = chain[index - 1]
+    if (issued !== undefined && !isIssuedBy(issued, issuer))
+      throw new PairProblem(
+        `the chain in tls.crt is broken: certificate ${index + 1} did not sign certificate ${index}`,
+      )
+  })
+}
+
+function checkTimes({ validFromDate, validToDate }: X509Certificate, index: number, now: number): void {
+  const which = `certificate ${index + 1} in tls.crt`
+  if (validToDate.getTime() <= now) throw new PairProblem(`${which} expired at ${validToDate.toISOString()}`)
+  if (validFromDate.getTime() > now)
+    throw new PairProblem(`${which} is valid from ${validFromDate.toISOString()} only`)
+}
+
+function warnAboutNames(leaf: X509Certificate, names: readonly string[]): string[] {
+  const missing = names.filter((name) =>
+    isIP(name) === 0 ? leaf.checkHost(name, { subject: 'never' }) === undefined : !leaf.checkIP(name),
+  )
+  return missing.length === 0 ? [] : [`the certificate in tls.crt does not name ${missing.join(', ')}`]
+}
+
+/** cert-manager's ca.crt is that of the issuer; what puts it into caBundle makes the API server trust nothing else. */
+function warnAboutAuthority(chain: Chain, ca: string | undefined): string[] {
+  if (ca === undefined || ca.trim() === '') return []
+  try {
+    const authorities = certificatesIn(ca)
+    const isTrusted = chain.some((each) =>
+      authorities.some(
+        (authority) => authority.fingerprint256 === each.fingerprint256 || isIssuedBy(each, authority),
+      ),
+    )
+    return isTrusted ? [] : ['no certificate in ca.crt signed the chain in tls.crt']
+  } catch {
+    return ['ca.crt holds a certificate that cannot be read']
+  }
+}
+
+function isIssuedBy(issued: X509Certificate, issuer: X509Certificate): boolean {
+  return issued.checkIssued(issuer) && issued.verify(issuer.publicKey)
+}
