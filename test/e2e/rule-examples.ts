@@ -49,11 +49,15 @@ export async function dryRunAll(
   }))
 }
 
-/** The results of `work` in the order of the items, ten at a time. */
-export async function inBatches<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+/** The results of `work` in the order of the items, a few at a time. */
+export async function inBatches<T, R>(
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+  atOnce = 10,
+): Promise<R[]> {
   const results: R[] = []
-  for (let i = 0; i < items.length; i += 10) {
-    results.push(...(await Promise.all(items.slice(i, i + 10).map(work))))
+  for (let i = 0; i < items.length; i += atOnce) {
+    results.push(...(await Promise.all(items.slice(i, i + atOnce).map(work))))
   }
   return results
 }

@@ -1,0 +1,313 @@
+import root, { type Test } from 'tap'
+import {
+  authServer,
+  backend,
+  bearerConfig,
+  exchangeConfig,
+  gateway,
+  group,
+  headerConfig,
+  injectConfig,
+  inline,
+  oidcConfig,
+  serverConfig,
+  workload,
+} from '../../src/kinds/between/examples.ts'
+import { referencesOf } from '../../src/kinds/between/references.ts'
+import { pathText } from '../../src/rule/path.ts'
+import type { Other } from '../../src/rule/rule.ts'
+import { type RunningServer, startServer } from '../support/server.ts'
+import type { ApiServer } from './api-server.ts'
+import { called, installCrds, register } from './cluster.ts'
+import { type Deliver, withArgo, withFlux, withKubectl, withKubectlReversed } from './commits.ts'
+import {
+  apply,
+  create,
+  createNamespaces,
+  EXCEPT_STORED,
+  type Resource,
+  resourceIn,
+  settled,
+  standingIn,
+  stored,
+  textOf,
+} from './resources.ts'
+import { inBatches } from './rule-examples.ts'
+import { withApiServer } from './suite.ts'
+
+/** A workload that belongs to no group, and checks the tokens of the authorization server that it refers to. */
+const alone = (name: string, config: string, kind = 'MCPServer'): Other => ({
+  kind,
+  metadata: { name },
+  spec: { ...workload(config).spec, oidcConfigRef: { name: 'corporate' } },
+})
+
+/** Resources of all kinds that fit together. */
+const TOOLS: readonly Other[] = [
+  group(),
+  oidcConfig('corporate'),
+  injectConfig('jira', 'okta'),
+  backend('jira', 'jira'),
+  exchangeConfig('wiki', 'github'),
+  backend('wiki', 'wiki', 'MCPRemoteProxy'),
+  exchangeConfig('docs'),
+  backend('docs', 'docs', 'MCPServerEntry'),
+  headerConfig('key'),
+  serverConfig('build', 'okta'),
+  alone('build', 'build'),
+  gateway('tools', { authServerConfig: authServer('okta', 'github') }),
+  gateway('inline', {
+    authServerConfig: authServer('okta'),
+    outgoingAuth: inline({ jira: 'jira', wiki: 'key' }, 'docs'),
+  }),
+]
+
+/** A commit that changes both ends of a rule: what was consistent stays so, but not in between. */
+interface Change {
+  readonly title: string
+  readonly from: readonly Other[]
+  readonly to: readonly Other[]
+  /** What a tool never gets past, however often it tries. */
+  readonly stuck?: Readonly<Record<string, string>>
+}
+
+const CLUSTER_TOKENS: Other = {
+  kind: 'MCPOIDCConfig',
+  metadata: { name: 'corporate' },
+  spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} },
+}
+
+const issuing = (issuer: string) => gateway('tools', { authServerConfig: { ...authServer('okta'), issuer } })
+const providing = (...names: readonly string[]) =>
+  gateway('tools', { authServerConfig: authServer(...names) })
+
+const CHANGES: readonly Change[] = [
+  {
+    title: 'an upstream provider is renamed that a backend injects',
+    from: [backend('jira', 'jira'), injectConfig('jira', 'okta'), providing('okta')],
+    to: [backend('jira', 'jira'), injectConfig('jira', 'corporate'), providing('corporate')],
+  },
+  {
+    title: 'an upstream provider is renamed that is named inline',
+    from: [
+      injectConfig('jira', 'okta'),
+      gateway('tools', { authServerConfig: authServer('okta'), outgoingAuth: inline({ jira: 'jira' }) }),
+    ],
+    to: [
+      injectConfig('jira', 'corporate'),
+      gateway('tools', { authServerConfig: authServer('corporate'), outgoingAuth: inline({ jira: 'jira' }) }),
+    ],
+  },
+  {
+    title: 'an upstream provider is renamed whose token is exchanged',
+    from: [backend('jira', 'jira'), exchangeConfig('jira', 'okta'), providing('okta')],
+    to: [backend('jira', 'jira'), exchangeConfig('jira', 'corporate'), providing('corporate')],
+  },
+  {
+    title: 'the issuer changes',
+    from: [oidcConfig('corporate'), issuing('https://auth.example.com')],
+    to: [oidcConfig('corporate', 'https://login.example.com'), issuing('https://login.example.com')],
+  },
+  {
+    title: 'an embedded server takes the place of tokens of the cluster',
+    from: [CLUSTER_TOKENS, gateway('tools')],
+    to: [oidcConfig('corporate'), providing('okta')],
+  },
+  {
+    title: 'tokens of the cluster take the place of an embedded server',
+    from: [oidcConfig('corporate'), providing('okta')],
+    to: [CLUSTER_TOKENS, gateway('tools')],
+  },
+  {
+    title: 'the embedded server goes, and the reference of the backend',
+    from: [backend('jira', 'jira'), injectConfig('jira', 'okta'), providing('okta')],
+    to: [backend('jira'), injectConfig('jira', 'okta'), gateway('tools')],
+  },
+  {
+    title: 'the embedded server goes, and the configuration is of another type',
+    from: [backend('jira', 'jira'), injectConfig('jira', 'okta'), providing('okta')],
+    to: [backend('jira', 'jira'), headerConfig('jira'), gateway('tools')],
+  },
+  {
+    title: 'an embedded server comes with the first configuration that needs it',
+    from: [backend('jira', 'jira'), headerConfig('jira'), gateway('tools')],
+    to: [backend('jira', 'jira'), injectConfig('jira', 'okta'), providing('okta')],
+  },
+  {
+    title: 'a second provider comes, and the MCPServer goes to another configuration',
+    from: [serverConfig('auth', 'okta'), alone('build', 'auth')],
+    to: [serverConfig('auth', 'okta', 'github'), serverConfig('own', 'okta'), alone('build', 'own')],
+    stuck: { flux: 'MCPExternalAuthConfig/auth' },
+  },
+  {
+    title: 'a second provider comes, and the MCPRemoteProxy goes to another configuration',
+    from: [serverConfig('auth', 'okta'), alone('build', 'auth', 'MCPRemoteProxy')],
+    to: [
+      serverConfig('auth', 'okta', 'github'),
+      bearerConfig('own'),
+      alone('build', 'own', 'MCPRemoteProxy'),
+    ],
+    stuck: { flux: 'MCPExternalAuthConfig/auth' },
+  },
+  {
+    title: 'the second provider goes, and an MCPServer comes',
+    from: [serverConfig('auth', 'okta', 'github'), serverConfig('own', 'okta'), alone('build', 'own')],
+    to: [serverConfig('auth', 'okta'), serverConfig('own', 'okta'), alone('build', 'auth')],
+  },
+  {
+    title: 'the embedded server goes, and the backend that needs it is deleted',
+    from: [backend('jira', 'jira'), injectConfig('jira', 'okta'), providing('okta')],
+    to: [injectConfig('jira', 'okta'), gateway('tools')],
+    stuck: {
+      kubectl: 'VirtualMCPServer/tools',
+      'kubectl-reversed': 'VirtualMCPServer/tools',
+      flux: 'VirtualMCPServer/tools',
+    },
+  },
+]
+
+const TOOLS_THAT_DELIVER: Readonly<Record<string, Deliver>> = {
+  kubectl: withKubectl,
+  'kubectl-reversed': withKubectlReversed,
+  argo: withArgo,
+  flux: withFlux,
+}
+
+await withApiServer(root, async (t, api) => {
+  await installCrds(api, 'crds')
+  const server = await startServer(['--kubeconfig', api.kubeconfig])
+  try {
+    await register(api, server, 'Fail', [EXCEPT_STORED])
+    await called(api, server)
+    await t.test('new resources in any order', (t) => applyInAnyOrder(t, api, server))
+    await t.test('new resources at once', (t) => createAtOnce(t, api))
+    await t.test('one commit changes both ends', (t) => changeBothEnds(t, api, server))
+    t.notMatch(server.log(), /"level":[56]0/, 'nothing went wrong inside')
+  } finally {
+    await server.stop('SIGKILL')
+  }
+})
+
+function inNamespace(namespace: string, objects: readonly Other[]): Resource[] {
+  return objects.map((object) => resourceIn(namespace, object))
+}
+
+async function applyInAnyOrder(t: Test, api: ApiServer, server: RunningServer): Promise<void> {
+  const random = randomFrom(4)
+  const orders = Array.from({ length: 24 }, (_, i) => inNamespace(`order-${i}`, shuffled(TOOLS, random)))
+  await createNamespaces(
+    api,
+    orders.map((_, i) => `order-${i}`),
+  )
+  const results = await inBatches(
+    orders,
+    (items) => {
+      const list = { apiVersion: 'v1', kind: 'List', items }
+      return api.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(list) })
+    },
+    4,
+  )
+  for (const [i, order] of orders.entries()) {
+    const { code, stderr } = results[i] ?? { code: -1, stderr: '' }
+    const title = order.map(textOf).join(' ')
+    t.equal(code, 0, `${title}: ${stderr}`)
+    t.strictSame(saidToBeMissing(stderr), notYetThere(order), `${title}: exactly what is missing`)
+  }
+  await settled(api, server)
+  for (const [i, order] of orders.entries()) {
+    const errors = (await standingIn(server, `order-${i}`)).filter((text) => text.endsWith(' error'))
+    t.strictSame(errors, [], `${order.map(textOf).join(' ')}: they fit together`)
+  }
+}
+
+/** What each resource refers to that comes after it; kubectl prints equal warnings once. */
+function notYetThere(order: readonly Resource[]): string[] {
+  const texts = order.flatMap((resource, i) => {
+    const later = new Set(order.slice(i + 1).map(textOf))
+    return referencesOf(resource.kind, resource)
+      .filter(({ to }) => later.has(`${to.kind}/${to.name}`))
+      .map(({ at, to }) => `${pathText(at)} ${to.kind}/${to.name}`)
+  })
+  return [...new Set(texts)].toSorted()
+}
+
+function saidToBeMissing(stderr: string): string[] {
+  const warnings = stderr.matchAll(/^Warning: (\S+): Not found: "(.*?)": no (\w+) of this name/gm)
+  const texts = Array.from(warnings, ([, at = '', name = '', kind = '']) => `${at} ${kind}/${name}`)
+  return [...new Set(texts)].toSorted()
+}
+
+async function createAtOnce(t: Test, api: ApiServer): Promise<void> {
+  const namespaces = Array.from({ length: 6 }, (_, i) => `at-once-${i}`)
+  await createNamespaces(api, namespaces)
+  for (const namespace of namespaces) {
+    const outcomes = await Promise.all(inNamespace(namespace, TOOLS).map((resource) => create(api, resource)))
+    const refused = outcomes.flatMap(({ status, body }) => (status === 201 ? [] : [body.message]))
+    t.strictSame(refused, [], namespace)
+  }
+}
+
+async function changeBothEnds(t: Test, api: ApiServer, server: RunningServer): Promise<void> {
+  const tools = Object.entries(TOOLS_THAT_DELIVER)
+  const runs = CHANGES.flatMap((change, i) =>
+    tools.map(([tool, deliver]) => ({ change, tool, deliver, namespace: `change-${i}-${tool}` })),
+  )
+  const expected = CHANGES.map((_, i) => `change-${i}`)
+  await createNamespaces(api, [...expected, ...runs.map(({ namespace }) => namespace)])
+  for (const [i, { to }] of CHANGES.entries()) {
+    for (const resource of inNamespace(`change-${i}`, to)) await apply(api, resource)
+  }
+  const before = (isOfKubectl: boolean) =>
+    runs
+      .filter(({ tool }) => tool.startsWith('kubectl') === isOfKubectl)
+      .flatMap(({ change, namespace }) => inNamespace(namespace, change.from))
+  const { done } = await withKubectl(api, before(true))
+  const outcomes = await inBatches(before(false), (resource) => apply(api, resource))
+  t.ok(done && outcomes.every(({ status }) => status === 201), 'what is there before is consistent')
+  await settled(api, server)
+  const deliveries = await inBatches(
+    runs,
+    ({ change, deliver, namespace }) => {
+      const kept = new Set(inNamespace(namespace, change.to).map(textOf))
+      const gone = inNamespace(namespace, change.from).filter((resource) => !kept.has(textOf(resource)))
+      return deliver(api, inNamespace(namespace, change.to), gone)
+    },
+    4,
+  )
+  await settled(api, server)
+  for (const [i, { change, tool, namespace }] of runs.entries()) {
+    const { done, refused } = deliveries[i] ?? { done: false, refused: [] }
+    const title = `${change.title}, with ${tool}`
+    const stuck = change.stuck?.[tool]
+    if (stuck !== undefined) {
+      t.strictSame([done, refused], [false, Array(5).fill([stuck])], `${title}: stuck`)
+      continue
+    }
+    t.ok(done, `${title}, after refusals: ${refused.flat().join(' ') || 'none'}`)
+    for (const wanted of inNamespace(`change-${CHANGES.indexOf(change)}`, change.to)) {
+      const [found, committed] = await Promise.all([
+        stored(api, { ...wanted, metadata: { ...wanted.metadata, namespace } }),
+        stored(api, wanted),
+      ])
+      t.strictSame(found?.spec, committed?.spec, `${title}: ${textOf(wanted)} is as committed`)
+    }
+    const errors = (await standingIn(server, namespace)).filter((text) => text.endsWith(' error'))
+    t.strictSame(errors, [], `${title}: all fits together`)
+  }
+}
+
+function shuffled<T>(items: readonly T[], random: () => number): T[] {
+  const keyed = items.map((item) => ({ item, key: random() }))
+  return keyed.toSorted((a, b) => a.key - b.key).map(({ item }) => item)
+}
+
+/** The same numbers from 0 to 1 for the same seed (mulberry32). */
+function randomFrom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
