@@ -56,7 +56,8 @@ function server(settings: Partial<Engine['settings']> = {}) {
   }
   const metrics = createMetrics()
   metrics.serving(pair)
-  const parts = { engine, logger: pino({ base: null }, stream), metrics }
+  const logger = pino({ base: null }, stream)
+  const parts = { engine, logger, metrics, mostInFlight: 1, isStopping: () => false }
   return { app: buildWebhook(parts, pair), probes: buildProbes(parts, () => true), log }
 }
 

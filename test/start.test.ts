@@ -46,6 +46,9 @@ t.test('wrong settings end with one clear line and exit code 2', async (t) => {
     [['--no-such-flag'], {}, /^there is no flag --no-such-flag\n/],
     [['--port'], {}, /^--port needs a value: --port PORT\n/],
     [['surplus'], {}, /^'surplus' is not a flag\n/],
+    [['--shutdown-delay', '1m'], {}, /^--shutdown-delay: '1m' is not a whole number\n/],
+    [['--watch-namespaces', 'a,B'], {}, /^--watch-namespaces: 'B' is not the name of a namespace\n/],
+    [['--kubeconfig', '/no/such/file'], {}, /^kubeconfig \/no\/such\/file: /],
     [[], { VMCP_PROBE_PORT: 'x' }, /^VMCP_PROBE_PORT: 'x' is not a port/],
     [
       [],
@@ -115,6 +118,31 @@ t.test('certificates and ports', async (t) => {
   taken.close()
   t.equal(busy.status, 2)
   t.match(busy.stderr, new RegExp(`port ${port} of 127.0.0.1 is in use`))
+})
+
+t.test('after SIGTERM it serves on for a while, not ready, and asks each client to leave', async (t) => {
+  const server = await startServer(['--shutdown-delay', '2'])
+  const review = JSON.stringify(reviewOf(resourceOf('MCPGroup', {})))
+  const before = await post(server, '/validate', review)
+  t.not(before.headers.connection, 'close')
+  const ended = server.stop()
+  const ready = async () => (await fetch(`${server.probeUrl}/readyz`)).status
+  while ((await ready()) === 200) await new Promise((resolve) => setTimeout(resolve, 20))
+  t.equal(await ready(), 503)
+  const during = await post(server, '/validate', review)
+  t.strictSame([during.status, during.headers.connection], [200, 'close'])
+  t.equal((await post(server, '/nowhere', '{}')).headers.connection, 'close', 'also what is refused')
+  t.equal(await ended, 0)
+})
+
+t.test('a second signal ends the wait', async (t) => {
+  const server = await startServer(['--shutdown-delay', '600'])
+  const ended = server.stop('SIGINT')
+  const isReady = async () =>
+    (await fetch(`${server.probeUrl}/readyz`).catch(() => undefined))?.status === 200
+  while (await isReady()) await new Promise((resolve) => setTimeout(resolve, 20))
+  t.equal(await server.stop(), 0)
+  t.equal(await ended, 0)
 })
 
 t.test('over the wire', async (t) => {

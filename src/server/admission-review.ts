@@ -78,6 +78,16 @@ export function encodeVerdict({ uid, name, submission }: Review, verdict: Verdic
   })
 }
 
+/** The answer when there is no room for a review: not judged, try again. */
+export function encodeBusy({ uid }: Review): string {
+  const message = 'vmcp-admission has too many reviews at hand; try again'
+  return encode({
+    uid,
+    allowed: false,
+    status: { status: 'Failure', code: 429, reason: 'TooManyRequests', message },
+  })
+}
+
 /** The answer to /mutate: always allowed, with a JSON Patch when there is something to add. */
 export function encodePatch({ uid }: Review, patch: readonly PatchOperation[]): string {
   if (patch.length === 0) return admitted(uid)

@@ -4,7 +4,7 @@ import type { ServingPair } from '../certificates/local.ts'
 import { type Engine, mutate, validate } from '../review/index.ts'
 import type { Verdict } from '../review/judge.ts'
 import { jsonPatch } from '../review/patch.ts'
-import { decodeReview, encodePatch, encodeVerdict, type Review } from './admission-review.ts'
+import { decodeReview, encodeBusy, encodePatch, encodeVerdict, type Review } from './admission-review.ts'
 import { type Body, BodyError, parseBody } from './json.ts'
 import { mayBlock } from './deletion.ts'
 import { type Live, restsOn } from './live.ts'
@@ -18,6 +18,10 @@ export interface Parts {
   readonly metrics: Metrics
   /** Reads from the API server what a verdict rests on; absent without a cluster. */
   readonly live?: Live | undefined
+  /** How many reviews may wait for it at a time. */
+  readonly mostInFlight: number
+  /** Whether every answer asks the client to go elsewhere with its next request. */
+  readonly isStopping: () => boolean
 }
 
 /**
@@ -73,8 +77,12 @@ function answer(
   const review = decodeReview(request.body as Body)
   if (typeof review === 'string') return answerProblem(parts, reply, 400, review)
   const text = respond(parts, review, start, request)
-  reply.type('application/json')
+  leaving(parts, reply).type('application/json')
   return typeof text === 'string' ? reply.send(text) : text.then((later) => reply.send(later))
+}
+
+function leaving({ isStopping }: Parts, reply: FastifyReply): FastifyReply {
+  return isStopping() ? reply.header('connection', 'close') : reply
 }
 
 /** Judges at once, unless the verdict rests on other objects: these are read first, and it is judged once more. */
@@ -88,9 +96,17 @@ function validateReview(
   const verdict = validate(submission, parts.engine)
   const names = parts.live === undefined ? [] : restsOn(verdict)
   if (parts.live === undefined || names.length === 0) return answerVerdict(parts, review, verdict, start)
+  if (parts.live.waiting >= parts.mostInFlight) return shed(parts, review)
   return confirmed(parts, parts.live, review, names, patience(request.url)).then((sure) =>
     answerVerdict(parts, review, sure, start),
   )
+}
+
+/** A clear answer where the API server would otherwise wait in vain: the client may try again. */
+function shed({ logger, metrics, mostInFlight }: Parts, review: Review): string {
+  metrics.shed()
+  logger.warn({ ...about(review), waiting: mostInFlight }, 'shed: too many reviews wait for the API server')
+  return encodeBusy(review)
 }
 
 async function confirmed(
@@ -135,19 +151,13 @@ function mutateReview({ engine, logger, metrics }: Parts, review: Review, start:
 }
 
 /** What is logged of a review: who and what, never the object. */
-function logged({ uid, name, submission }: Review, webhook: string, verdict: string, seconds: number) {
+function logged(review: Review, webhook: string, verdict: string, seconds: number) {
+  return { webhook, verdict, ...about(review), ms: Math.round(seconds * 1e6) / 1e3 }
+}
+
+function about({ uid, name, submission }: Review) {
   const { operation, kind, namespace, dryRun } = submission
-  return {
-    webhook,
-    verdict,
-    uid,
-    operation,
-    kind,
-    namespace,
-    name,
-    dryRun,
-    ms: Math.round(seconds * 1e6) / 1e3,
-  }
+  return { uid, operation, kind, namespace, name, dryRun }
 }
 
 function ids(findings: readonly { readonly id: string }[]): string[] | undefined {
@@ -174,14 +184,9 @@ function refuse(
   )
 }
 
-function answerProblem(
-  { metrics }: Parts,
-  reply: FastifyReply,
-  status: number,
-  problem: string,
-): FastifyReply {
-  metrics.refused(status)
-  return reply
+function answerProblem(parts: Parts, reply: FastifyReply, status: number, problem: string): FastifyReply {
+  parts.metrics.refused(status)
+  return leaving(parts, reply)
     .code(status)
     .type('application/json')
     .send(JSON.stringify({ error: problem }))

@@ -13,6 +13,16 @@ const namespaces: Flag<readonly string[]> = {
   },
 }
 
+const count = (help: string, argument: string, fallback: number): Flag<number> => ({
+  help,
+  argument,
+  fallback,
+  read: (written) => {
+    if (!/^\d{1,6}$/.test(written)) throw new Error(`'${written}' is not a whole number`)
+    return Number(written)
+  },
+})
+
 /** Every setting of the server, by flag and by environment variable. */
 export const SERVER_FLAGS = {
   host: text('address to listen on', 'ADDRESS', '127.0.0.1'),
@@ -37,6 +47,8 @@ export const SERVER_FLAGS = {
     'AUDIENCE',
     '',
   ),
+  'shutdown-delay': count('how long to serve on after SIGTERM, while others stop sending', 'SECONDS', 0),
+  'most-in-flight': count('reviews that may wait for the API server at a time; more are shed', 'COUNT', 100),
   'log-level': choice('least level that is logged', ['debug', 'info', 'warn', 'error', 'silent'], 'info'),
   help: toggle('print this and exit'),
 }

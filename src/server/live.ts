@@ -21,6 +21,7 @@ export class Live {
   readonly #count: (outcome: ReadOutcome) => void
   /** When an object was found not to be there. */
   readonly #misses = new Map<string, number>()
+  #waiting = 0
 
   constructor(
     connection: Pick<ClusterConnection, 'read' | 'readSecret' | 'readNamespace'>,
@@ -32,6 +33,11 @@ export class Live {
     this.#count = count
   }
 
+  /** How many reviews wait for reads. */
+  get waiting(): number {
+    return this.#waiting
+  }
+
   /** Puts what it reads into the view. Never throws: what cannot be read in time is not confirmed. */
   async confirm(namespace: string, names: readonly ObjectName[], milliseconds: number): Promise<Confirmed> {
     const confirmed = new Set<string>()
@@ -41,7 +47,9 @@ export class Live {
       if (!(await this.#isRead(namespace, name, secrets, signal))) return
       confirmed.add(nameText(name))
     }
+    this.#waiting += 1
     await Promise.all(names.slice(0, MOST_READS).map(read))
+    this.#waiting -= 1
     return {
       has: (name) => confirmed.has(nameText(name)),
       with: (cluster) => ({

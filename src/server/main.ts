@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { localPair } from '../certificates/local.ts'
@@ -39,9 +40,12 @@ async function serve(configuration: ServerConfiguration): Promise<void> {
     logger,
     metrics,
     live: cluster?.live,
+    mostInFlight: configuration['most-in-flight'],
+    isStopping: () => stopping,
   }
   let listening = false
-  const isReady = () => listening && (cluster?.isSynced() ?? true)
+  let stopping = false
+  const isReady = () => listening && !stopping && (cluster?.isSynced() ?? true)
   const webhook = buildWebhook(parts, pair)
   const probes = buildProbes(parts, isReady)
   const url = `https://${await listen(webhook, host, configuration.port)}`
@@ -50,11 +54,16 @@ async function serve(configuration: ServerConfiguration): Promise<void> {
   logger.info({ url, probeUrl, mode, group, certificate: pair.made ? 'made' : 'read' }, 'listening')
   destination.flushSync()
   process.stderr.write(welcome({ url, probeUrl, folder, made: pair.made, cluster: cluster?.server }))
+  const delay = configuration['shutdown-delay'] * 1_000
+  const impatient = new AbortController()
   const stop = async (signal: string) => {
-    listening = false
+    if (stopping) return impatient.abort()
+    stopping = true
+    logger.info({ signal, delay }, 'stopping')
+    await setTimeout(delay, undefined, { signal: impatient.signal }).catch(() => undefined)
+    await webhook.close()
     cluster?.close()
-    logger.info({ signal }, 'stopping')
-    await Promise.all([webhook.close(), probes.close()])
+    await probes.close()
     destination.flushSync()
     process.exit(0)
   }
@@ -63,7 +72,7 @@ async function serve(configuration: ServerConfiguration): Promise<void> {
     destination.flushSync()
     process.exit(1)
   })
-  for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => void stop(signal))
+  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => void stop(signal))
 }
 
 async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {

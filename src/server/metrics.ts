@@ -72,6 +72,11 @@ export function createMetrics() {
   const observeAll = (webhook: Webhook) => {
     for (const seconds of times[webhook].splice(0)) duration.observe({ webhook }, seconds)
   }
+  const shed = new Counter({
+    name: 'vmcp_admission_shed_reviews_total',
+    help: 'Reviews refused unjudged, because too many waited for the API server.',
+    registers,
+  })
   const certificate = new Gauge({
     name: 'vmcp_admission_certificate_expiry_timestamp_seconds',
     help: 'When the serving certificate and its CA expire, as Unix time.',
@@ -95,6 +100,9 @@ export function createMetrics() {
       for (const { id, severity } of errors) findings.inc({ id, severity })
       for (const { id, severity } of warnings) findings.inc({ id, severity })
       for (const id of ids) exempted.inc({ id })
+    },
+    shed() {
+      shed.inc()
     },
     refused(status: number) {
       refused.inc({ status })

@@ -1,0 +1,273 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
+import { pino } from 'pino'
+import t from 'tap'
+import { localPair } from '../src/certificates/local.ts'
+import {
+  authServer,
+  backend,
+  bearerConfig,
+  exchangeConfig,
+  gateway,
+  headerConfig,
+  injectConfig,
+} from '../src/kinds/between/examples.ts'
+import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
+import { DEFAULT_SETTINGS, type Settings } from '../src/review/settings.ts'
+import { Standing } from '../src/review/standing.ts'
+import { World } from '../src/review/world.ts'
+import type { Other } from '../src/rule/rule.ts'
+import { buildWebhook } from '../src/server/app.ts'
+import { Live } from '../src/server/live.ts'
+import { createMetrics } from '../src/server/metrics.ts'
+import { patience } from '../src/server/patience.ts'
+import { resourceOf, reviewOf } from './support/review.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-'))
+t.teardown(() => rm(folder, { recursive: true }))
+const pair = await localPair(folder, '127.0.0.1')
+
+interface Answer {
+  readonly response: {
+    readonly allowed: boolean
+    readonly warnings?: readonly string[]
+    readonly status?: { readonly code: number; readonly message: string }
+  }
+}
+
+const resource = ({ kind, spec, metadata }: Other) => resourceOf(kind, spec, metadata)
+const idOf = ({ kind, metadata }: Other) => `${kind}/${metadata.name}`
+
+/** What the API server has, and how it answers; what the view believes is given apart. */
+interface Given {
+  readonly stored?: readonly Other[]
+  readonly believed?: readonly Other[]
+  readonly answer?: 'at once' | 'never' | 'refuse'
+  readonly checksSecrets?: boolean
+  readonly settings?: Partial<Settings>
+  readonly terminating?: boolean
+  readonly mostInFlight?: number
+}
+
+function serverWith(given: Given) {
+  const { stored = [], believed = stored, answer = 'at once' } = given
+  const there = new Map<string, object>(stored.map((other) => [idOf(other), resource(other)]))
+  const reads: string[] = []
+  const read = async (id: string, signal: AbortSignal): Promise<object | undefined> => {
+    reads.push(id)
+    if (answer === 'refuse') throw new Error('refused')
+    if (answer === 'never') await setTimeout(60_000, undefined, { signal })
+    return there.get(id)
+  }
+  const connection = {
+    read: (kind: { kind: string }, _namespace: string, name: string, signal: AbortSignal) =>
+      read(`${kind.kind}/${name}`, signal),
+    readSecret: (_namespace: string, name: string, signal: AbortSignal) => read(`Secret/${name}`, signal),
+    readNamespace: async () => ({ status: { phase: given.terminating ? 'Terminating' : 'Active' } }),
+  }
+  const knows = (kind: string) => (kind === 'Secret' ? given.checksSecrets === true : true)
+  const world = new World({ group: DEFAULT_API_GROUP, knows })
+  const settings = { ...DEFAULT_SETTINGS, ...given.settings }
+  const standing = new Standing(world, settings)
+  for (const other of believed) {
+    const kind = kindNamed.get(other.kind)
+    if (kind !== undefined) standing.put(kind, resource(other))
+  }
+  const log: string[] = []
+  const stream = new Writable({ write: (chunk, _encoding, done) => (log.push(String(chunk)), done()) })
+  const app = buildWebhook(
+    {
+      engine: { group: DEFAULT_API_GROUP, settings, world },
+      logger: pino({ base: null }, stream),
+      metrics: createMetrics(),
+      live: new Live(connection, standing, () => undefined),
+      mostInFlight: given.mostInFlight ?? 10,
+      isStopping: () => false,
+    },
+    pair,
+  )
+  const send = async (object: Other, request: Record<string, unknown> = {}, query = '?timeout=250ms') => {
+    const { name } = object.metadata
+    const payload = JSON.stringify(reviewOf(resource(object), { name, ...request }))
+    const headers = { 'content-type': 'application/json' }
+    const sent = await app.inject({ method: 'POST', url: `/validate${query}`, payload, headers })
+    return (JSON.parse(sent.payload) as Answer).response
+  }
+  return { send, reads, log, there }
+}
+
+const wrong = gateway('gateway', { authServerConfig: authServer('github') })
+const setting = [backend('jira', 'jira'), injectConfig('jira', 'okta')]
+const ids = (answer: Answer['response']) =>
+  [answer.status?.message ?? '', ...(answer.warnings ?? [])]
+    .flatMap((text) => [...text.matchAll(/(not confirmed: |would be denied: )?[^:]*.*?\(([a-z-]+)\)/g)])
+    .map((match) => `${match[1] ?? ''}${match[2] ?? ''}`)
+    .filter((id) => /upstream-inject|reference-found|secret|hmac|deleted/.test(id))
+    .toSorted()
+
+t.test('nobody is denied on stale news', async (t) => {
+  const rows: readonly (readonly [title: string, Given, Other, string[], allowed: boolean, reads: number])[] =
+    [
+      ['what the view says is so', { stored: setting }, wrong, ['upstream-inject-provider-exists'], false, 3],
+      [
+        'the configuration was changed a moment ago',
+        { stored: [backend('jira', 'jira'), injectConfig('jira', 'github')], believed: setting },
+        wrong,
+        [],
+        true,
+        3,
+      ],
+      ['the backend has gone', { stored: [], believed: setting }, wrong, [], true, 3],
+      [
+        'the configuration is there, and the view does not know it yet',
+        { stored: setting, believed: [backend('jira', 'jira')] },
+        backend('jira', 'jira'),
+        [],
+        true,
+        2,
+      ],
+      [
+        'it is not there',
+        { stored: [] },
+        backend('jira', 'jira'),
+        ['reference-found', 'reference-found'],
+        true,
+        2,
+      ],
+      [
+        'the API server refuses to say',
+        { stored: setting, answer: 'refuse' },
+        wrong,
+        ['not confirmed: upstream-inject-provider-exists'],
+        true,
+        3,
+      ],
+      [
+        'the API server does not answer in time',
+        { stored: setting, answer: 'never' },
+        wrong,
+        ['not confirmed: upstream-inject-provider-exists'],
+        true,
+        3,
+      ],
+    ]
+  for (const [title, given, object, expected, allowed, reads] of rows) {
+    const server = serverWith(given)
+    const answer = await server.send(object)
+    t.equal(answer.allowed, allowed, title)
+    const confirmed = ids(answer).map((id) => id.replace('not confirmed: reference-found', 'reference-found'))
+    t.strictSame(
+      confirmed.filter((id) => id !== 'reference-found' || expected.includes(id)),
+      expected,
+      title,
+    )
+    t.ok(server.reads.length >= Math.min(reads, 2), `${title}: ${server.reads.join()}`)
+  }
+})
+
+t.test('a dry run does not deny for what others are', async (t) => {
+  const answer = await serverWith({ stored: setting }).send(wrong, { dryRun: true })
+  t.equal(answer.allowed, true)
+  t.ok(ids(answer).includes('would be denied: upstream-inject-provider-exists'))
+})
+
+t.test('at most twenty objects are read for one review, and a miss holds for a second', async (t) => {
+  const names = Array.from({ length: 30 }, (_, i) => `backend-${i}`)
+  const server = serverWith({ stored: [] })
+  const object = gateway('gateway', {
+    outgoingAuth: {
+      source: 'inline',
+      backends: Object.fromEntries(
+        names.map((name) => [name, { type: 'externalAuthConfigRef', externalAuthConfigRef: { name } }]),
+      ),
+    },
+  })
+  const answer = await server.send(object)
+  t.equal(answer.allowed, true)
+  t.equal(server.reads.length, 20)
+  await server.send(object)
+  t.equal(server.reads.length, 20, 'what was missing a moment ago is not asked for again')
+})
+
+t.test('Secrets are looked at only on request, and nothing of them stays', async (t) => {
+  const secret = (data: object) => ({ kind: 'Secret', metadata: { name: 'jira' }, data }) as unknown as Other
+  const withSecret = (data: object): Given => ({ checksSecrets: true, stored: [], ...{ secret: data } })
+  const rows: readonly (readonly [string, Given, object | undefined, readonly string[]])[] = [
+    ['not asked for', {}, undefined, []],
+    ['not there', { checksSecrets: true }, undefined, ['secret-reference-found']],
+    ['without the key', withSecret({}), { other: 'eA==' }, ['secret-reference-found']],
+    ['with the key', withSecret({}), { token: 'c2VjcmV0LXZhbHVl' }, []],
+  ]
+  for (const [title, given, data, expected] of rows) {
+    const server = serverWith(given)
+    if (data !== undefined) server.there.set('Secret/jira', secret(data))
+    const answer = await server.send(bearerConfig('jira'))
+    t.strictSame(ids(answer), expected, title)
+    t.notMatch(server.log.join(), /secret-value|c2VjcmV0/, `${title}: the log`)
+    t.equal(server.reads.length, given.checksSecrets ? 1 : 0, `${title}: reads`)
+  }
+  const short = serverWith({ checksSecrets: true })
+  const stringData = (bytes: number) => ({
+    'signing-key': Buffer.from('key').toString('base64'),
+    hmac: Buffer.alloc(bytes).toString('base64'),
+  })
+  for (const [bytes, allowed] of [
+    [31, false],
+    [32, true],
+  ] as const) {
+    short.there.set('Secret/auth', { data: stringData(bytes) })
+    const answer = await short.send(gateway('gateway', { authServerConfig: authServer('okta') }))
+    t.equal(answer.allowed, allowed, `an HMAC secret of ${bytes} bytes`)
+  }
+})
+
+t.test('a deletion is refused only on request, and never where it would be stuck', async (t) => {
+  const severities = [{ id: 'deleted-resource-unreferenced', severity: 'error' as const }]
+  const cleaner = { username: 'system:serviceaccount:kube-system:namespace-controller' }
+  const rows: readonly (readonly [string, Given, object, boolean])[] = [
+    ['by default', {}, {}, true],
+    ['on request', { settings: { severities } }, {}, false],
+    ['by the namespace controller', { settings: { severities } }, { userInfo: cleaner }, true],
+    ['while the namespace goes', { settings: { severities }, terminating: true }, {}, true],
+  ]
+  for (const [title, given, request, allowed] of rows) {
+    const server = serverWith({ stored: [backend('jira', 'key'), headerConfig('key')], ...given })
+    const object = headerConfig('key')
+    const deletion = { operation: 'DELETE', object: null, oldObject: resource(object), ...request }
+    const answer = await server.send(object, deletion)
+    t.equal(answer.allowed, allowed, title)
+    const text = [answer.status?.message ?? '', ...(answer.warnings ?? [])].join()
+    if (title === 'by default' || !allowed) t.match(text, /still referred to by MCPServer "jira"/, title)
+  }
+})
+
+t.test('what waits for the API server is bounded', async (t) => {
+  const server = serverWith({ stored: setting, answer: 'never', mostInFlight: 2 })
+  const answers = await Promise.all([1, 2, 3].map(() => server.send(wrong)))
+  t.strictSame(
+    answers.map(({ allowed, status }) => [allowed, status?.code]),
+    [
+      [true, undefined],
+      [true, undefined],
+      [false, 429],
+    ],
+  )
+  t.match(answers[2]?.status?.message, /too many reviews at hand; try again/)
+  const alone = await server.send(exchangeConfig('wiki'))
+  t.equal(alone.allowed, true, 'what rests on nothing else is judged at once')
+})
+
+t.test('how long reads may take', async (t) => {
+  for (const [url, milliseconds] of [
+    ['/validate?timeout=10s', 8_000],
+    ['/validate?timeout=500ms', 400],
+    ['/validate?a=b&timeout=1m', 24_000],
+    ['/validate', 8_000],
+    ['/validate?timeout=nonsense', 8_000],
+    ['/validate?timeout=-3s', 0],
+  ] as const)
+    t.equal(patience(url), milliseconds, url)
+})
