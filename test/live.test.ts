@@ -77,7 +77,12 @@ function serverWith(given: Given) {
     if (kind !== undefined) standing.put(kind, resource(other))
   }
   const log: string[] = []
-  const stream = new Writable({ write: (chunk, _encoding, done) => (log.push(String(chunk)), done()) })
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      log.push(String(chunk))
+      done()
+    },
+  })
   const app = buildWebhook(
     {
       engine: { group: DEFAULT_API_GROUP, settings, world },

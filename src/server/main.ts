@@ -57,7 +57,10 @@ async function serve(configuration: ServerConfiguration): Promise<void> {
   const delay = configuration['shutdown-delay'] * 1_000
   const impatient = new AbortController()
   const stop = async (signal: string) => {
-    if (stopping) return impatient.abort()
+    if (stopping) {
+      impatient.abort()
+      return
+    }
     stopping = true
     logger.info({ signal, delay }, 'stopping')
     await setTimeout(delay, undefined, { signal: impatient.signal }).catch(() => undefined)
