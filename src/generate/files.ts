@@ -1,10 +1,12 @@
 import type { GeneratedFile } from './generated-file.ts'
+import { chart } from './chart.ts'
 import { coveragePage } from './coverage-page.ts'
 import { crds } from './crds.ts'
 import { fieldsPage } from './fields-page.ts'
 import { jsonSchemas } from './json-schemas.ts'
 import { rbac } from './rbac.ts'
 import { rulesPage } from './rules-page.ts'
+import { staticWebhooks } from './static-webhooks.ts'
 import { validatorsModule } from './validators.ts'
 
 /** Everything that is derived from src/kinds, as it should stand in the repository. */
@@ -13,6 +15,8 @@ export function* generatedFiles(): Iterable<GeneratedFile> {
   yield* jsonSchemas()
   yield* crds()
   yield* rbac()
+  yield* chart()
+  yield staticWebhooks()
   yield rulesPage()
   yield fieldsPage()
   yield coveragePage()
