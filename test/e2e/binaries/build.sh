@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Builds etcd, kube-apiserver and kubectl for the end-to-end tests from the Go modules pinned beside
-# this file, once: what is already in the cache folder is left alone. Takes minutes the first time.
+# Builds etcd, kube-apiserver, kubectl and helm for the end-to-end tests from the Go modules pinned
+# beside this file, once: what is already in the cache folder is left alone. Takes minutes the first time.
 #
 #   export KUBEBUILDER_ASSETS=$(test/e2e/binaries/build.sh)
+#   export HELM=$(test/e2e/binaries/build.sh helm)     # helm alone
 #
-# Standard output is the folder and nothing else; progress and errors go to standard error.
-# The folder is in $VMCP_E2E_CACHE, else in $XDG_CACHE_HOME/vmcp-admission, else in
+# Standard output is the folder (of helm alone, its path) and nothing else; progress and errors go to
+# standard error. helm has a folder of its own and a link in that of the others. The folder is in $VMCP_E2E_CACHE, else in $XDG_CACHE_HOME/vmcp-admission, else in
 # ~/.cache/vmcp-admission; its name holds the versions. Needs bash and Go.
 set -euo pipefail
 called_in=$PWD
@@ -55,17 +56,31 @@ build() {
 
 kube=$(pinned_version kubernetes/go.mod k8s.io/kubernetes)
 etcd=$(pinned_version etcd/go.mod go.etcd.io/etcd/server/v3)
+helm=$(pinned_version helm/go.mod helm.sh/helm/v3)
 cache=${VMCP_E2E_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vmcp-admission}
 [[ $cache == /* ]] || cache=$called_in/$cache
 out=$cache/kube-$kube-etcd-$etcd
-mkdir -p -- "$out"
+helm_out=$cache/helm-$helm
+mkdir -p -- "$out" "$helm_out"
 # What an interrupted run left (its Go may write after its shell is gone).
-for stale in "$out"/.*.[0-9]*; do
+for stale in "$out"/.*.[0-9]* "$helm_out"/.*.[0-9]*; do
   kill -0 "${stale##*.}" 2>/dev/null || rm -f -- "$stale"
 done
 temporary=
 trap 'rm -f -- "$temporary"' EXIT
 export GOWORK=off CGO_ENABLED=0
+
+# The Kubernetes version that charts are told where there is no cluster to ask is that of its client-go.
+client=$(pinned_version helm/go.mod k8s.io/client-go)
+IFS=. read -r _ minor _ <<<"$client"
+capabilities=helm.sh/helm/v3/pkg/chartutil
+helm_version="-X helm.sh/helm/v3/internal/version.version=v$helm"
+helm_version+=" -X $capabilities.k8sVersionMajor=1 -X $capabilities.k8sVersionMinor=$minor"
+out=$helm_out build helm helm.sh/helm/v3/cmd/helm helm "$helm_version"
+if [[ ${1:-} == helm ]]; then
+  printf '%s\n' "$helm_out/helm"
+  exit
+fi
 
 IFS=. read -r major minor _ <<<"$kube"
 version=
@@ -76,4 +91,5 @@ done
 build etcd go.etcd.io/etcd/server/v3 etcd
 build kubernetes k8s.io/kubernetes/cmd/kubectl kubectl "$version"
 build kubernetes k8s.io/kubernetes/cmd/kube-apiserver kube-apiserver "$version"
+ln -sfn "../helm-$helm/helm" "$out/helm"
 printf '%s\n' "$out"
