@@ -1,0 +1,79 @@
+import { isObject } from '../rule/resource.ts'
+import {
+  type ClientConfig,
+  mutatingWebhookConfiguration,
+  validatingWebhookConfiguration,
+  WEBHOOK_NAME,
+} from '../kinds/registration.ts'
+
+export type Configuration = Readonly<Record<string, unknown>>
+
+/** `Fail` once the webhook has proved itself; never back but by a setting. */
+export type FailurePolicy = 'Fail' | 'Ignore'
+
+export interface Wanted {
+  readonly group: string
+  readonly failurePolicy: FailurePolicy
+  readonly clientConfig: (path: '/validate' | '/mutate') => ClientConfig
+  /** The object with which both go: an uninstalled chart takes them along. */
+  readonly owner: { readonly name: string; readonly uid: string } | undefined
+}
+
+/** Both configurations, whole, as this server wants them. */
+export function wantedConfigurations(wanted: Wanted): readonly Configuration[] {
+  return [validatingWebhookConfiguration(wanted), mutatingWebhookConfiguration(wanted)].map((each) => ({
+    ...each,
+    metadata: {
+      name: WEBHOOK_NAME,
+      ...(wanted.owner && { ownerReferences: [ownerReference(wanted.owner)] }),
+    },
+    // Said, so that nobody else's selector stays: one that excludes a namespace would be a way round us.
+    webhooks: each.webhooks.map((webhook) => ({ ...webhook, namespaceSelector: {}, objectSelector: {} })),
+  }))
+}
+
+const ownerReference = ({ name, uid }: { readonly name: string; readonly uid: string }) => ({
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRole',
+  name,
+  uid,
+})
+
+/** The policy of a stored configuration: that of its first entry, which is the one that can deny a write. */
+export function policyOf(configuration: Configuration | undefined): FailurePolicy | undefined {
+  const [first] = webhooksOf(configuration)
+  return first?.failurePolicy === 'Fail' ? 'Fail' : first === undefined ? undefined : 'Ignore'
+}
+
+/** The PEM bundles that a stored configuration carries, one of each entry. */
+export function bundlesOf(configuration: Configuration | undefined): string[] {
+  return webhooksOf(configuration).map(({ clientConfig }) => {
+    const bundle = isObject(clientConfig) ? clientConfig.caBundle : undefined
+    return typeof bundle === 'string' ? Buffer.from(bundle, 'base64').toString() : ''
+  })
+}
+
+function webhooksOf(configuration: Configuration | undefined): Record<string, unknown>[] {
+  return Array.isArray(configuration?.webhooks) ? configuration.webhooks.filter(isObject) : []
+}
+
+/** Where a stored value differs from the wanted one; what only the stored one has (defaults, status) is left alone. */
+export function drift(wanted: unknown, stored: unknown, at = ''): string | undefined {
+  if (Array.isArray(wanted)) {
+    if (!Array.isArray(stored) || stored.length !== wanted.length) return at
+    return firstDrift(wanted.map((item, i) => drift(item, stored[i], `${at}[${i}]`)))
+  }
+  if (isObject(wanted)) {
+    if (!isObject(stored)) return at
+    // A selector that is wanted empty selects everything; one with conditions does not.
+    if (Object.keys(wanted).length === 0) return Object.keys(stored).length === 0 ? undefined : at
+    return firstDrift(
+      Object.entries(wanted).map(([field, value]) =>
+        drift(value, stored[field], at === '' ? field : `${at}.${field}`),
+      ),
+    )
+  }
+  return wanted === stored ? undefined : at
+}
+
+const firstDrift = (all: readonly (string | undefined)[]) => all.find((each) => each !== undefined)

@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import type { ClientConfig } from '../kinds/registration.ts'
+import { WEBHOOK_NAME } from '../kinds/registration.ts'
+import {
+  type Configuration,
+  drift,
+  type FailurePolicy,
+  policyOf,
+  wantedConfigurations,
+} from './configurations.ts'
+import { LeaseHolder, type LeaseStore } from './lease.ts'
+
+export { bundlesOf, type Configuration } from './configurations.ts'
+export type { Lease, LeaseStore } from './lease.ts'
+
+/** What arming needs of a cluster. */
+export interface ArmingCluster {
+  readonly lease: LeaseStore
+  /** A webhook configuration by kind and name. */
+  readConfiguration(kind: string, name: string): Promise<Configuration | undefined>
+  /** Server-side apply, forced, as the one field manager. */
+  applyConfiguration(configuration: Configuration): Promise<void>
+  /** The uid of a ClusterRole. */
+  readOwner(name: string): Promise<string | undefined>
+  /** Tries to store, as a dry run, the object by which the webhook proves itself; the text of the refusal, if any. */
+  tryProbe(nonce: string): Promise<string | undefined>
+}
+
+/** `on`: write the configurations, and fail closed once proved; `ignore`: write them, failing open. */
+export type ArmingSetting = 'on' | 'ignore'
+
+export interface ArmingOptions {
+  readonly setting: ArmingSetting
+  readonly group: string
+  readonly identity: string
+  /** Name of the ClusterRole that owns the configurations; none when empty. */
+  readonly owner: string
+  readonly clientConfig: (path: '/validate' | '/mutate') => ClientConfig
+  /** Told of both configurations as they are stored, at every look. */
+  readonly onLook: (configurations: readonly (Configuration | undefined)[]) => void
+  readonly logger: {
+    info(fields: object, message: string): void
+    warn(fields: object, message: string): void
+  }
+}
+
+/** As plain data, for metrics. */
+export interface ArmingState {
+  /** Whether this replica writes. */
+  readonly leads: boolean
+  /** The stored policy; undefined when there is no configuration. */
+  readonly policy: FailurePolicy | undefined
+  /** The outcome of the last proof; undefined before the first. */
+  readonly proved: boolean | undefined
+  readonly repairs: number
+  readonly errors: number
+}
+
+/** Milliseconds between looks, and between proofs once one has succeeded. */
+const LOOK_EVERY = 5_000
+const PROVE_EVERY = 60_000
+const KINDS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration']
+
+/** The text that a webhook answers to the probe with this nonce. */
+export const probeAnswer = (nonce: string): string => `vmcp-admission is here: ${nonce}`
+
+/** Keeps the two webhook configurations as they should be, and fails closed once the webhook has proved itself. */
+export class Arming {
+  readonly #cluster: ArmingCluster
+  readonly #options: ArmingOptions
+  readonly #holder: LeaseHolder
+  #state: ArmingState = { leads: false, policy: undefined, proved: undefined, repairs: 0, errors: 0 }
+  #proveAt = 0
+  #problem = ''
+
+  constructor(cluster: ArmingCluster, options: ArmingOptions, clock = () => performance.now()) {
+    this.#cluster = cluster
+    this.#options = options
+    this.#holder = new LeaseHolder(cluster.lease, options.identity, clock)
+    this.#clock = clock
+  }
+
+  readonly #clock: () => number
+
+  get state(): ArmingState {
+    return this.#state
+  }
+
+  /** Looks until the signal; then lets go of the Lease. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.lookSafely()
+      await setTimeout(LOOK_EVERY, undefined, { signal }).catch(() => undefined)
+    }
+    if (this.#state.leads) await this.#holder.release().catch(() => undefined)
+  }
+
+  async lookSafely(): Promise<void> {
+    try {
+      await this.look()
+      if (this.#problem !== '') this.#options.logger.info({}, 'arming: works again')
+      this.#problem = ''
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error)
+      this.#set({ errors: this.#state.errors + 1, leads: false })
+      if (problem !== this.#problem)
+        this.#options.logger.warn({ problem }, 'arming: cannot look after the configurations')
+      this.#problem = problem
+    }
+  }
+
+  /** One look: who leads reads, proves, and writes what differs. */
+  async look(): Promise<void> {
+    const stored = await this.#read()
+    const leads = await this.#holder.hold()
+    this.#set({ leads })
+    if (!leads) return
+    // What was proved of a configuration that is gone says nothing of the next one.
+    if (stored.includes(undefined)) {
+      this.#proveAt = 0
+      this.#set({ proved: undefined })
+    }
+    const written = await this.#write(stored, this.#policy(stored))
+    if (this.#clock() >= this.#proveAt) await this.#prove()
+    const policy = this.#policy(written)
+    if (policy !== policyOf(written[0])) await this.#write(written, policy)
+  }
+
+  async #read(): Promise<readonly (Configuration | undefined)[]> {
+    const stored = await Promise.all(KINDS.map((kind) => this.#cluster.readConfiguration(kind, WEBHOOK_NAME)))
+    this.#set({ policy: policyOf(stored[0]) })
+    this.#options.onLook(stored)
+    return stored
+  }
+
+  /** Armed is what is stored, or what has been proved; a setting alone disarms. */
+  #policy(stored: readonly (Configuration | undefined)[]): FailurePolicy {
+    if (this.#options.setting === 'ignore') return 'Ignore'
+    return policyOf(stored[0]) === 'Fail' || this.#state.proved === true ? 'Fail' : 'Ignore'
+  }
+
+  async #write(
+    stored: readonly (Configuration | undefined)[],
+    failurePolicy: FailurePolicy,
+  ): Promise<readonly (Configuration | undefined)[]> {
+    const { group, clientConfig, owner: name, logger } = this.#options
+    const uid = name === '' ? undefined : await this.#cluster.readOwner(name)
+    const owner = uid === undefined ? undefined : { name, uid }
+    let repaired = false
+    for (const [i, wanted] of wantedConfigurations({ group, failurePolicy, clientConfig, owner }).entries()) {
+      const at = stored[i] === undefined ? 'missing' : drift(wanted, stored[i])
+      if (at === undefined) continue
+      logger.info({ kind: KINDS[i], at, failurePolicy }, 'arming: writing the webhook configuration')
+      await this.#cluster.applyConfiguration(wanted)
+      repaired = true
+    }
+    if (!repaired) return stored
+    this.#set({ repairs: this.#state.repairs + 1 })
+    return this.#read()
+  }
+
+  /** A dry run that must be refused by the webhook itself, through the API server. */
+  async #prove(): Promise<void> {
+    const nonce = randomUUID()
+    const refusal = await this.#cluster.tryProbe(nonce).catch((error: unknown) => String(error))
+    const proved = refusal?.includes(probeAnswer(nonce)) ?? false
+    if (proved !== this.#state.proved) {
+      const { logger } = this.#options
+      if (proved) logger.info({}, 'arming: the API server reaches the webhook')
+      else
+        logger.warn(
+          { answer: refusal ?? 'stored without asking' },
+          'arming: the API server does not reach the webhook',
+        )
+    }
+    this.#set({ proved })
+    this.#proveAt = this.#clock() + (proved ? PROVE_EVERY : LOOK_EVERY)
+  }
+
+  #set(changed: Partial<ArmingState>): void {
+    this.#state = { ...this.#state, ...changed }
+  }
+}

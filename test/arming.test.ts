@@ -1,0 +1,225 @@
+import t from 'tap'
+import {
+  type ArmingCluster,
+  Arming,
+  type Configuration,
+  type Lease,
+  probeAnswer,
+} from '../src/arming/index.ts'
+import { drift } from '../src/arming/configurations.ts'
+import { LeaseHolder, type LeaseStore } from '../src/arming/lease.ts'
+import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
+
+/** A Lease as an API server keeps it: a write of an old version comes too late. */
+function leaseStore(): LeaseStore & { lease: Lease | undefined } {
+  let version = 0
+  return {
+    lease: undefined,
+    async read() {
+      return this.lease
+    },
+    async create(lease) {
+      if (this.lease !== undefined) return false
+      this.lease = { ...lease, resourceVersion: String(++version) }
+      return true
+    },
+    async update(lease) {
+      if (this.lease?.resourceVersion !== lease.resourceVersion) return false
+      this.lease = { ...lease, resourceVersion: String(++version) }
+      return true
+    },
+  }
+}
+
+t.test('one replica holds the Lease', async (t) => {
+  const store = leaseStore()
+  let now = 0
+  const clock = () => now
+  const [a, b] = [new LeaseHolder(store, 'a', clock), new LeaseHolder(store, 'b', clock)]
+  t.equal(await a.hold(), true, 'nobody has it')
+  t.equal(await b.hold(), false, 'a has it')
+  for (now = 5_000; now <= 60_000; now += 5_000) {
+    t.equal(await a.hold(), true, 'a renews it')
+    t.equal(await b.hold(), false, 'and b sees that')
+  }
+  now += 14_000
+  t.equal(await b.hold(), false, 'a may only be slow')
+  now += 2_000
+  t.equal(await b.hold(), true, 'a is gone')
+  t.equal(await a.hold(), false, 'a comes back')
+  t.equal(store.lease?.transitions, 1)
+  await b.release()
+  t.equal(await a.hold(), true, 'b let go')
+  const late = new LeaseHolder(
+    { ...store, read: async () => store.lease, update: async () => false },
+    'c',
+    clock,
+  )
+  await a.release()
+  t.equal(await late.hold(), false, 'somebody was faster')
+})
+
+/** A cluster that reaches the webhook or does not. */
+function cluster(lease = leaseStore()) {
+  const stored = new Map<string, Configuration>()
+  const applied: string[] = []
+  const fake = {
+    lease,
+    stored,
+    applied,
+    reaches: true,
+    async readConfiguration(kind: string) {
+      return stored.get(kind)
+    },
+    async applyConfiguration(configuration: Configuration) {
+      const kind = String(configuration.kind)
+      const [first] = configuration.webhooks as { failurePolicy: string }[]
+      applied.push(`${kind} ${first?.failurePolicy ?? ''}`)
+      stored.set(kind, structuredClone(configuration))
+    },
+    readOwner: async () => 'uid-1',
+    async tryProbe(nonce: string) {
+      return fake.reaches && stored.size === 2 ? `denied: ${probeAnswer(nonce)}` : undefined
+    },
+  }
+  return fake satisfies ArmingCluster & Record<string, unknown>
+}
+
+const quiet = { info: () => undefined, warn: () => undefined }
+
+function armingOf(
+  fake: ReturnType<typeof cluster>,
+  setting: 'on' | 'ignore',
+  clock: () => number,
+  bundle = 'CA',
+) {
+  return new Arming(
+    fake,
+    {
+      setting,
+      group: DEFAULT_API_GROUP,
+      identity: 'a',
+      owner: 'vmcp-admission',
+      clientConfig: (path) => ({
+        service: { namespace: 'vmcp', name: 'vmcp-admission', port: 443, path },
+        caBundle: bundle,
+      }),
+      onLook: () => undefined,
+      logger: quiet,
+    },
+    clock,
+  )
+}
+
+const VALIDATING = 'ValidatingWebhookConfiguration'
+const MUTATING = 'MutatingWebhookConfiguration'
+const policy = (fake: ReturnType<typeof cluster>) =>
+  (fake.stored.get(VALIDATING)?.webhooks as { failurePolicy: string }[] | undefined)?.[0]?.failurePolicy
+
+t.test('the webhook fails open until it has proved itself, and closed from then on', async (t) => {
+  let now = 0
+  const fake = cluster()
+  fake.reaches = false
+  const arming = armingOf(fake, 'on', () => now)
+  await arming.look()
+  t.strictSame([policy(fake), arming.state.proved], ['Ignore', false])
+  t.strictSame(fake.applied, [`${VALIDATING} Ignore`, `${MUTATING} Ignore`])
+  fake.reaches = true
+  now += 5_000
+  await arming.look()
+  t.strictSame([policy(fake), arming.state.policy], ['Fail', 'Fail'])
+  const mutating = fake.stored.get(MUTATING)?.webhooks as { failurePolicy: string }[]
+  t.equal(mutating[0]?.failurePolicy, 'Ignore', 'mutation always fails open')
+  const [, deletion] = fake.stored.get(VALIDATING)?.webhooks as { failurePolicy: string }[]
+  t.equal(deletion?.failurePolicy, 'Ignore', 'so does what is said of deletions')
+  fake.reaches = false
+  now += 60_000
+  await arming.look()
+  t.strictSame([policy(fake), arming.state.proved], ['Fail', false], 'being away does not disarm')
+  const writes = fake.applied.length
+  now += 5_000
+  await arming.look()
+  t.equal(fake.applied.length, writes, 'what is as it should be is not written')
+})
+
+t.test('drift is repaired, and disarming is a setting', async (t) => {
+  let now = 0
+  const fake = cluster()
+  const arming = armingOf(fake, 'on', () => now)
+  await arming.look()
+  t.equal(policy(fake), 'Fail')
+  const change = (edit: (webhook: Record<string, unknown>) => void) => {
+    const configuration = structuredClone(fake.stored.get(VALIDATING)) as {
+      webhooks: Record<string, unknown>[]
+    }
+    edit(configuration.webhooks[0] ?? {})
+    fake.stored.set(VALIDATING, configuration)
+  }
+  for (const [title, edit] of [
+    ['caBundle emptied', (webhook) => (webhook.clientConfig = { service: { name: 'x' } })],
+    ['a namespace excluded', (webhook) => (webhook.namespaceSelector = { matchLabels: { skip: 'yes' } })],
+    ['operations taken away', (webhook) => (webhook.rules = [])],
+    ['timeout', (webhook) => (webhook.timeoutSeconds = 1)],
+  ] satisfies [string, (webhook: Record<string, unknown>) => unknown][]) {
+    change(edit)
+    now += 5_000
+    const { repairs } = arming.state
+    await arming.look()
+    t.equal(arming.state.repairs, repairs + 1, title)
+    t.equal(policy(fake), 'Fail', title)
+  }
+  fake.stored.delete(MUTATING)
+  now += 5_000
+  await arming.look()
+  t.ok(fake.stored.has(MUTATING), 'what was deleted comes back')
+  await armingOf(cluster(fake.lease), 'on', () => now).look()
+  const disarming = armingOf(fake, 'ignore', () => now)
+  await disarming.look()
+  t.equal(policy(fake), 'Ignore')
+  fake.stored.clear()
+  fake.reaches = false
+  now += 60_000
+  await arming.look()
+  t.equal(policy(fake), 'Ignore', 'a configuration that was deleted is not armed before a new proof')
+})
+
+t.test('only the holder of the Lease writes; an error is told once and passes', async (t) => {
+  const fake = cluster()
+  const now = 0
+  const first = armingOf(fake, 'on', () => now)
+  await first.look()
+  const writes = fake.applied.length
+  const told: string[] = []
+  const second = new Arming(
+    { ...fake, readOwner: () => Promise.reject(new Error('forbidden')) },
+    {
+      setting: 'on',
+      group: DEFAULT_API_GROUP,
+      identity: 'b',
+      owner: 'vmcp-admission',
+      clientConfig: () => ({ url: 'https://b' }),
+      onLook: () => undefined,
+      logger: { info: () => undefined, warn: (_, message) => told.push(message) },
+    },
+    () => now,
+  )
+  await second.look()
+  t.equal(second.state.leads, false)
+  t.equal(fake.applied.length, writes)
+  fake.lease.lease = undefined
+  await second.lookSafely()
+  await second.lookSafely()
+  t.equal(told.length, 1)
+  t.equal(second.state.errors, 2)
+})
+
+t.test('what differs', async (t) => {
+  for (const [wanted, stored, at] of [
+    [{ a: 1 }, { a: 1, b: 2 }, undefined],
+    [{ a: { b: [1, 2] } }, { a: { b: [1, 3] } }, 'a.b[1]'],
+    [{ a: [1] }, { a: [1, 2] }, 'a'],
+    [{ a: {} }, { a: { matchLabels: {} } }, 'a'],
+    [{ a: {} }, {}, 'a'],
+  ] as const)
+    t.equal(drift(wanted, stored), at)
+})
