@@ -74,7 +74,7 @@ class FileFollower implements FollowedFiles {
   #pairs = 0
   #expires: number | undefined
   #checking: Promise<void> | undefined
-  #again = false
+  #asked = 0
 
   constructor(folder: string, options: FollowFilesOptions) {
     this.#folder = folder
@@ -100,7 +100,7 @@ class FileFollower implements FollowedFiles {
 
   /** A look that was asked for while another one went on is made after it: that may have read before the change. */
   check(): Promise<void> {
-    if (this.#checking !== undefined) this.#again = true
+    this.#asked += 1
     this.#checking ??= this.#checkAll().finally(() => (this.#checking = undefined))
     return this.#checking
   }
@@ -144,10 +144,10 @@ class FileFollower implements FollowedFiles {
   }
 
   async #checkAll(): Promise<void> {
-    do {
-      this.#again = false
-      await this.#checkOnce()
-    } while (this.#again && !this.#isStopped())
+    for (let done = 0; done < this.#asked && !this.#isStopped();) {
+      done = this.#asked
+      await this.#checkOnce().catch((error: unknown) => this.#problems.found([String(error)]))
+    }
   }
 
   /** What is wrong may just be half written: it is looked at once more before it is called a problem. */
