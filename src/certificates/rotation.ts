@@ -1,0 +1,329 @@
+import { type Authority, BACKDATE, bare } from './x509.ts'
+
+/** A CA that may sign. */
+export interface SigningAuthority extends Authority {
+  readonly key: string
+  /** The longest life, in milliseconds, that a leaf of it may have. A replica that wants more writes that down first. */
+  readonly longestLeaf: number
+}
+
+/** A CA that signs no more, and stays trusted until its last leaf is past. */
+export interface FormerAuthority extends Authority {
+  readonly until: number
+}
+
+/** What all replicas share. */
+export interface AuthorityState {
+  /** Signs. */
+  readonly current: SigningAuthority
+  /** Is in the bundle, and signs once API servers know it. */
+  readonly next?: SigningAuthority | undefined
+  readonly former: readonly FormerAuthority[]
+}
+
+/** The serving certificate of one replica. */
+export interface Leaf {
+  readonly authority: Authority
+  readonly issued: number
+  readonly expires: number
+}
+
+/** Milliseconds. */
+export interface RotationSettings {
+  readonly authorityLifetime: number
+  readonly leafLifetime: number
+  /** How long both live webhook configurations must carry a CA before it signs. */
+  readonly propagation: number
+}
+
+/** What one replica knows beside the stored state. */
+export interface Observed {
+  /** For how long both live webhook configurations have carried which CA, by fingerprint, without a break. */
+  readonly carriedFor: ReadonlyMap<string, number>
+  /** The one in use. */
+  readonly leaf?: Leaf | undefined
+  /** The last state that this replica read, for when nothing usable is stored any more. */
+  readonly remembered?: AuthorityState | undefined
+  /** A CA just made; given when the last step asked for one. */
+  readonly fresh?: SigningAuthority | undefined
+}
+
+export type Change = 'created' | 'restored' | 'prepared' | 'promoted' | 'replaced' | 'retired' | 'amended'
+
+export interface Step {
+  /** As it should be stored; the very same value when nothing changes. Undefined only while a CA must be made. */
+  readonly state: AuthorityState | undefined
+  /** What differs from the stored state, in order. */
+  readonly changes: readonly Change[]
+  /** A CA must be made; step again with it as `fresh`. */
+  readonly wantsFresh: boolean
+  /** The CAs that the webhook configurations should carry. */
+  readonly bundle: readonly Authority[]
+  /** A leaf is due: of this CA, which is stored, and with this life. */
+  readonly sign?: { readonly authority: SigningAuthority; readonly lifetime: number } | undefined
+  /** Milliseconds until the next step. */
+  readonly nextCheck: number
+}
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/**
+ * A year for the CA: replaced after eight months, so that each installation rehearses it, with four months to spare for
+ * a cluster that was switched off. A week for leaves: a key that leaks is worth little, and a replica that cannot reach
+ * the API server has two days and a third to do so. Ten minutes for API servers to learn of a new CA from their caches.
+ */
+export const ROTATION: RotationSettings = {
+  authorityLifetime: 365 * DAY,
+  leafLifetime: 7 * DAY,
+  propagation: 10 * MINUTE,
+}
+
+/**
+ * How long after its last leaf should be past a CA is still trusted: clocks of replicas differ, and one may have read
+ * the state just before it changed.
+ */
+export const SLACK = HOUR
+/** The wall clock may jump, and timers stand still while a machine sleeps. */
+const LONGEST_WAIT = MINUTE
+const SHORTEST_WAIT = SECOND
+
+/** What is wrong with the settings, or undefined. */
+export function problemWithSettings(settings: RotationSettings): string | undefined {
+  const { authorityLifetime, leafLifetime, propagation } = settings
+  if (leafLifetime < 30 * SECOND) return 'leaves must live for 30 seconds at least'
+  if (leafLifetime * 3 > authorityLifetime) return 'the CA must live three times as long as its leaves'
+  if (propagation * 6 > authorityLifetime)
+    return 'the CA must live six times as long as a new one takes to be known'
+  return undefined
+}
+
+/** From here on a successor is prepared. */
+export function rotationDue({ issued, expires }: Authority): number {
+  return issued + ((expires - issued) * 2) / 3
+}
+
+export function renewalDue({ issued, expires }: Leaf): number {
+  return issued + ((expires - issued) * 2) / 3
+}
+
+/** The CAs of a state in an order that does not change when one of them takes another place. */
+export function bundleOf({ current, next, former }: AuthorityState): Authority[] {
+  const all = [current, ...(next === undefined ? [] : [next]), ...former]
+  return all.toSorted((a, b) => a.issued - b.issued || (a.fingerprint < b.fingerprint ? -1 : 1))
+}
+
+/**
+ * What to do next. `stored` is what the Secret holds now, or undefined when nothing in it can be used. A change is to be
+ * written on condition that the Secret is still as it was read, and the step taken again with what is stored then; a
+ * leaf is signed by what is stored only.
+ */
+export function step(
+  stored: AuthorityState | undefined,
+  now: number,
+  observed: Observed,
+  settings: RotationSettings,
+): Step {
+  const draft = new Draft(stored, now, observed, settings)
+  const { state } = draft
+  const sign = stored === undefined ? undefined : signature(stored, now, observed, settings)
+  return {
+    state,
+    changes: draft.changes,
+    wantsFresh: draft.wantsFresh,
+    bundle: state === undefined ? [] : bundleOf(state),
+    sign,
+    nextCheck: state === undefined ? SHORTEST_WAIT : untilNext(state, now, observed, settings),
+  }
+}
+
+/** The state while it is changed. */
+class Draft {
+  state: AuthorityState | undefined
+  wantsFresh = false
+  readonly changes: Change[] = []
+  readonly #now: number
+  readonly #observed: Observed
+  readonly #settings: RotationSettings
+  #fresh: SigningAuthority | undefined
+
+  constructor(
+    stored: AuthorityState | undefined,
+    now: number,
+    observed: Observed,
+    settings: RotationSettings,
+  ) {
+    this.state = stored
+    this.#now = now
+    this.#observed = observed
+    this.#settings = settings
+    this.#fresh = observed.fresh
+    const restored = stored === undefined && this.#restore()
+    if (this.state === undefined) this.#create()
+    this.#renewExpired()
+    this.#promote()
+    this.#prepare(restored)
+    this.#amend()
+    this.#retire()
+  }
+
+  /** The Secret was deleted or spoilt: what we remember still serves, and a new CA takes over without a gap. */
+  #restore(): boolean {
+    const { remembered } = this.#observed
+    if (remembered === undefined || remembered.current.expires <= this.#now) return false
+    this.#become('restored', remembered)
+    return true
+  }
+
+  #create(): void {
+    const fresh = this.#make()
+    if (fresh !== undefined) this.#become('created', { current: fresh, former: [] })
+  }
+
+  /** A CA that has expired can sign nothing that anyone accepts: its successor need not wait. */
+  #renewExpired(): void {
+    const { state } = this
+    if (state === undefined) return
+    const now = this.#now
+    const next = state.next !== undefined && state.next.expires > now ? state.next : undefined
+    if (state.current.expires > now) {
+      if (next !== state.next) this.#become('amended', { ...state, next: undefined })
+      return
+    }
+    const successor = next ?? this.#make()
+    if (successor !== undefined)
+      this.#become('replaced', { current: successor, former: state.former, next: undefined })
+  }
+
+  #promote(): void {
+    const { state } = this
+    if (state?.next === undefined) return
+    if (!isKnown(state.next, this.#observed, this.#settings)) return
+    const former = bare(state.current)
+    const until = Math.min(this.#now + state.current.longestLeaf + SLACK, former.expires)
+    this.#become('promoted', {
+      current: state.next,
+      former: [...without(state.former, former), { ...former, until }],
+      next: undefined,
+    })
+  }
+
+  /**
+   * In good time, or because whoever made the CA had a clock that was ahead. If it is ours that is slow, one rotation
+   * too many does no harm.
+   */
+  #prepare(atOnce: boolean): void {
+    const { state } = this
+    if (state === undefined || state.next !== undefined) return
+    const { current } = state
+    if (!atOnce && this.#now < rotationDue(current) && isBegun(current, this.#now)) return
+    const next = this.#make()
+    if (next !== undefined) this.#become('prepared', { ...state, next })
+  }
+
+  /** Writes down what others must know before we may do it, and what they do not know of us. */
+  #amend(): void {
+    const { leafLifetime } = this.#settings
+    const { leaf } = this.#observed
+    const { state } = this
+    if (state === undefined) return
+    if (state.current.longestLeaf < leafLifetime)
+      this.#become('amended', { ...state, current: { ...state.current, longestLeaf: leafLifetime } })
+    if (leaf !== undefined && leaf.expires > this.#now) this.#vouchFor(leaf)
+  }
+
+  /** The CA of our leaf stays trusted, even if the Secret came back from a backup that does not know it. */
+  #vouchFor({ authority, expires }: Leaf): void {
+    const { state } = this
+    if (state === undefined) return
+    const { fingerprint } = authority
+    if ([state.current, state.next].some((each) => each?.fingerprint === fingerprint)) return
+    const former = state.former.find((each) => each.fingerprint === fingerprint)
+    if (former !== undefined && former.until >= expires) return
+    const entry = { ...bare(authority), until: expires }
+    this.#become('amended', { ...state, former: [...without(state.former, authority), entry] })
+  }
+
+  #retire(): void {
+    const { state } = this
+    if (state === undefined) return
+    const former = state.former.filter(({ until }) => until > this.#now)
+    if (former.length < state.former.length) this.#become('retired', { ...state, former })
+  }
+
+  #become(change: Change, state: AuthorityState): void {
+    this.state = state
+    this.changes.push(change)
+  }
+
+  #make(): SigningAuthority | undefined {
+    const fresh = this.#fresh
+    this.#fresh = undefined
+    this.wantsFresh ||= fresh === undefined
+    return fresh
+  }
+}
+
+/**
+ * Whether a leaf is to be signed now, and by which CA. One that was issued in the future is from before the clock was
+ * set right, and nobody takes it yet.
+ */
+function signature(
+  { current }: AuthorityState,
+  now: number,
+  observed: Observed,
+  settings: RotationSettings,
+): Step['sign'] {
+  if (current.expires <= now) return undefined
+  const lifetime = Math.min(settings.leafLifetime, current.longestLeaf)
+  const sign = { authority: current, lifetime }
+  const { leaf } = observed
+  if (leaf === undefined || leaf.expires <= now) return sign
+  if (leaf.authority.fingerprint !== current.fingerprint) {
+    const isTrusted = isKnown(current, observed, settings) && isBegun(current, now)
+    return isTrusted || now >= lastMoment(leaf) ? sign : undefined
+  }
+  if (now < leaf.issued - MINUTE) return sign
+  const gains = Math.min(now + lifetime, current.expires) > leaf.expires
+  return gains && now >= renewalDue(leaf) ? sign : undefined
+}
+
+/** When a leaf of a CA that may not be known everywhere is better than one that is about to expire. */
+function lastMoment({ issued, expires }: Leaf): number {
+  return expires - (expires - issued) / 20
+}
+
+function isBegun({ issued }: Authority, now: number): boolean {
+  return now >= issued - BACKDATE
+}
+
+function isKnown(
+  { fingerprint }: Authority,
+  { carriedFor }: Observed,
+  { propagation }: RotationSettings,
+): boolean {
+  return (carriedFor.get(fingerprint) ?? -1) >= propagation
+}
+
+function untilNext(
+  { current, next, former }: AuthorityState,
+  now: number,
+  { leaf, carriedFor }: Observed,
+  { propagation }: RotationSettings,
+): number {
+  const moments = [current.expires, ...former.map(({ until }) => until)]
+  if (next === undefined) moments.push(rotationDue(current))
+  for (const { fingerprint } of [current, ...(next === undefined ? [] : [next])]) {
+    const carried = carriedFor.get(fingerprint)
+    if (carried !== undefined) moments.push(now + propagation - carried)
+  }
+  if (leaf !== undefined) moments.push(renewalDue(leaf), lastMoment(leaf), leaf.expires)
+  const soonest = Math.min(...moments.filter((moment) => moment > now), now + LONGEST_WAIT)
+  return Math.max(SHORTEST_WAIT, soonest - now)
+}
+
+function without(former: readonly FormerAuthority[], { fingerprint }: Authority): FormerAuthority[] {
+  return former.filter((each) => each.fingerprint !== fingerprint)
+}
