@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { rootCertificates } from 'node:tls'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { clusterSecret, SecretConflict } from '../src/certificates/secret-store.ts'
 import {
   ClusterConnection,
   type Following,
@@ -455,6 +456,72 @@ t.test('all of a kind is read once', async (t) => {
       t.match(server.asked[0]?.path, /\/namespaces\/one\/mcpgroups$/)
     }),
   )
+})
+
+/** What was asked, as text, and then the answer. */
+const heard =
+  (requests: string[], answer: Answer): Answer =>
+  (response) => {
+    const { method, url, headers } = response.req
+    let body = ''
+    response.req.on('data', (part: Buffer) => (body += part.toString()))
+    response.req.on('end', () => {
+      requests.push(`${method} ${url} ${headers['content-type'] ?? '-'} ${body}`)
+      answer(response)
+    })
+  }
+
+t.test('a Secret is created and updated on conditions', async (t) => {
+  const requests: string[] = []
+  const value = Buffer.from('k'.repeat(60)).toString('base64')
+  const script = [
+    json(201, { kind: 'Secret', data: { 'a.key': 'aHVzaA==' } }),
+    refusal(409, 'secrets "ca" already exists'),
+    json(200, { metadata: { resourceVersion: '8' }, data: { 'a.key': 'aHVzaA==', other: '', number: 1 } }),
+    json(200, {}),
+    refusal(409, 'the object has been modified'),
+    refusal(404, 'secrets "ca" not found'),
+    refusal(403, 'secrets "ca" is forbidden'),
+    refusal(422, `denied: ${value}`),
+    json(202, {}),
+    nothing,
+    refusal(404, 'secrets "ca" not found'),
+    json(200, { metadata: {} }),
+  ]
+  const server = await fakeApiServer(t, 'secrets', { lists: script.map((answer) => heard(requests, answer)) })
+  const connection = new ClusterConnection(await fromKubeconfig(server.kubeconfig), {
+    times: SHORT,
+  })
+  t.teardown(() => connection.close())
+  const storeUntil = (signal: AbortSignal) => clusterSecret(connection, 'system', 'ca', signal)
+  const never = new AbortController().signal
+  const store = storeUntil(never)
+  const conflict = new SecretConflict('409 conflict')
+  await store.create({ 'a.key': 'hush' })
+  await t.rejects(store.create({ 'a.key': 'hush' }), conflict)
+  t.strictSame(await store.read(), {
+    data: { 'a.key': 'hush', other: '', number: Buffer.from('1', 'base64').toString() },
+    resourceVersion: '8',
+  })
+  const update = (signal = never) => storeUntil(signal).update({ 'a.key': 'hush', b: '' }, '8')
+  await update()
+  await t.rejects(update(), conflict)
+  await t.rejects(update(), conflict, 'it is gone')
+  await t.rejects(update(), { message: '403 secrets "ca" is forbidden', status: 403 })
+  await t.rejects(update(), { message: '422 Unprocessable Entity' }, 'no message repeats a value')
+  await t.rejects(update(), /^202 Accepted/)
+  await t.rejects(update(AbortSignal.timeout(50)), /timeout/)
+  t.equal(await store.read(), undefined)
+  await t.rejects(store.read(), /is no Secret/)
+  const path = '/api/v1/namespaces/system/secrets'
+  t.strictSame(requests.slice(0, 4), [
+    `POST ${path} application/json {"apiVersion":"v1","kind":"Secret","metadata":{"name":"ca","namespace":"system"},"data":{"a.key":"aHVzaA=="}}`,
+    requests[0],
+    `GET ${path}/ca - `,
+    `PATCH ${path}/ca application/merge-patch+json {"metadata":{"resourceVersion":"8"},"data":{"a.key":"aHVzaA==","b":""}}`,
+  ])
+  connection.close()
+  await t.rejects(update())
 })
 
 t.test('a kubeconfig that is wrong is one line that names it', async (t) => {

@@ -20,9 +20,18 @@ export class StatusError extends Error {
 
 const LONGEST_REFUSAL = 65_536
 const LONGEST_TEXT = 300
+/** No message of the API server's own has it, but other admission webhooks may say anything. */
+const LONG_BASE64 = /[A-Za-z0-9+/=]{64}/
+
+/** What is sent when something is to be changed. */
+export interface Sent {
+  readonly method: 'POST' | 'PATCH'
+  readonly contentType: string
+  readonly body: string
+}
 
 /**
- * GET requests to an API server, over HTTP/1.1: a watch has its connection to itself. Connections are kept and used
+ * Requests to an API server, over HTTP/1.1: a watch has its connection to itself. Connections are kept and used
  * again, but after a request that got no answer none is used again that was idle then.
  */
 export class Api {
@@ -50,16 +59,33 @@ export class Api {
     )
   }
 
-  /** Hands an answer of 200 to the work, with the deadline that its body has to keep: at first that of one more part. */
+  /**
+   * Changes something, within the same times. What is sent may arrive twice, so the API server must refuse the second:
+   * a create does, and a change with a resourceVersion. No message repeats what was sent.
+   */
+  async write(path: string, sent: Sent, signals: readonly AbortSignal[]): Promise<void> {
+    try {
+      await this.stream(path, signals, (response, deadline) => this.#text(response, deadline), sent)
+    } catch (error) {
+      throw error instanceof StatusError && LONG_BASE64.test(error.message)
+        ? new StatusError(error.status, STATUS_CODES[error.status] ?? '', error.retryAfter)
+        : error
+    }
+  }
+
+  /** Hands an answer of 200 (201 to what was sent) to the work, with the deadline that its body has to keep: at first that of one more part. */
   async stream<T>(
     path: string,
     signals: readonly AbortSignal[],
     work: (response: IncomingMessage, deadline: Deadline) => Promise<T>,
+    sent?: Sent,
   ): Promise<T> {
     const deadline = new Deadline(signals)
     try {
-      const response = await this.#open(path, deadline)
-      if (response.statusCode !== 200) throw await this.#refusal(response, deadline)
+      const response = await this.#open(path, deadline, sent)
+      const { statusCode } = response
+      if (statusCode !== 200 && !(statusCode === 201 && sent !== undefined))
+        throw await this.#refusal(response, deadline)
       return await work(response, deadline)
     } catch (error) {
       if (!(error instanceof StatusError)) this.#dropIdleConnections()
@@ -74,7 +100,7 @@ export class Api {
     this.#agent.destroy()
   }
 
-  async #open(path: string, deadline: Deadline): Promise<IncomingMessage> {
+  async #open(path: string, deadline: Deadline, sent: Sent | undefined): Promise<IncomingMessage> {
     const { answer } = this.#times
     deadline.set(answer, `no answer within ${answer / 1_000} s`)
     const credentials = await deadline.race(this.#access.credentials())
@@ -83,15 +109,21 @@ export class Api {
       agent: this.#agent,
       ...credentials,
       signal: deadline.signal,
-      headers: { ...credentials.headers, accept: 'application/json', 'user-agent': 'vmcp-admission' },
+      method: sent?.method ?? 'GET',
+      headers: {
+        ...credentials.headers,
+        accept: 'application/json',
+        'user-agent': 'vmcp-admission',
+        ...(sent === undefined ? {} : { 'content-type': sent.contentType }),
+      },
     }
-    const response = await this.#send(href.replace(/\/$/, '') + path, options)
+    const response = await this.#send(href.replace(/\/$/, '') + path, options, sent?.body)
     this.#awaitPart(deadline)
     return response
   }
 
   /** Sends once more when the server closed a kept connection just as we used it again. */
-  #send(url: string, options: RequestOptions): Promise<IncomingMessage> {
+  #send(url: string, options: RequestOptions, body: string | undefined): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       let answered = false
       const sent = this.#request(url, options, (response) => {
@@ -105,9 +137,9 @@ export class Api {
           return
         }
         this.#dropIdleConnections()
-        this.#send(url, options).then(resolve, reject)
+        this.#send(url, options, body).then(resolve, reject)
       })
-      sent.end()
+      sent.end(body)
     })
   }
 

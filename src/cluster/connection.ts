@@ -88,7 +88,36 @@ export class ClusterConnection {
 
   /** The Secret, values and all: keep it no longer than needed. */
   readSecret(namespace: string, name: string, signal: AbortSignal): Promise<object | undefined> {
-    return this.#read(`${NAMESPACES}/${encodeURIComponent(namespace)}/secrets`, name, signal)
+    return this.#read(secretsOf(namespace), name, signal)
+  }
+
+  /** Creates a Secret of these texts; StatusError 409 when there is one. */
+  createSecret(
+    namespace: string,
+    name: string,
+    data: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, data: base64(data) }
+    const sent = { method: 'POST', contentType: 'application/json', body: JSON.stringify(secret) } as const
+    return this.#api.write(secretsOf(namespace), sent, [signal, this.#closed.signal])
+  }
+
+  /**
+   * Sets these texts of a Secret and leaves the rest of it alone; StatusError 409 when it is not, or no longer, that
+   * version. A merge patch: a PUT would have to repeat what others wrote.
+   */
+  updateSecret(
+    namespace: string,
+    name: string,
+    change: { readonly data: Readonly<Record<string, string>>; readonly resourceVersion: string },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { data, resourceVersion } = change
+    const body = JSON.stringify({ metadata: { resourceVersion }, data: base64(data) })
+    const sent = { method: 'PATCH', contentType: 'application/merge-patch+json', body } as const
+    const path = `${secretsOf(namespace)}/${encodeURIComponent(name)}`
+    return this.#api.write(path, sent, [signal, this.#closed.signal])
   }
 
   readNamespace(name: string, signal: AbortSignal): Promise<object | undefined> {
@@ -118,4 +147,14 @@ export class ClusterConnection {
       throw error
     }
   }
+}
+
+function secretsOf(namespace: string): string {
+  return `${NAMESPACES}/${encodeURIComponent(namespace)}/secrets`
+}
+
+function base64(data: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')]),
+  )
 }
