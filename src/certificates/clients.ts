@@ -1,0 +1,114 @@
+import 'reflect-metadata'
+import { constants } from 'node:crypto'
+import type { Socket } from 'node:net'
+import { type SecureContextOptions, TLSSocket, type TlsOptions } from 'node:tls'
+import * as x509 from '@peculiar/x509'
+import { certificatesIn } from './x509.ts'
+
+/** Who may call. */
+export interface ClientPolicy {
+  /** PEM: the CAs that vouch for clients. */
+  readonly ca: string
+  /** A common name or subject alternative name that the certificate must have; none at all admits all of the CA's. */
+  readonly subjects: readonly string[]
+}
+
+/** What a certificate says of its holder. Times are Unix milliseconds. */
+export interface Client {
+  readonly names: readonly string[]
+  readonly begins: number
+  readonly expires: number
+}
+
+/** A certificate as TLS verified it. */
+export interface Peer {
+  readonly client: Client | undefined
+  /** Why OpenSSL does not accept it, as a code. */
+  readonly refusal: string | undefined
+}
+
+/**
+ * What a TLS server needs to ask for certificates. A handshake without one succeeds, so that we can answer in words.
+ * Sessions are not taken up again: one from before the CAs changed would be as good as a certificate.
+ */
+export function clientTlsOptions({
+  ca,
+}: ClientPolicy): Pick<TlsOptions, 'requestCert' | 'rejectUnauthorized'> &
+  Pick<SecureContextOptions, 'ca' | 'secureOptions'> {
+  return { ca, requestCert: true, rejectUnauthorized: false, secureOptions: constants.SSL_OP_NO_TICKET }
+}
+
+/** Throws an Error when the CAs cannot be read. */
+export function problemWithClientAuthorities(ca: string): string | undefined {
+  try {
+    const certificates = certificatesIn(ca)
+    if (certificates.length === 0) return 'no certificate in PEM'
+    return certificates.every((each) => each.ca) ? undefined : 'one of the certificates is not that of a CA'
+  } catch {
+    return 'a certificate cannot be read'
+  }
+}
+
+/**
+ * A function that says why a request on a connection must be refused, or undefined. It costs next to nothing after the
+ * first request of a connection; that the certificate expires while the connection is kept is seen.
+ */
+export function clientGate(
+  { subjects }: Pick<ClientPolicy, 'subjects'>,
+  now: () => number = Date.now,
+): (socket: Socket) => string | undefined {
+  const peers = new WeakMap<Socket, Peer>()
+  return (socket) => {
+    let peer = peers.get(socket)
+    if (peer === undefined) {
+      peer = peerOf(socket)
+      peers.set(socket, peer)
+    }
+    return judgeClient(peer, subjects, now())
+  }
+}
+
+/** Why the peer is refused, or undefined. */
+export function judgeClient(
+  { client, refusal }: Peer,
+  subjects: readonly string[],
+  now: number,
+): string | undefined {
+  if (client === undefined) return 'a client certificate is required'
+  if (refusal !== undefined) return `the client certificate is not accepted: ${refusal}`
+  if (client.expires <= now) return 'the client certificate has expired'
+  if (client.begins > now) return 'the client certificate is not valid yet'
+  if (subjects.length === 0 || client.names.some((name) => subjects.includes(name))) return undefined
+  return 'the client certificate is for none of the allowed subjects'
+}
+
+/** The names in a certificate (DER): its common names and its subject alternative names of every text type. */
+export function clientOf(der: Uint8Array): Client {
+  const certificate = new x509.X509Certificate(Uint8Array.from(der))
+  const alternatives = certificate.getExtension(x509.SubjectAlternativeNameExtension)
+  const texts = (alternatives?.names.items ?? []).filter(({ type }) => TEXTS.has(type))
+  return {
+    names: [...certificate.subjectName.getField('CN'), ...texts.map(({ value }) => value)],
+    begins: certificate.notBefore.getTime(),
+    expires: certificate.notAfter.getTime(),
+  }
+}
+
+const TEXTS: ReadonlySet<x509.GeneralNameType> = new Set(['dns', 'email', 'url', 'ip'])
+
+function peerOf(socket: Socket): Peer {
+  if (!(socket instanceof TLSSocket)) return { client: undefined, refusal: undefined }
+  const { raw } = socket.getPeerCertificate() as { readonly raw?: Buffer }
+  if (raw === undefined) return { client: undefined, refusal: undefined }
+  const refusal = socket.authorized ? undefined : codeOf(socket.authorizationError)
+  try {
+    return { client: clientOf(raw), refusal }
+  } catch {
+    return { client: { names: [], begins: 0, expires: Infinity }, refusal: refusal ?? 'unreadable' }
+  }
+}
+
+/** Types say Error, Node gives the code. */
+function codeOf(error: unknown): string {
+  return typeof error === 'string' ? error : ((error as NodeJS.ErrnoException | null)?.code ?? 'unverified')
+}
