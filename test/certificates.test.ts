@@ -1,0 +1,1379 @@
+import 'reflect-metadata'
+import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { Agent, createServer, request } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import * as x509 from '@peculiar/x509'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import {
+  type SecretData,
+  formatState,
+  parseState,
+  signingAuthority,
+} from '../src/certificates/authority-data.ts'
+import { SelfManaged, type SelfManagedOptions, serviceNames } from '../src/certificates/authority.ts'
+import { Carried } from '../src/certificates/carried.ts'
+import {
+  clientGate,
+  clientTlsOptions,
+  judgeClient,
+  problemWithClientAuthorities,
+} from '../src/certificates/clients.ts'
+import { followFiles, type FollowFilesOptions } from '../src/certificates/files.ts'
+import type { ServingPair } from '../src/certificates/local.ts'
+import {
+  type AuthorityState,
+  type Change,
+  type Leaf,
+  type Observed,
+  problemWithSettings,
+  ROTATION,
+  type RotationSettings,
+  type SigningAuthority,
+  SLACK,
+  step,
+} from '../src/certificates/rotation.ts'
+import { SecretConflict, type SecretStore } from '../src/certificates/secret-store.ts'
+import { judgePair } from '../src/certificates/verify.ts'
+import {
+  authoritiesIn,
+  BACKDATE,
+  certificatesIn,
+  type KeyedCertificate,
+  makeAuthority,
+  signLeaf,
+} from '../src/certificates/x509.ts'
+import { waitFor } from './e2e/wait-for.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+const until = (what: string, condition: () => unknown) => waitFor(condition, { seconds: 20, what })
+
+function folderOf(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-certificates-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+const now = Date.now()
+const long = { now, lifetime: DAY }
+const root = await makeAuthority('root', long)
+const stranger = await makeAuthority('stranger', long)
+const good = await signLeaf(root, ['localhost', '127.0.0.1'], long)
+const second = await signLeaf(root, ['localhost', '127.0.0.1'], long)
+const certificateOf = ({ certificate }: { certificate: string }) => new X509Certificate(certificate)
+const serial = (pair: { certificate: string }) => certificateOf(pair).serialNumber
+
+t.test('certificates are what TLS clients want', async (t) => {
+  const leaf = certificateOf(good)
+  const ca = certificateOf(root)
+  t.equal(leaf.checkIssued(ca) && leaf.verify(ca.publicKey), true)
+  t.equal(ca.verify(ca.publicKey) && ca.ca && !leaf.ca, true)
+  t.equal(ca.publicKey.asymmetricKeyDetails?.namedCurve, 'prime256v1')
+  t.equal(leaf.subjectAltName, 'DNS:localhost, IP Address:127.0.0.1')
+  t.ok(Math.abs(leaf.validFromDate.getTime() - (now - BACKDATE)) <= SECOND)
+  t.ok(Math.abs(leaf.validToDate.getTime() - (now + DAY)) <= SECOND)
+  t.not(ca.subject, certificateOf(stranger).subject, 'no two CAs have one name')
+  t.equal(new Set([root, stranger, good, second].map(serial)).size, 4)
+  const late = await signLeaf(root, ['localhost'], { now, lifetime: 10 * DAY })
+  t.equal(certificateOf(late).validTo, ca.validTo, 'a leaf never outlives its CA')
+  t.strictSame(
+    authoritiesIn(`# two\n${root.certificate}\ntext\n${stranger.certificate}`).map(
+      ({ fingerprint }) => fingerprint,
+    ),
+    [ca.fingerprint256, certificateOf(stranger).fingerprint256],
+  )
+  t.throws(() => authoritiesIn('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'))
+  t.strictSame(serviceNames('hook', 'system', ['10.0.0.1', 'localhost']), [
+    'hook.system.svc',
+    'hook.system.svc.cluster.local',
+    'hook.system',
+    'localhost',
+    '10.0.0.1',
+  ])
+})
+
+/** A certificate that is wrong in one way. */
+async function odd(
+  issuer: KeyedCertificate | undefined,
+  {
+    ca = false,
+    usages = ['1.3.6.1.5.5.7.3.1'],
+    names = ['localhost'],
+    subject = 'CN=odd',
+    begins = -HOUR,
+    ends = HOUR,
+  },
+): Promise<KeyedCertificate> {
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+  const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+  const [der] = issuer === undefined ? [] : x509.PemConverter.decode(issuer.key)
+  const signingKey =
+    der === undefined
+      ? keys.privateKey
+      : await crypto.subtle.importKey('pkcs8', der, algorithm, false, ['sign'])
+  const certificate = await x509.X509CertificateGenerator.create({
+    serialNumber: Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString('hex'),
+    subject,
+    issuer: issuer === undefined ? subject : new x509.X509Certificate(issuer.certificate).subject,
+    notBefore: new Date(now + begins),
+    notAfter: new Date(now + ends),
+    publicKey: keys.publicKey,
+    signingKey,
+    signingAlgorithm: algorithm,
+    extensions: [
+      new x509.BasicConstraintsExtension(ca, undefined, true),
+      ...(usages.length === 0 ? [] : [new x509.ExtendedKeyUsageExtension(usages)]),
+      ...(names.length === 0
+        ? []
+        : [
+            new x509.SubjectAlternativeNameExtension(names.map((value) => ({ type: 'dns' as const, value }))),
+          ]),
+    ],
+  })
+  const key = x509.PemConverter.encode(await crypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY')
+  return { certificate: `${certificate.toString('pem')}\n`, key: `${key}\n` }
+}
+
+t.test('a pair is judged before it is used', async (t) => {
+  const middle = await odd(root, { ca: true, usages: [], subject: 'CN=middle' })
+  const below = await odd(middle, {})
+  const expiredMiddle = await odd(root, { ca: true, usages: [], subject: 'CN=old', ends: -MINUTE })
+  const belowExpired = await odd(expiredMiddle, {})
+  const broken = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'
+  const rows: [string, ServingPair, RegExp | undefined, RegExp?][] = [
+    ['good', good, undefined],
+    ['with its CA', { ...good, ca: root.certificate }, undefined],
+    ['with another CA', { ...good, ca: stranger.certificate }, undefined, /^no certificate in ca.crt signed/],
+    [
+      'with a broken CA',
+      { ...good, ca: broken },
+      undefined,
+      /^ca.crt holds a certificate that cannot be read/,
+    ],
+    ['empty', { certificate: '', key: '' }, /^tls.crt holds no certificate in PEM$/],
+    ['broken', { ...good, certificate: broken }, /^tls.crt holds a certificate that cannot be read$/],
+    ['no key', { ...good, key: 'x' }, /^tls.key holds no private key in PEM, or one/],
+    ['half written', { ...good, key: second.key }, /^tls.key is not the key of the first certificate/],
+    ['with a chain', { ...below, certificate: below.certificate + middle.certificate }, undefined],
+    [
+      'with a chain up to the root',
+      {
+        ...below,
+        certificate: below.certificate + middle.certificate + root.certificate,
+        ca: root.certificate,
+      },
+      undefined,
+    ],
+    [
+      'chain in the wrong order',
+      { ...below, certificate: below.certificate + root.certificate + middle.certificate },
+      /^the chain in tls.crt is broken: certificate 2 did not sign certificate 1$/,
+    ],
+    [
+      'leaf last',
+      { ...below, certificate: middle.certificate + below.certificate },
+      /^tls.key is not the key/,
+    ],
+    [
+      'expired in the middle',
+      { ...belowExpired, certificate: belowExpired.certificate + expiredMiddle.certificate },
+      /^certificate 2 in tls.crt expired at 2/,
+    ],
+    ['expired', await odd(root, { ends: -SECOND }), /^certificate 1 in tls.crt expired at 2/],
+    ['not yet', await odd(root, { begins: MINUTE }), /^certificate 1 in tls.crt is valid from 2.* only$/],
+    [
+      'for clients',
+      await odd(root, { usages: ['1.3.6.1.5.5.7.3.2'] }),
+      /^the certificate in tls.crt is not for servers/,
+    ],
+    ['for anything', await odd(root, { usages: [] }), undefined],
+    ['of another name', await odd(root, { names: ['other'] }), undefined, /does not name localhost$/],
+    ['self-signed', await odd(undefined, {}), undefined],
+    [
+      'a name in CN only',
+      await odd(root, { names: [], subject: 'CN=localhost' }),
+      undefined,
+      /not name localhost$/,
+    ],
+  ]
+  for (const [title, pair, problem, warning] of rows) {
+    const judged = judgePair(pair, ['localhost'], now)
+    t.match(judged.problem ?? '', problem ?? /^$/, title)
+    t.match(judged.warnings.join(), warning ?? /^$/, title)
+    t.notMatch(JSON.stringify(judged), /PRIVATE/)
+  }
+  t.match(judgePair(good, ['localhost', '127.0.0.1', '::1', 'a.b'], now).warnings, [
+    /does not name ::1, a.b$/,
+  ])
+})
+
+const write = (folder: string, { certificate, key, ca }: ServingPair) => {
+  writeFileSync(join(folder, 'tls.crt'), certificate)
+  writeFileSync(join(folder, 'tls.key'), key)
+  if (ca !== undefined) writeFileSync(join(folder, 'ca.crt'), ca)
+}
+
+/** Writes a version as kubelet does: a new folder, then one rename of the symlink; the old folder goes. */
+function mount(folder: string, version: number, pair: ServingPair): void {
+  mkdirSync(join(folder, `..v${version}`))
+  write(join(folder, `..v${version}`), pair)
+  symlinkSync(`..v${version}`, join(folder, '..data_tmp'))
+  renameSync(join(folder, '..data_tmp'), join(folder, '..data'))
+  if (version === 1)
+    for (const name of ['tls.crt', 'tls.key', 'ca.crt']) symlinkSync(join('..data', name), join(folder, name))
+  else rmSync(join(folder, `..v${version - 1}`), { recursive: true })
+}
+
+function followed(t: Test, folder: string, options: Partial<FollowFilesOptions> = {}) {
+  const said: string[] = []
+  const pairs: ServingPair[] = []
+  const stopped = new AbortController()
+  t.teardown(() => stopped.abort())
+  const files = followFiles(folder, {
+    onPair: (pair) => pairs.push(pair),
+    onProblem: (problem) => said.push(problem),
+    onWarning: (warning) => said.push(`warning: ${warning}`),
+    signal: stopped.signal,
+    settle: 5,
+    poll: HOUR,
+    ...options,
+  })
+  const shows = (...expected: KeyedCertificate[]) =>
+    until('the pairs', () => JSON.stringify(pairs.map(serial)) === JSON.stringify(expected.map(serial)))
+  return { files, said, pairs, shows, stop: () => stopped.abort() }
+}
+
+t.test('a mounted Secret is followed through the swap of its symlink', async (t) => {
+  for (const [how, poll] of [
+    ['watched', HOUR],
+    ['polled', 20],
+  ] as const) {
+    const folder = folderOf(t)
+    mount(folder, 1, { ...good, ca: root.certificate })
+    const { said, pairs, shows, files } = followed(t, folder, { poll })
+    await shows(good)
+    t.equal(pairs[0]?.ca, root.certificate)
+    mount(folder, 2, { ...second, ca: root.certificate })
+    await shows(good, second)
+    mount(folder, 3, { ...second, key: good.key })
+    await until('the problem', () => said.length > 0)
+    mount(folder, 4, good)
+    await shows(good, second, good)
+    await files.check()
+    t.equal(pairs[2]?.ca, undefined)
+    t.strictSame(said, ['tls.key is not the key of the first certificate in tls.crt'], how)
+    t.match(files.status(), {
+      pairs: 3,
+      problem: undefined,
+      expiry: { leaf: certificateOf(good).validToDate.getTime() },
+    })
+    t.ok(files.status().errors > 0)
+  }
+})
+
+t.test('files that are written one by one', async (t) => {
+  const folder = folderOf(t)
+  const inside = join(folder, 'inside')
+  const { said, pairs, shows, files, stop } = followed(t, inside, { poll: 20 })
+  await until('the problem', () => said.length > 0)
+  t.strictSame(said, ['tls.crt is missing'])
+  mkdirSync(inside)
+  write(inside, good)
+  await shows(good)
+  unlinkSync(join(inside, 'tls.key'))
+  await until('the next problem', () => said.includes('tls.key is missing'))
+  write(inside, second)
+  await shows(good, second)
+  write(inside, second)
+  await files.check()
+  t.equal(pairs.length, 2, 'the same content is no change')
+  rmSync(inside, { recursive: true })
+  await until('it is gone', () => files.status().problem === 'tls.crt is missing')
+  mkdirSync(inside)
+  write(inside, good)
+  await shows(good, second, good)
+  mkdirSync(join(folder, 'dir', 'tls.crt'), { recursive: true })
+  renameSync(inside, join(folder, 'away'))
+  renameSync(join(folder, 'dir'), inside)
+  await until('no file', () => said.includes('tls.crt cannot be read: EISDIR'))
+  stop()
+  t.notMatch(said.join(), /PRIVATE/)
+})
+
+t.test('what is written within the time to settle is no problem', async (t) => {
+  const folder = folderOf(t)
+  write(folder, good)
+  const { said, shows, files } = followed(t, folder, { settle: 500 })
+  await shows(good)
+  writeFileSync(join(folder, 'tls.crt'), second.certificate)
+  const looked = files.check()
+  writeFileSync(join(folder, 'tls.key'), second.key)
+  await looked
+  await shows(good, second)
+  t.strictSame(said, [])
+})
+
+t.test('time alone makes a pair a problem, or good', async (t) => {
+  const folder = folderOf(t)
+  let clock = now
+  write(folder, await odd(root, { begins: MINUTE, names: ['other'] }))
+  const { said, pairs, files } = followed(t, folder, { now: () => clock, names: ['localhost'] })
+  await files.check()
+  t.match(said, [/is valid from/])
+  clock += 2 * MINUTE
+  await files.check()
+  t.equal(pairs.length, 1)
+  t.match(said.slice(1), [/^warning: .*localhost/])
+  clock += HOUR
+  await files.check()
+  await files.check()
+  t.match(said.slice(2), [/expired at/])
+  t.equal(said.length, 3, 'once')
+  t.equal(pairs.length, 1)
+})
+
+t.test('whoever cannot use a pair gets it again', async (t) => {
+  const folder = folderOf(t)
+  write(folder, good)
+  let calls = 0
+  const onPair = () => {
+    calls += 1
+    if (calls === 1) throw new Error('not now')
+  }
+  const { files, said } = followed(t, folder, { onPair })
+  await files.check()
+  await files.check()
+  t.strictSame([calls, said], [2, ['Error: not now']])
+  t.match(files.status(), { pairs: 1, problem: undefined })
+})
+
+const MODEL: RotationSettings = {
+  authorityLifetime: 300 * MINUTE,
+  leafLifetime: 40 * MINUTE,
+  propagation: 10 * MINUTE,
+}
+
+/** A CA as the state machine sees it; nothing in it is a certificate. */
+function authority(name: string, issued: number, settings: RotationSettings = MODEL): SigningAuthority {
+  return {
+    certificate: `certificate of ${name}`,
+    fingerprint: name,
+    issued,
+    expires: issued + settings.authorityLifetime,
+    key: `key of ${name}`,
+    longestLeaf: settings.leafLifetime,
+  }
+}
+const leafOf = (ca: SigningAuthority, issued: number): Leaf => ({
+  authority: ca,
+  issued,
+  expires: Math.min(issued + MODEL.leafLifetime, ca.expires),
+})
+const carrying = (minutes: Record<string, number>) =>
+  new Map(Object.entries(minutes).map(([name, carried]) => [name, carried * MINUTE]))
+
+t.test('what a step does', async (t) => {
+  const [a, b, c] = [authority('a', 0), authority('b', 200 * MINUTE), authority('c', 0)]
+  const fresh = authority('fresh', 0)
+  const state = (
+    current: SigningAuthority,
+    next?: SigningAuthority,
+    ...former: SigningAuthority[]
+  ): AuthorityState => ({
+    current,
+    ...(next === undefined ? {} : { next }),
+    former: former.map((each) => ({ ...each, until: 250 * MINUTE })),
+  })
+  interface Row {
+    readonly title: string
+    readonly stored: AuthorityState | undefined
+    readonly at: number
+    readonly observed?: Partial<Observed>
+    readonly wants?: boolean
+    readonly changes?: readonly Change[]
+    readonly bundle: string
+    readonly sign?: string
+    readonly next?: number
+  }
+  const rows: Row[] = [
+    { title: 'nothing is stored', stored: undefined, at: 0, wants: true, bundle: '' },
+    {
+      title: 'it is made',
+      stored: undefined,
+      at: 0,
+      observed: { fresh },
+      changes: ['created'],
+      bundle: 'fresh',
+    },
+    { title: 'the first one signs at once', stored: state(a), at: 0, bundle: 'a', sign: 'a' },
+    {
+      title: 'a leaf serves',
+      stored: state(a),
+      at: 1,
+      observed: { leaf: leafOf(a, 0) },
+      bundle: 'a',
+      next: 60,
+    },
+    {
+      title: 'a leaf is due at two thirds',
+      stored: state(a),
+      at: 27,
+      observed: { leaf: leafOf(a, 0) },
+      bundle: 'a',
+      sign: 'a',
+    },
+    { title: 'almost', stored: state(a), at: 26.5, observed: { leaf: leafOf(a, 0) }, bundle: 'a', next: 10 },
+    {
+      title: 'a leaf from the future is from before the clock was set',
+      stored: state(a),
+      at: 3,
+      observed: { leaf: leafOf(a, 10 * MINUTE) },
+      bundle: 'a',
+      sign: 'a',
+    },
+    { title: 'a CA is due at two thirds', stored: state(a), at: 200, wants: true, bundle: 'a', sign: 'a' },
+    {
+      title: 'it is prepared',
+      stored: state(a),
+      at: 200,
+      observed: { fresh },
+      changes: ['prepared'],
+      bundle: 'a fresh',
+      sign: 'a',
+    },
+    {
+      title: 'it does not sign yet',
+      stored: state(a, b),
+      at: 205,
+      observed: { carriedFor: carrying({ a: 99, b: 9.9 }) },
+      bundle: 'a b',
+      sign: 'a',
+    },
+    {
+      title: 'it may sign',
+      stored: state(a, b),
+      at: 210,
+      observed: { carriedFor: carrying({ a: 99, b: 10 }) },
+      changes: ['promoted'],
+      bundle: 'a b',
+      sign: 'a',
+    },
+    {
+      title: 'it signs',
+      stored: state(b, undefined, a),
+      at: 211,
+      observed: { carriedFor: carrying({ a: 99, b: 10 }), leaf: leafOf(a, 200 * MINUTE) },
+      bundle: 'a b',
+      sign: 'b',
+    },
+    {
+      title: 'we have not seen it yet',
+      stored: state(b, undefined, a),
+      at: 211,
+      observed: { carriedFor: carrying({ a: 99, b: 9 }), leaf: leafOf(a, 200 * MINUTE) },
+      bundle: 'a b',
+    },
+    {
+      title: 'better than none',
+      stored: state(b, undefined, a),
+      at: 238.5,
+      observed: { leaf: leafOf(a, 200 * MINUTE) },
+      bundle: 'a b',
+      sign: 'b',
+    },
+    {
+      title: 'the old one stays',
+      stored: state(b, undefined, a),
+      at: 249.9,
+      observed: { leaf: leafOf(b, 240 * MINUTE) },
+      bundle: 'a b',
+      next: 6,
+    },
+    {
+      title: 'and leaves',
+      stored: state(b, undefined, a),
+      at: 250,
+      observed: { leaf: leafOf(b, 240 * MINUTE) },
+      changes: ['retired'],
+      bundle: 'b',
+    },
+    {
+      title: 'but not while we use it',
+      stored: state(b, undefined, a),
+      at: 250,
+      observed: { leaf: leafOf(a, 240 * MINUTE) },
+      changes: ['amended'],
+      bundle: 'a b',
+    },
+    {
+      title: 'a CA has expired: nobody waits',
+      stored: state(a, b),
+      at: 300,
+      changes: ['replaced'],
+      bundle: 'b',
+    },
+    { title: 'and none was prepared', stored: state(a), at: 300, wants: true, bundle: 'a' },
+    {
+      title: 'so one is made',
+      stored: state(a),
+      at: 300,
+      observed: { fresh: authority('fresh', 300 * MINUTE) },
+      changes: ['replaced'],
+      bundle: 'fresh',
+    },
+    {
+      title: 'a prepared one has expired',
+      stored: state(b, c),
+      at: 300,
+      observed: { leaf: leafOf(b, 300 * MINUTE) },
+      changes: ['amended'],
+      bundle: 'b',
+    },
+    {
+      title: 'near its end a CA signs no better leaves',
+      stored: state(a, b),
+      at: 299,
+      observed: { leaf: leafOf(a, 290 * MINUTE) },
+      bundle: 'a b',
+    },
+    {
+      title: 'a CA from a clock that was ahead',
+      stored: state(authority('x', 500 * MINUTE)),
+      at: 0,
+      observed: { fresh },
+      changes: ['prepared'],
+      bundle: 'fresh x',
+      sign: 'x',
+    },
+    {
+      title: 'which is not trusted',
+      stored: state(authority('x', 500 * MINUTE), fresh),
+      at: 12,
+      observed: { carriedFor: carrying({ x: 50 }), leaf: leafOf(a, 0) },
+      changes: ['amended'],
+      bundle: 'a fresh x',
+    },
+    {
+      title: 'the Secret is gone: we remember',
+      stored: undefined,
+      at: 1,
+      observed: { remembered: state(a) },
+      changes: ['restored'],
+      wants: true,
+      bundle: 'a',
+    },
+    {
+      title: 'and begin anew',
+      stored: undefined,
+      at: 1,
+      observed: { remembered: state(a), fresh },
+      changes: ['restored', 'prepared'],
+      bundle: 'a fresh',
+    },
+    {
+      title: 'unless that has begun',
+      stored: undefined,
+      at: 205,
+      observed: { remembered: state(a, b) },
+      changes: ['restored'],
+      bundle: 'a b',
+    },
+    {
+      title: 'what we remember has expired',
+      stored: undefined,
+      at: 300,
+      observed: { remembered: state(a), fresh: authority('fresh', 300 * MINUTE) },
+      changes: ['created'],
+      bundle: 'fresh',
+    },
+    {
+      title: 'a backup came back that does not know our leaf',
+      stored: state(c),
+      at: 101,
+      observed: { leaf: leafOf(b, 100 * MINUTE) },
+      changes: ['amended'],
+      bundle: 'c b',
+    },
+    {
+      title: 'a longer life is written down first',
+      stored: state({ ...a, longestLeaf: MINUTE }),
+      at: 0,
+      changes: ['amended'],
+      bundle: 'a',
+      sign: 'a',
+    },
+  ]
+  for (const { title, stored, at, observed, wants = false, changes = [], bundle, sign, next } of rows) {
+    const before = JSON.stringify(stored)
+    const result = step(stored, at * MINUTE, { carriedFor: new Map(), ...observed }, MODEL)
+    t.strictSame(
+      [
+        result.wantsFresh,
+        result.changes,
+        result.bundle.map(({ fingerprint }) => fingerprint).join(' '),
+        result.sign?.authority.fingerprint,
+      ],
+      [wants, changes, bundle, sign],
+      title,
+    )
+    if (changes.length === 0) t.equal(result.state, stored, `${title}: nothing to write`)
+    if (next !== undefined) t.equal(result.nextCheck, next * SECOND, title)
+    t.ok(result.nextCheck >= SECOND && result.nextCheck <= MINUTE, title)
+    t.equal(JSON.stringify(stored), before)
+  }
+  const short = step(state({ ...a, longestLeaf: MINUTE }), 0, { carriedFor: new Map() }, MODEL)
+  t.equal(short.sign?.lifetime, MINUTE, 'and until then what is written down holds')
+  t.equal(short.state?.current.longestLeaf, MODEL.leafLifetime)
+  const promoted = step(state(a, b), 210 * MINUTE, { carriedFor: carrying({ b: 10 }) }, MODEL).state
+    ?.former[0]
+  t.equal(promoted?.until, 300 * MINUTE, 'no longer than the CA itself')
+  t.notOk(promoted !== undefined && 'key' in promoted)
+  const big = step(state({ ...a, expires: DAY }, b), 210 * MINUTE, { carriedFor: carrying({ b: 10 }) }, MODEL)
+  t.equal(big.state?.former[0]?.until, 250 * MINUTE + SLACK)
+})
+
+t.test('settings that cannot work', async (t) => {
+  t.equal(problemWithSettings(ROTATION), undefined)
+  t.equal(problemWithSettings(MODEL), undefined)
+  const minutes = { authorityLifetime: 6 * MINUTE, leafLifetime: 2 * MINUTE, propagation: 30 * SECOND }
+  t.equal(problemWithSettings(minutes), undefined)
+  t.match(problemWithSettings({ ...minutes, leafLifetime: 1 }), /30 seconds/)
+  t.match(problemWithSettings({ ...minutes, leafLifetime: 3 * MINUTE }), /three times/)
+  t.match(problemWithSettings({ ...minutes, propagation: 2 * MINUTE }), /six times/)
+})
+
+t.test('carried means: by every entry, without a break, up to the last look', async (t) => {
+  let clock = 1_000
+  const carried = new Carried(() => clock)
+  const look = (after: number, ...entries: string[][]) => {
+    clock += after
+    carried.look(entries)
+    return Object.fromEntries(carried.carriedFor())
+  }
+  t.strictSame(look(0), {})
+  t.strictSame(look(5, ['a', 'b'], ['a']), { a: 0 })
+  t.strictSame(look(5, ['a', 'b'], ['b', 'a']), { a: 5, b: 0 })
+  clock += 100
+  t.strictSame(Object.fromEntries(carried.carriedFor()), { a: 5, b: 0 })
+  t.strictSame(look(0, ['b'], ['b', 'a']), { b: 100 })
+  t.strictSame(look(1, ['a', 'b'], ['b', 'a']), { a: 0, b: 101 })
+  t.strictSame(look(1), {})
+})
+
+/** A cluster in which the state machine runs: a Secret, two configurations, API servers that learn late, replicas. */
+class Model {
+  now = 0
+  stored: { state: AuthorityState | undefined; version: number } | undefined
+  readonly replicas: Replica[]
+  /** What both configurations carried since when, oldest first. */
+  readonly history: { readonly since: number; readonly carried: readonly ReadonlySet<string>[] }[] = [
+    { since: -Infinity, carried: [new Set(), new Set()] },
+  ]
+  readonly violations: string[] = []
+  made = 0
+  #version = 0
+
+  constructor(skews: readonly number[]) {
+    this.replicas = skews.map((skew) => new Replica(this, skew))
+  }
+
+  get carried(): readonly ReadonlySet<string>[] {
+    return this.history.at(-1)?.carried ?? []
+  }
+
+  write(state: AuthorityState | undefined): void {
+    this.#version += 1
+    this.stored = { state, version: this.#version }
+  }
+
+  carry(index: number, fingerprints: Iterable<string>): void {
+    const carried = this.carried.map((each, at) => (at === index ? new Set(fingerprints) : each))
+    this.history.push({ since: this.now, carried })
+    for (const { carried: seen } of this.replicas) seen.look(carried)
+  }
+
+  /** Whether an API server that is so late would accept the CA now. */
+  accepts(fingerprint: string, late: number): boolean {
+    const seen = this.history.findLast(({ since }) => since <= this.now - late)
+    return seen?.carried.every((each) => each.has(fingerprint)) ?? false
+  }
+
+  acceptsEverywhere(fingerprint: string): boolean {
+    return [0, 0.3, 0.6, 0.99].every((part) => this.accepts(fingerprint, part * MODEL.propagation))
+  }
+
+  /** Minutes go by: each replica checks in each, and the one that holds the Lease writes its bundle. */
+  run(minutes: number, isWriting: boolean, judge: () => void = () => undefined): void {
+    for (let minute = 0; minute < minutes; minute++) {
+      this.now += MINUTE
+      for (const replica of this.replicas) replica.carried.look(this.carried)
+      const turn = minute % 2 === 0 ? this.replicas : this.replicas.toReversed()
+      for (const replica of turn) replica.check()
+      judge()
+      if (isWriting) this.replicas[0]?.sync()
+    }
+  }
+}
+
+class Replica {
+  leaf: Leaf | undefined
+  remembered: AuthorityState | undefined
+  carried: Carried
+  readonly #model: Model
+  readonly #skew: number
+  #read: Model['stored']
+
+  constructor(model: Model, skew: number) {
+    this.#model = model
+    this.#skew = skew
+    this.carried = new Carried(() => model.now)
+  }
+
+  restart(): void {
+    this.leaf = undefined
+    this.remembered = undefined
+    this.carried = new Carried(() => this.#model.now)
+    this.#read = undefined
+  }
+
+  check(): void {
+    for (let attempt = 0; attempt < 6; attempt++) {
+      this.read()
+      if (!this.change()) return
+    }
+  }
+
+  read(): void {
+    this.#read = this.#model.stored
+    this.remembered = this.#read?.state ?? this.remembered
+  }
+
+  /** Takes the step for what was read, however long ago; whether there is more to do. */
+  change(): boolean {
+    const model = this.#model
+    const read = this.#read
+    const now = model.now + this.#skew
+    const observed = { carriedFor: this.carried.carriedFor(), leaf: this.leaf, remembered: this.remembered }
+    let next = step(read?.state, now, observed, MODEL)
+    if (next.wantsFresh)
+      next = step(read?.state, now, { ...observed, fresh: authority(`ca${model.made++}`, now) }, MODEL)
+    if (next.state === read?.state) {
+      if (next.sign !== undefined) this.#sign(next.sign.authority, next.sign.lifetime, now)
+      return false
+    }
+    if (model.stored?.version === read?.version) model.write(next.state)
+    return true
+  }
+
+  sync(): void {
+    const { remembered } = this
+    if (remembered === undefined) return
+    const bundle = [remembered.current, ...(remembered.next ? [remembered.next] : []), ...remembered.former]
+    for (const index of [0, 1])
+      this.#model.carry(
+        index,
+        bundle.map(({ fingerprint }) => fingerprint),
+      )
+  }
+
+  #sign(by: SigningAuthority, lifetime: number, now: number): void {
+    const { leaf } = this
+    const model = this.#model
+    const isLate = leaf === undefined || now >= leaf.expires - (leaf.expires - leaf.issued) / 20
+    const isOther = leaf?.authority.fingerprint !== by.fingerprint
+    if (isOther && !isLate && !model.acceptsEverywhere(by.fingerprint))
+      model.violations.push(`${by.fingerprint} signed before it was known`)
+    this.leaf = { authority: by, issued: now, expires: Math.min(now + lifetime, by.expires) }
+  }
+}
+
+/** Less than a third of the life of a leaf, or one is past before a slow clock renews it. */
+const skews = fc.array(
+  fc.integer({ min: -10, max: 10 }).map((minutes) => minutes * MINUTE),
+  {
+    minLength: 1,
+    maxLength: 3,
+  },
+)
+const who = fc.nat({ max: 2 })
+/** What may happen any day. */
+const usual = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('run' as const),
+      off: fc.nat({ max: 20 }),
+      on: fc.integer({ min: 12, max: 60 }),
+    }),
+  },
+  fc.record({ kind: fc.constant('restart' as const), who }),
+  fc.record({
+    kind: fc.constant('interleave' as const),
+    order: fc.array(fc.record({ who, reads: fc.boolean() }), { maxLength: 12 }),
+  }),
+)
+/** What somebody does to us. */
+const disaster = fc.oneof(
+  fc.record({ kind: fc.constant('lose' as const), garbage: fc.boolean() }),
+  fc.record({ kind: fc.constant('backup' as const), ago: fc.nat({ max: 30 }) }),
+  fc.record({ kind: fc.constant('wipe' as const), index: fc.nat({ max: 1 }) }),
+)
+type Command = typeof usual extends fc.Arbitrary<infer U> ? U : never
+type Disaster = typeof disaster extends fc.Arbitrary<infer U> ? U : never
+
+function perform(
+  model: Model,
+  command: Command | Disaster,
+  judge: () => void,
+  backups: AuthorityState[],
+): void {
+  const replica = (index: number) => model.replicas[index % model.replicas.length]
+  switch (command.kind) {
+    case 'run':
+      model.run(command.off, false, judge)
+      model.run(command.on, true, judge)
+      break
+    case 'restart':
+      replica(command.who)?.restart()
+      replica(command.who)?.check()
+      break
+    case 'interleave':
+      for (const { who, reads } of command.order) {
+        if (reads) replica(who)?.read()
+        else replica(who)?.change()
+      }
+      break
+    case 'lose':
+      if (command.garbage) model.write(undefined)
+      else model.stored = undefined
+      break
+    case 'backup':
+      model.write(backups.at(-1 - command.ago) ?? backups[0])
+      break
+    case 'wipe':
+      model.carry(command.index, [])
+      break
+  }
+}
+
+t.test('API servers accept every replica at every moment of every rotation', async (t) => {
+  let rotations = 0
+  fc.assert(
+    fc.property(skews, fc.array(usual, { maxLength: 40 }), (skews, commands) => {
+      const model = new Model(skews)
+      model.run(15, true)
+      const judge = () => {
+        for (const { leaf } of model.replicas) {
+          if (leaf === undefined || leaf.expires <= model.now) throw new Error('a replica has no leaf')
+          const { fingerprint } = leaf.authority
+          if (!model.acceptsEverywhere(fingerprint)) throw new Error(`${fingerprint} is not accepted`)
+          const { current, next, former } = model.stored?.state ?? {}
+          const bundle = [current, next, ...(former ?? [])].map((each) => each?.fingerprint)
+          if (!bundle.includes(fingerprint)) throw new Error(`${fingerprint} is not in the bundle`)
+        }
+        if (model.violations.length > 0) throw new Error(model.violations.join())
+      }
+      for (const command of commands) perform(model, command, judge, [])
+      model.run(15, true, judge)
+      const before = JSON.stringify(model.stored)
+      for (const replica of model.replicas) replica.check()
+      if (model.stored?.state?.next === undefined && JSON.stringify(model.stored) !== before)
+        throw new Error('the replicas do not agree')
+      const names = new Set(model.replicas.map(({ leaf }) => leaf?.authority.fingerprint))
+      if (model.stored?.state?.next === undefined && names.size > 1)
+        throw new Error('the replicas serve leaves of different CAs')
+      if (model.now > 270 * MINUTE && model.stored?.state?.current.fingerprint === 'ca0')
+        throw new Error('nothing was rotated')
+      rotations += model.stored?.state?.current.fingerprint === 'ca0' ? 0 : 1
+    }),
+    { numRuns: 300 },
+  )
+  t.ok(rotations > 50, `${rotations} runs with rotations`)
+})
+
+t.test('whatever is done to the Secret and the configurations, it comes right again', async (t) => {
+  fc.assert(
+    fc.property(
+      skews,
+      fc.array(fc.oneof({ weight: 3, arbitrary: usual }, disaster), { maxLength: 30 }),
+      (skews, commands) => {
+        const model = new Model(skews)
+        const backups: AuthorityState[] = []
+        const note = () => {
+          const state = model.stored?.state
+          if (state !== undefined && state !== backups.at(-1)) backups.push(state)
+          if (model.violations.length > 0) throw new Error(model.violations.join())
+        }
+        model.run(15, true, note)
+        for (const command of commands) perform(model, command, note, backups)
+        model.run(120, true, note)
+        for (const { leaf, remembered } of model.replicas) {
+          if (leaf === undefined || !model.acceptsEverywhere(leaf.authority.fingerprint))
+            throw new Error('a replica is not accepted')
+          if (remembered?.current.fingerprint !== model.stored?.state?.current.fingerprint)
+            throw new Error('the replicas do not agree')
+        }
+      },
+    ),
+    { numRuns: 300 },
+  )
+  t.pass()
+})
+
+/** A Secret in memory; each failure serves once. */
+class MemorySecret implements SecretStore {
+  stored: { readonly data: SecretData; readonly resourceVersion: string } | undefined
+  readonly calls: string[] = []
+  readonly failures: (Error | undefined)[] = []
+  /** What happens before the next write. */
+  readonly before: (() => void)[] = []
+
+  async read() {
+    this.#call('read')
+    return this.stored
+  }
+
+  async create(data: SecretData) {
+    this.#call('create')
+    if (this.stored !== undefined) throw new SecretConflict()
+    this.put(data)
+  }
+
+  async update(data: SecretData, resourceVersion: string) {
+    this.#call('update')
+    if (this.stored?.resourceVersion !== resourceVersion) throw new SecretConflict()
+    this.put({ ...this.stored.data, ...data })
+  }
+
+  put(data: SecretData | undefined) {
+    const resourceVersion = String(Number(this.stored?.resourceVersion ?? 0) + 1)
+    this.stored = data === undefined ? undefined : { data, resourceVersion }
+  }
+
+  #call(name: string) {
+    this.calls.push(name)
+    const failure = this.failures.shift()
+    if (failure !== undefined) throw failure
+    if (name !== 'read') this.before.shift()?.()
+  }
+}
+
+/** Lifetimes of minutes. */
+const BRISK: RotationSettings = {
+  authorityLifetime: 30 * MINUTE,
+  leafLifetime: 3 * MINUTE,
+  propagation: MINUTE,
+}
+
+function replica(store: SecretStore, options: Partial<SelfManagedOptions> = {}) {
+  const clock = { now }
+  const carried = new Carried(() => clock.now)
+  const said: string[] = []
+  const pairs: ServingPair[] = []
+  let bundle = ''
+  const self = new SelfManaged({
+    store,
+    names: serviceNames('hook', 'system', ['127.0.0.1']),
+    settings: BRISK,
+    carriedFor: () => carried.carriedFor(),
+    onPair: (pair) => pairs.push(pair),
+    onBundle: (next) => (bundle = next),
+    onChange: (change) => said.push(change),
+    onProblem: (problem) => said.push(`problem: ${problem}`),
+    now: () => clock.now,
+    ...options,
+  })
+  /** Time goes by; the configurations carry what they carry for the whole of it. */
+  const after = async (milliseconds: number, carrying = bundle) => {
+    const fingerprints = authoritiesIn(carrying).map(({ fingerprint }) => fingerprint)
+    carried.look([fingerprints, fingerprints])
+    clock.now += milliseconds
+    carried.look([fingerprints, fingerprints])
+    return self.check()
+  }
+  const signedBy = () => {
+    const leaf = certificateOf(pairs.at(-1) ?? { certificate: '' })
+    return authoritiesIn(bundle).find((each) => leaf.verify(certificateOf(each).publicKey))?.fingerprint
+  }
+  return { self, said, pairs, clock, after, signedBy, bundle: () => bundle }
+}
+
+const count = (bundle: string) => certificatesIn(bundle).length
+const isFresh = ({ certificate }: { readonly certificate: string }, at: number) => {
+  const { validFromDate, validToDate } = certificateOf({ certificate })
+  return validFromDate.getTime() <= at && at < validToDate.getTime()
+}
+
+t.test('a replica makes the CA, rotates it and its leaf, and another one follows', async (t) => {
+  const store = new MemorySecret()
+  const one = replica(store)
+  const wait = await one.self.check()
+  t.ok(wait > 0 && wait <= MINUTE)
+  t.strictSame(store.calls, ['read', 'create', 'read'])
+  t.strictSame(one.said.splice(0), ['created'])
+  t.equal(one.bundle(), one.pairs[0]?.ca)
+  const first = one.signedBy()
+  t.equal(one.self.status().authority?.fingerprint, first)
+  t.notMatch(JSON.stringify(one.self.status()), /PRIVATE/)
+  t.match(certificateOf(one.pairs[0] ?? good).subjectAltName, /hook\.system\.svc, .*IP Address:127\.0\.0\.1/)
+  t.equal(judgePair(one.pairs[0] ?? good, ['hook.system.svc'], now).problem, undefined)
+
+  const two = replica(store)
+  await two.self.check()
+  t.strictSame([two.signedBy(), two.said, count(two.bundle())], [first, [], 1])
+  t.not(serial(two.pairs[0] ?? good), serial(one.pairs[0] ?? good))
+
+  const both = async (milliseconds: number) => {
+    await Promise.all([one.after(milliseconds), two.after(milliseconds)])
+    await one.self.check()
+  }
+  await both(2 * MINUTE)
+  t.equal(one.pairs.length, 2, 'renewed at two thirds')
+  for (let minute = 2; minute < 20; minute++) await both(MINUTE)
+  t.strictSame(
+    [...one.said, ...two.said].filter((each) => each === 'prepared'),
+    ['prepared'],
+    'one of them prepares',
+  )
+  t.equal(count(one.bundle()), 2)
+  t.equal(one.signedBy(), first)
+  for (let minute = 0; minute < 4; minute++) await both(MINUTE)
+  const next = one.signedBy()
+  t.not(next, first)
+  t.equal(two.signedBy(), next)
+  t.match(one.self.status(), { rotations: 1, errors: 0, problem: undefined })
+  t.equal(count(one.bundle()), 2, 'the old one stays')
+  t.notMatch(store.stored?.data['former.crt'], /PRIVATE/)
+  t.equal(store.stored?.data['next.key'], '')
+  for (let minute = 24; minute < 31; minute++) await both(MINUTE)
+  t.equal(count(one.bundle()), 1, 'and leaves')
+  t.equal(two.bundle(), one.bundle())
+  t.equal(two.bundle(), store.stored?.data['ca.crt'])
+  t.ok(isFresh(one.pairs.at(-1) ?? good, one.clock.now))
+  const { expiry } = one.self.status()
+  t.equal(expiry.authority, expiry.bundle)
+  t.ok((expiry.leaf ?? 0) < (expiry.authority ?? 0))
+})
+
+t.test('a clock that jumps', async (t) => {
+  const store = new MemorySecret()
+  const one = replica(store)
+  await one.self.check()
+  await one.after(20 * MINUTE)
+  t.strictSame(one.said, ['created', 'prepared'], 'a laptop that slept')
+  t.ok(isFresh(one.pairs.at(-1) ?? good, one.clock.now))
+  await one.after(-2 * HOUR)
+  t.ok(isFresh(one.pairs.at(-1) ?? good, one.clock.now))
+  t.equal(one.pairs.length, 3)
+  await one.after(10 * DAY)
+  t.ok(isFresh(one.pairs.at(-1) ?? good, one.clock.now))
+  t.strictSame(one.said.at(-1), 'replaced')
+})
+
+t.test('two replicas write at the same time', async (t) => {
+  const store = new MemorySecret()
+  const [one, two] = [replica(store), replica(store)]
+  await Promise.all([one.self.check(), two.self.check(), one.self.check()])
+  t.strictSame([...one.said, ...two.said], ['created'])
+  t.equal(one.signedBy(), two.signedBy())
+  t.equal(one.pairs.length, 1, 'checks at the same time are one')
+  for (let time = 0; time < 6; time++) store.before.push(() => store.put(store.stored?.data))
+  t.equal(await one.after(20 * MINUTE), 5 * SECOND)
+  t.strictSame(one.said.at(-1), 'problem: the Secret changed 6 times while we wanted to write it')
+  await one.self.check()
+  t.strictSame(one.said.at(-1), 'prepared')
+  t.equal(one.self.status().problem, undefined)
+})
+
+t.test('an API server that is away', async (t) => {
+  const store = new MemorySecret()
+  const down = new Error('no answer within 10 s')
+  const one = replica(store)
+  store.failures.push(down)
+  t.equal(await one.self.check(), 5 * SECOND)
+  t.equal(one.pairs.length, 0)
+  await one.self.check()
+  t.equal(one.pairs.length, 1)
+  store.failures.push(down, down)
+  await one.after(2 * MINUTE)
+  t.equal(one.pairs.length, 2, 'a leaf that is due does not wait')
+  await one.after(SECOND)
+  t.strictSame(
+    one.said,
+    ['problem: no answer within 10 s', 'created', 'problem: no answer within 10 s'],
+    'once',
+  )
+  t.match(one.self.status(), { errors: 3, problem: 'no answer within 10 s' })
+  store.failures.push(undefined, new Error('403 forbidden'))
+  await one.after(18 * MINUTE)
+  t.strictSame(one.said.at(-1), 'problem: 403 forbidden')
+  t.ok(isFresh(one.pairs.at(-1) ?? good, one.clock.now), 'what is stored signs as long as it can')
+})
+
+t.test('a state of long ago signs nothing while a leaf still serves', async (t) => {
+  const store = new MemorySecret()
+  const settings = { authorityLifetime: 30 * DAY, leafLifetime: 3 * HOUR, propagation: MINUTE }
+  const one = replica(store, { settings })
+  await one.self.check()
+  store.failures.push(...Array.from({ length: 2 }, () => new Error('away')))
+  await one.after(2 * HOUR)
+  t.equal(one.pairs.length, 1)
+  await one.after(HOUR)
+  t.equal(one.pairs.length, 2, 'better than one that has expired')
+})
+
+t.test('a Secret that was deleted or spoilt', async (t) => {
+  const fill = async () => {
+    const store = new MemorySecret()
+    const one = replica(store)
+    await one.self.check()
+    const first = one.signedBy()
+    one.said.length = 0
+    return { store, one, first, data: store.stored?.data ?? {} }
+  }
+  const other = await makeAuthority('other', { now, lifetime: DAY })
+  const rows: [string, (data: SecretData) => SecretData | undefined, string[], number][] = [
+    ['deleted', () => undefined, ['restored', 'prepared'], 2],
+    ['emptied', () => ({}), ['restored', 'prepared'], 2],
+    [
+      'garbage',
+      (data) => ({ ...data, 'current.crt': 'x' }),
+      ['restored', 'prepared', 'problem: current.crt and current.key cannot be used: no certificate in PEM'],
+      2,
+    ],
+    [
+      'the key of another',
+      (data) => ({ ...data, 'current.key': other.key }),
+      [
+        'restored',
+        'prepared',
+        'problem: current.crt and current.key cannot be used: the key is that of another certificate',
+      ],
+      2,
+    ],
+    [
+      'no key',
+      (data) => ({ ...data, 'current.key': 'hush' }),
+      ['restored', 'prepared', 'problem: current.crt and current.key cannot be used: no private key in PEM'],
+      2,
+    ],
+    [
+      'no CA',
+      (data) => ({ ...data, 'current.crt': good.certificate, 'current.key': good.key }),
+      [
+        'restored',
+        'prepared',
+        'problem: current.crt and current.key cannot be used: the certificate is not that of a CA',
+      ],
+      2,
+    ],
+    [
+      'of somebody else',
+      () => ({ password: 'hush' }),
+      ['restored', 'prepared', 'problem: current.crt and current.key are missing'],
+      2,
+    ],
+    [
+      'a next one that is none',
+      (data) => ({ ...data, 'next.crt': 'x' }),
+      ['problem: next.crt and next.key cannot be used: no certificate in PEM'],
+      1,
+    ],
+    [
+      'former ones that are none',
+      (data) => ({ ...data, 'former.crt': 'x' }),
+      ['problem: former.crt cannot be used: no certificates in PEM'],
+      1,
+    ],
+    ['no times', (data) => ({ ...data, 'rotation.json': '{' }), [], 1],
+    [
+      'another CA',
+      () => formatState({ current: signingAuthority(other, BRISK.leafLifetime), former: [] }),
+      ['amended'],
+      2,
+    ],
+    [
+      'the next one is left',
+      (data) => ({ ...data, 'current.crt': 'x', 'next.crt': other.certificate, 'next.key': other.key }),
+      ['amended', 'problem: current.crt and current.key cannot be used: no certificate in PEM'],
+      2,
+    ],
+  ]
+  for (const [title, spoil, said, authorities] of rows) {
+    const { store, one, first, data } = await fill()
+    store.put(spoil(data))
+    await one.after(SECOND)
+    t.strictSame(one.said, said, title)
+    t.equal(count(one.bundle()), authorities, title)
+    t.equal(one.signedBy(), first, `${title}: the leaf in use stays trusted`)
+    t.notMatch(one.said.join(), /hush|PRIVATE/)
+    await one.self.check()
+    t.equal(one.self.status().problem, undefined, `${title}: is mended`)
+    const stored = parseState(store.stored?.data ?? {})
+    t.strictSame(stored.problems, [], title)
+    if (title === 'of somebody else') t.equal(store.stored?.data.password, 'hush', 'what is not ours is kept')
+    for (let minute = 0; minute < 3; minute++) await one.after(MINUTE)
+    t.equal(one.signedBy(), one.self.status().authority?.fingerprint, title)
+    t.ok(isFresh(one.pairs.at(-1) ?? good, one.clock.now), title)
+  }
+  const { store, data } = await fill()
+  store.put({ ...data, 'current.key': 'x' })
+  const late = replica(store)
+  await late.self.check()
+  t.match(late.said, ['created', /^problem: current.crt/], 'nobody remembers')
+})
+
+t.test('what is stored comes back as it was', async (t) => {
+  const state: AuthorityState = {
+    current: signingAuthority(root, 5 * MINUTE),
+    next: signingAuthority(stranger, HOUR),
+    former: authoritiesIn((await makeAuthority('old', long)).certificate).map((each) => ({
+      ...each,
+      until: now,
+    })),
+  }
+  const data = formatState(state)
+  t.strictSame(parseState(data), { state, problems: [] })
+  t.strictSame(Object.keys(data), [
+    'ca.crt',
+    'current.crt',
+    'current.key',
+    'next.crt',
+    'next.key',
+    'former.crt',
+    'rotation.json',
+  ])
+  t.equal(count(data['ca.crt'] ?? ''), 3)
+  t.notMatch(data['ca.crt'], /PRIVATE/)
+  const { state: assumed } = parseState({ ...data, 'rotation.json': '' })
+  t.equal(assumed?.former[0]?.until, state.former[0]?.expires, 'the longest is assumed')
+  t.equal(assumed?.current.longestLeaf, state.current.expires - state.current.issued)
+  t.throws(() => signingAuthority(good, 1), /not that of a CA/)
+})
+
+t.test('run checks until it is stopped', async (t) => {
+  const store = new MemorySecret()
+  const one = replica(store)
+  const stopped = new AbortController()
+  const running = one.self.run(stopped.signal)
+  await until('a leaf', () => one.pairs.length > 0)
+  stopped.abort()
+  await running
+  t.throws(() => replica(store, { settings: { ...BRISK, leafLifetime: DAY } }), /three times/)
+})
+
+/** An HTTPS server that answers with why it refuses, and the port it has. */
+async function gated(t: Test, policy: { ca: string; subjects: string[] }, at: () => number) {
+  const gate = clientGate(policy, at)
+  const server = createServer(
+    { cert: good.certificate, key: good.key, ...clientTlsOptions(policy) },
+    (request, response) => response.end(gate(request.socket) ?? 'welcome'),
+  )
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return (client: Partial<KeyedCertificate>, agent?: Agent) =>
+    new Promise<string>((resolve, reject) => {
+      const { certificate: cert, key } = client
+      const tls = { ca: root.certificate, ...(cert === undefined ? {} : { cert, key }) }
+      request({ port, host: '127.0.0.1', ...tls, agent: agent ?? false }, (answer) => {
+        let text = ''
+        answer.on('data', (part: Buffer) => (text += part.toString())).on('end', () => resolve(text))
+      })
+        .on('error', reject)
+        .end()
+    })
+}
+
+t.test('clients are judged by their certificate', async (t) => {
+  let clock = now
+  const CLIENT = ['1.3.6.1.5.5.7.3.2']
+  const policy = { ca: root.certificate, subjects: ['kube-apiserver', 'spiffe.example'] }
+  const ask = await gated(t, policy, () => clock)
+  const client = (subject: string, more: Parameters<typeof odd>[1] = {}, issuer = root) =>
+    odd(issuer, { usages: CLIENT, names: [], subject, ...more })
+  const rows: [string, Partial<KeyedCertificate>, RegExp][] = [
+    ['none', {}, /^a client certificate is required$/],
+    ['by CN', await client('CN=kube-apiserver'), /^welcome$/],
+    ['by CN among others', await client('O=system:masters, CN=kube-apiserver'), /^welcome$/],
+    ['by SAN', await client('CN=x', { names: ['spiffe.example'] }), /^welcome$/],
+    [
+      'another CN',
+      await client('CN=somebody'),
+      /^the client certificate is for none of the allowed subjects$/,
+    ],
+    ['another attribute', await client('O=kube-apiserver'), /for none of the allowed subjects$/],
+    [
+      'a CN that only looks so',
+      await client('CN="x, CN=kube-apiserver"'),
+      /for none of the allowed subjects$/,
+    ],
+    [
+      'of another CA',
+      await client('CN=kube-apiserver', {}, stranger),
+      /^the client certificate is not accepted: UNABLE_TO/,
+    ],
+    [
+      'self-signed',
+      await odd(undefined, { usages: CLIENT, subject: 'CN=kube-apiserver' }),
+      /is not accepted: /,
+    ],
+    [
+      'for servers',
+      await client('CN=kube-apiserver', { usages: ['1.3.6.1.5.5.7.3.1'] }),
+      /is not accepted: INVALID_PURPOSE$/,
+    ],
+    ['expired', await client('CN=kube-apiserver', { ends: -MINUTE }), /is not accepted: CERT_HAS_EXPIRED$/],
+  ]
+  for (const [title, certificate, answer] of rows) t.match(await ask(certificate), answer, title)
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.teardown(() => agent.destroy())
+  const kept = await client('CN=kube-apiserver')
+  t.equal(await ask(kept, agent), 'welcome')
+  clock += 2 * HOUR
+  t.equal(await ask(kept, agent), 'the client certificate has expired', 'on a connection that is kept')
+  const all = await gated(t, { ...policy, subjects: [] }, () => now)
+  t.equal(await all(await client('CN=somebody')), 'welcome')
+  t.match(await all({}), /required/)
+  t.match(
+    judgeClient({ client: { names: [], begins: 5, expires: 9 }, refusal: undefined }, [], 4),
+    /not valid yet/,
+  )
+  t.equal(problemWithClientAuthorities(root.certificate), undefined)
+  t.equal(problemWithClientAuthorities('x'), 'no certificate in PEM')
+  t.equal(problemWithClientAuthorities(good.certificate), 'one of the certificates is not that of a CA')
+})
+
+t.test('what a replica serves is what the bundle trusts, over TLS', async (t) => {
+  const one = replica(new MemorySecret(), { settings: ROTATION })
+  await one.self.check()
+  const [pair] = one.pairs
+  const server = createServer({ cert: good.certificate, key: good.key }, (_request, response) =>
+    response.end('ok'),
+  )
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => server.close())
+  server.setSecureContext({ cert: pair?.certificate, key: pair?.key })
+  const { port } = server.address() as AddressInfo
+  const ask = (servername: string) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const target = { port, host: '127.0.0.1', servername, ca: one.bundle(), agent: false as const }
+      request(target, (answer) => resolve(answer.resume().statusCode))
+        .on('error', reject)
+        .end()
+    })
+  t.equal(await ask('hook.system.svc'), 200)
+  await t.rejects(ask('other.system.svc'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
+})
