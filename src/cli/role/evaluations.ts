@@ -9,6 +9,11 @@ export interface Task {
   readonly limits: Limits
 }
 
+/** Beside this module, or in the bundle, whose folders are all of the same depth. */
+const WORKER = import.meta.url.endsWith('.ts')
+  ? new URL('worker.ts', import.meta.url)
+  : new URL('../cli/worker.js', import.meta.url)
+
 /** For the thread to start, before its own clock runs. */
 const START_MILLISECONDS = 3_000
 
@@ -34,7 +39,7 @@ export async function evaluations(
 function work(task: Task, found: Map<string, Evaluation>): Promise<string> {
   const { limits } = task
   return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL('worker.ts', import.meta.url), {
+    const worker = new Worker(WORKER, {
       workerData: task,
       resourceLimits: { maxOldGenerationSizeMb: limits.megabytes },
     })

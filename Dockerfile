@@ -1,0 +1,29 @@
+# syntax=docker/dockerfile:1
+# docker build -t vmcp-admission:0.1.0 .
+# Name both images by digest (--build-arg) where a build must be repeatable to the byte.
+ARG BUILD_IMAGE=node:24-trixie-slim
+ARG RUN_IMAGE=gcr.io/distroless/nodejs24-debian13:nonroot
+
+FROM --platform=$BUILDPLATFORM ${BUILD_IMAGE} AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# Nothing of the bundle is native: one build serves every architecture.
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY src src
+RUN npm run bundle \
+ && npm sbom --sbom-format cyclonedx --omit dev --omit optional > dist/sbom.cdx.json \
+ && node dist/server/main.js --help > /dev/null \
+ && node dist/cli/main.js --help > /dev/null
+
+FROM ${RUN_IMAGE}
+LABEL org.opencontainers.image.title="vmcp-admission" \
+      org.opencontainers.image.description="Admission webhook for the authentication resources of vMCP" \
+      org.opencontainers.image.licenses="Apache-2.0"
+ENV NODE_ENV=production
+WORKDIR /app
+# Without a package.json, Node would have to guess that these are ES modules.
+COPY --from=build /app/dist /app/dist
+COPY package.json LICENSE /app/
+USER 65532:65532
+# The chart's arguments follow; the CLI is /nodejs/bin/node /app/dist/cli/main.js.
+ENTRYPOINT ["/nodejs/bin/node", "/app/dist/server/main.js"]
