@@ -51,8 +51,27 @@ module.exports = {
     {
       name: 'adapters-meet-in-main-only',
       severity: 'error',
-      from: { path: `^src/(${ADAPTERS})/`, pathNot: '^src/server/' },
+      from: { path: `^src/(${ADAPTERS})/`, pathNot: '^src/server/|^src/cli/live\\.ts$' },
       to: { path: `^src/(${ADAPTERS})/`, pathNot: '^src/$1/' },
+    },
+    {
+      name: 'cli-reads-clusters-in-one-place',
+      comment:
+        'live.ts is the one module of the CLI that talks to a cluster, and is loaded only when one is asked for.',
+      severity: 'error',
+      from: { path: '^src/cli/', pathNot: '^src/cli/live\\.ts$' },
+      to: { path: '^src/cluster/' },
+    },
+    {
+      name: 'clusters-cost-nothing-unasked',
+      comment: 'The client library takes 90 MB: a plain check must not load it.',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: {
+        path: '^src/cli/live\\.ts$|node_modules/@kubernetes/client-node/',
+        dynamic: false,
+        dependencyTypesNot: ['type-only'],
+      },
     },
     {
       name: 'one-home-for-each-library',

@@ -55,7 +55,7 @@ function byCli(text: string, strict: boolean, world: World): { findings: Found[]
   const judging = { group: DEFAULT_API_GROUP, namespace: 'default', strict, severities: [] }
   for (const document of loadDocuments(text)) {
     if ('error' in document) report.unread.push({ file: 'a', ...document.error })
-    else judgeDocument('a', document, judging, world, report)
+    else judgeDocument('a', document, judging, { world }, report)
   }
   const findings = report.findings
     .filter(({ id }) => !OF_FILES.has(id))

@@ -3,6 +3,7 @@ import type { Kind } from '../kinds/kind.ts'
 import { placeholdersIn } from '../review/placeholder.ts'
 import { World } from '../review/world.ts'
 import { isObject } from '../rule/resource.ts'
+import type { Live } from './live.ts'
 
 /** How documents are read as resources. */
 export interface Reading {
@@ -23,6 +24,25 @@ export function worldOf(values: readonly unknown[], reading: Reading): World {
   const { group } = reading
   const world = new World({ group, knows: (kind) => kindNamed.has(kind), where: () => 'in the given files' })
   putAll(world, values, reading)
+  return world
+}
+
+/** The cluster as it is. */
+export function worldOfCluster(live: Live, group: string): World {
+  return liveWorld(live, new World({ group, knows: live.knows }))
+}
+
+/** The cluster as it would be with the documents applied. */
+export function worldOfBoth(live: Live, values: readonly unknown[], reading: Reading): World {
+  const where = (namespace: string) => `in namespace '${namespace}' or the given files`
+  const world = liveWorld(live, new World({ group: reading.group, knows: live.knows, where }))
+  putAll(world, values, reading)
+  return world
+}
+
+function liveWorld({ objects, secrets }: Live, world: World): World {
+  for (const { kind, value } of objects) world.put(kind, value)
+  for (const secret of secrets) world.putSecret(secret)
   return world
 }
 

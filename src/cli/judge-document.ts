@@ -1,9 +1,10 @@
 import { API_VERSION, kindNamed } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import { causeText, type Finding } from '../review/finding.ts'
+import type { Finding } from '../review/finding.ts'
 import { findingsBeforeDeployment, findingsIn } from '../review/index.ts'
 import { judge } from '../review/judge.ts'
 import type { SeveritySetting } from '../review/settings.ts'
+import { shape } from '../review/shape.ts'
 import { unknownFields } from '../review/unknown-fields.ts'
 import type { World } from '../review/world.ts'
 import { nearest } from '../rule/nearest.ts'
@@ -12,19 +13,33 @@ import { isObject, type Resource } from '../rule/resource.ts'
 import { nameOfPlaceholder } from './fill.ts'
 import { kindOf, type Reading } from './given-world.ts'
 import type { ReadDocument } from './load.ts'
-import type { Report, Subject } from './report.ts'
+import { addVerdict, type Report, type Subject } from './report.ts'
 
 export interface Judging extends Reading {
   readonly strict: boolean
   readonly severities: readonly SeveritySetting[]
 }
 
-/** Adds to the report what is found in one document; documents of other groups are only counted. */
+/** What documents are judged beside. */
+export interface Beside {
+  /** As it will be with the documents. */
+  readonly world: World
+  /** What is there without them. */
+  readonly stored?: {
+    readonly world: World
+    get(subject: Subject): unknown
+  }
+}
+
+/**
+ * Adds to the report what is found in one document; documents of other groups are only counted. An error that the
+ * stored object has among the stored ones is none of the document's (decision 8).
+ */
 export function judgeDocument(
   file: string,
   document: ReadDocument,
   judging: Judging,
-  world: World,
+  { world, stored }: Beside,
   report: Report,
 ): void {
   const { value } = document
@@ -41,38 +56,28 @@ export function judgeDocument(
   }
   report.resources += 1
   const subject = subjectOf(kind, value as Resource, judging)
+  const self = { kind: kind.kind, name: nameOf(value as Resource) }
+  const old = stored?.get({ ...subject, name: self.name })
   const around = {
     cluster: world.in(subject.namespace),
-    self: { kind: kind.kind, name: nameOf(value as Resource) },
+    self,
+    ...(old === undefined ? {} : { old: () => shape(kind, old).resource }),
   }
   const { findings, placeholders } = judging.strict
     ? { findings: findingsIn(kind, value, around), placeholders: [] }
     : findingsBeforeDeployment(kind, value, around)
-  const all = [
-    ...oldVersion(value as Resource),
-    ...findings,
-    ...unknownFields(kind, value).map(strictly(judging)),
-  ]
+  const all = [...oldVersion(value as Resource), ...findings, ...unknownOf(kind, value, judging)]
   const settings = { mode: 'enforce', severities: judging.severities } as const
-  const verdict = judge({ findings: all, value }, { namespace: subject.namespace, settings })
-  for (const finding of [...verdict.errors, ...verdict.warnings]) {
-    const { error } = finding
+  const verdict = judge({ findings: all, value }, { namespace: subject.namespace, settings }, () => {
+    if (stored === undefined || old === undefined) return undefined
+    const before = findingsIn(kind, old, { cluster: stored.world.in(subject.namespace), self })
+    return { findings: [...before, ...unknownOf(kind, old, judging)], value: old }
+  })
+  addVerdict(report, verdict, subject, ({ id, error }) => {
     // A map or a list is shown by its name, not by its first member on the next line.
-    const named = finding.id === 'unknown-field' || typeof valueAt(value, error.at) === 'object'
-    report.findings.push({
-      file,
-      ...document.locate(error.at.map(jsonKey), named ? 'key' : 'value'),
-      severity: finding.severity,
-      id: finding.id,
-      path: error.at.length === 0 ? '' : pathText(error.at),
-      message: causeText(finding),
-      ...subject,
-    })
-  }
-  for (const { id, failure } of verdict.failures) {
-    const message = `${subject.kind} ${subject.name}: internal error in ${id}: ${String(failure)}`
-    report.unread.push({ file, ...document.locate([], 'value'), message })
-  }
+    const named = id === 'unknown-field' || typeof valueAt(value, error.at) === 'object'
+    return { file, ...document.locate(error.at.map(jsonKey), named ? 'key' : 'value') }
+  })
   for (const { at, text } of placeholders) {
     const name = nameOfPlaceholder(text)
     const advice = name === undefined ? '' : `; to judge it: --set ${name}=VALUE`
@@ -81,8 +86,9 @@ export function judgeDocument(
   }
 }
 
-function strictly({ strict }: Judging): (finding: Finding) => Finding {
-  return (finding) => (strict ? { ...finding, severity: 'error' } : finding)
+function unknownOf(kind: Kind, value: unknown, { strict }: Judging): Finding[] {
+  const found = unknownFields(kind, value)
+  return strict ? found.map((finding) => ({ ...finding, severity: 'error' })) : found
 }
 
 /** Why a document that looks like one of ours is not judged: its kind or its group is another one. */

@@ -1,5 +1,6 @@
 import { type Flag, text, toggle, type Values } from '../configuration/flags.ts'
 import type { Located } from './report.ts'
+import { visible } from './visible.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -17,7 +18,11 @@ const values: Flag<ReadonlyMap<string, string>> = {
 
 /** How files are read: the same for every command that reads them. */
 export const READING_FLAGS = {
-  namespace: text('namespace of documents that name none', 'NAME', 'default'),
+  namespace: text(
+    "namespace of documents that name none; else 'default', or with --cluster that of the kubeconfig",
+    'NAME',
+    '',
+  ),
   set: values,
   env: toggle('fill in placeholders from the environment'),
 }
@@ -33,6 +38,7 @@ export function valuesFor(
 
 export function tellUnread(unread: readonly Located[]): void {
   for (const { file, line, column, message } of unread) {
-    process.stderr.write(`${file}${line === 0 ? '' : `:${line}:${column}`}: cannot read: ${message}\n`)
+    const place = `${file ?? 'cluster'}${line === 0 ? '' : `:${line}:${column}`}`
+    process.stderr.write(`${visible(`${place}: cannot read: ${message}`)}\n`)
   }
 }

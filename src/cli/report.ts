@@ -1,4 +1,10 @@
+import { causeText, type Finding } from '../review/finding.ts'
+import type { Verdict } from '../review/judge.ts'
+import { pathText } from '../rule/path.ts'
 import { visible } from './visible.ts'
+
+/** Exit codes of every command; the worst counts. */
+export const EXIT = { clean: 0, findings: 1, usage: 2, unread: 3 } as const
 
 /** A resource that was judged. */
 export interface Subject {
@@ -8,8 +14,9 @@ export interface Subject {
 }
 
 export interface Located {
-  readonly file: string
-  /** From 1; 0 when the file as a whole is meant. */
+  /** Null for what is in a cluster. */
+  readonly file: string | null
+  /** From 1; 0 when the file as a whole is meant, or a cluster. */
   readonly line: number
   readonly column: number
   readonly message: string
@@ -21,7 +28,10 @@ export interface ReportedFinding extends Located, Subject {
   readonly path: string
 }
 
-/** Everything that one run of check has to say. */
+/** Where whatever is in a cluster stands. */
+export const IN_CLUSTER = { file: null, line: 0, column: 0 } as const
+
+/** Everything that one run of check or audit has to say. */
 export interface Report {
   /** The files that were read, in this order. */
   readonly files: string[]
@@ -34,25 +44,61 @@ export interface Report {
   readonly unread: Located[]
 }
 
-export function printHuman(report: Report): string {
+export type Place = Pick<Located, 'file' | 'line' | 'column'>
+
+/** Adds what was decided about one resource. */
+export function addVerdict(
+  report: Report,
+  { errors, warnings, failures }: Verdict,
+  subject: Subject,
+  locate: (finding: Finding) => Place,
+): void {
+  for (const finding of [...errors, ...warnings]) {
+    const { severity, id, error, prefix = '' } = finding
+    report.findings.push({
+      ...locate(finding),
+      severity,
+      id,
+      path: error.at.length === 0 ? '' : pathText(error.at),
+      message: prefix + causeText(finding),
+      ...subject,
+    })
+  }
+  for (const failed of failures) {
+    const message = `${subject.kind} ${subject.name}: internal error in ${failed.id}: ${String(failed.failure)}`
+    report.unread.push({ ...locate(failed), message })
+  }
+}
+
+/** `scope` says in what the resources are, and beside what they were judged. */
+export function printHuman(report: Report, scope = counted(report.files.length, 'file')): string {
   const lines = [
-    ...report.findings.map((finding) => ({ ...finding, word: finding.severity, text: findingLine(finding) })),
-    ...report.notes.map((note) => ({ ...note, word: 'note', text: note.message })),
+    ...report.findings.map((finding) => ({ ...finding, text: findingLine(finding) })),
+    ...report.notes.map((note) => ({ ...note, text: `${placeOf(note)}note: ${note.message}` })),
   ]
   const order = new Map(report.files.map((file, index) => [file, index]))
-  const place = ({ file }: Located) => order.get(file) ?? -1
-  const sorted = lines.toSorted((a, b) => place(a) - place(b) || a.line - b.line || a.column - b.column)
-  const printed = sorted.map(({ file, line, column, word, text }) =>
-    visible(`${file}:${line}:${column}: ${word}: ${text}`),
+  const place = ({ file }: Located) => (file === null ? Infinity : (order.get(file) ?? -1))
+  const sorted = lines.toSorted(
+    (a, b) => compare(place(a), place(b)) || a.line - b.line || a.column - b.column,
   )
-  return [...printed, ...(printed.length === 0 ? [] : ['']), summary(report), ''].join('\n')
+  const printed = sorted.map(({ text }) => visible(text))
+  return [...printed, ...(printed.length === 0 ? [] : ['']), summary(report, scope), ''].join('\n')
 }
 
-function findingLine({ kind, name, path, message }: ReportedFinding): string {
-  return `${kind} ${name}: ${path === '' ? '' : `${path}: `}${message}`
+const compare = (a: number, b: number) => (a < b ? -1 : a > b ? 1 : 0)
+
+const placeOf = ({ file, line, column }: Located) => (file === null ? '' : `${file}:${line}:${column}: `)
+
+/** An object of a cluster is its own place. */
+function findingLine(finding: ReportedFinding): string {
+  const { file, kind, namespace, name, severity, path, message } = finding
+  const text = `${path === '' ? '' : `${path}: `}${message}`
+  return file === null
+    ? `${kind} ${namespace}/${name}: ${severity}: ${text}`
+    : `${placeOf(finding)}${severity}: ${kind} ${name}: ${text}`
 }
 
-function summary({ files, resources, others, notes, unread, ...report }: Report): string {
+function summary({ resources, others, notes, unread, ...report }: Report, scope: string): string {
   const count = (severity: string) =>
     report.findings.filter((finding) => finding.severity === severity).length
   const parts = [
@@ -62,10 +108,16 @@ function summary({ files, resources, others, notes, unread, ...report }: Report)
     ...(unread.length === 0 ? [] : [`${unread.length} that could not be read`]),
   ]
   const left = others === 0 ? '' : ` (${counted(others, 'document')} of other kinds not judged)`
-  return `${counted(resources, 'resource')} in ${counted(files.length, 'file')}${left}: ${parts.join(', ')}`
+  return `${counted(resources, 'resource')} in ${scope}${left}: ${parts.join(', ')}`
 }
 
-const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
+export const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
+
+/** The worst counts: what could not be read, then errors. */
+export function exitCode({ findings, unread }: Report): number {
+  if (unread.length > 0) return EXIT.unread
+  return findings.some(({ severity }) => severity === 'error') ? EXIT.findings : EXIT.clean
+}
 
 export function printJson(report: Report): string {
   const { files, resources, others, findings, notes, unread } = report

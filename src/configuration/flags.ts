@@ -127,6 +127,21 @@ export const choice = <T extends string>(help: string, choices: readonly T[], fa
   },
 })
 
+/** Names of namespaces, separated by commas. */
+export const namespaceNames = (help: string): Flag<readonly string[]> => ({
+  help,
+  argument: 'NAMES',
+  fallback: [],
+  read: (written) => {
+    const names = written.split(',').map((name) => name.trim())
+    const wrong = names.find((name) => !isNamespaceName(name))
+    if (wrong !== undefined) throw new Error(`'${wrong}' is not the name of a namespace`)
+    return names
+  },
+})
+
+export const isNamespaceName = (text: string): boolean => /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(text)
+
 export const port = (help: string, fallback: number): Flag<number> => ({
   help,
   argument: 'PORT',
