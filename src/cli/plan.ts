@@ -1,39 +1,84 @@
-import { choice, readFlags, toggle, UsageError } from '../configuration/flags.ts'
+import { choice, namespaceNames, readFlags, toggle, UsageError, type Values } from '../configuration/flags.ts'
 import { JUDGING_FLAGS } from '../configuration/judging.ts'
+import { virtualMcpServer } from '../kinds/virtual-mcp-server/index.ts'
 import { compare } from '../review/plan/comparison.ts'
 import { type Plan, plansOf } from '../review/plan/plan.ts'
+import { absences } from './absences.ts'
+import { CLUSTER_FLAGS, needCluster } from './cluster-flags.ts'
 import { readDocuments } from './documents.ts'
-import { type Reading, worldOf } from './given-world.ts'
+import { type Reading, worldOf, worldOfCluster } from './given-world.ts'
+import { joinCluster } from './joined.ts'
+import type { Live } from './live.ts'
 import { changesMermaid, planMermaid } from './plan/mermaid.ts'
 import { changesText, planText } from './plan/text.ts'
 import { READING_FLAGS, tellUnread, valuesFor } from './reading.ts'
-import type { Located } from './report.ts'
+import { EXIT, IN_CLUSTER, type Located } from './report.ts'
 
 export const PLAN_FLAGS = {
   output: choice('how to print', ['human', 'json', 'mermaid'], 'human'),
-  together: toggle('two files or folders are one plan, not an old and a new one'),
+  together: toggle('two files or folders, or files and the cluster, are one plan, not an old and a new one'),
   ...READING_FLAGS,
   'api-group': JUDGING_FLAGS['api-group'],
+  ...CLUSTER_FLAGS,
+  namespaces: namespaceNames('with --cluster alone: read these namespaces only, separated by commas'),
 }
 
 /** Prints who is authenticated how, or what changes between two states; returns the exit code. Throws UsageError. */
-export async function plan(
-  args: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
-): Promise<number> {
+export async function plan(args: readonly string[], environment: Environment): Promise<number> {
   const { values: flags, positionals } = readFlags(PLAN_FLAGS, args, environment)
-  if (positionals.length === 0)
-    throw new UsageError('name the files or folders to plan, an old and a new one, or - for standard input')
-  const reading = { group: flags['api-group'], namespace: flags.namespace }
-  const read = (names: readonly string[]) => plansIn(names, valuesFor(flags, environment), reading)
-  const [old, now] = positionals
-  const { text, unread } =
-    positionals.length === 2 && old !== undefined && now !== undefined && !flags.together
-      ? await comparison(old, now, read, flags.output)
-      : single(await read(positionals), flags.output)
+  needCluster(flags.cluster, args, ['kubeconfig', 'namespaces'])
+  const { text, unread } = flags.cluster
+    ? await ofCluster(positionals, flags, environment)
+    : await ofFiles(positionals, flags, environment)
   tellUnread(unread)
   process.stdout.write(text)
-  return unread.length > 0 ? 3 : 0
+  return unread.length > 0 ? EXIT.unread : EXIT.clean
+}
+
+type Flags = Values<typeof PLAN_FLAGS>
+type Environment = Readonly<Record<string, string | undefined>>
+
+async function ofFiles(names: readonly string[], flags: Flags, environment: Environment): Promise<Printed> {
+  if (names.length === 0)
+    throw new UsageError('name the files or folders to plan, an old and a new one, or - for standard input')
+  const reading = { group: flags['api-group'], namespace: flags.namespace || 'default' }
+  const read = (some: readonly string[]) => plansIn(some, valuesFor(flags, environment), reading)
+  const [old, now] = names
+  return names.length === 2 && old !== undefined && now !== undefined && !flags.together
+    ? comparison(old, now, read, flags.output)
+    : single(await read(names), flags.output)
+}
+
+async function ofCluster(names: readonly string[], flags: Flags, environment: Environment): Promise<Printed> {
+  const { kubeconfig, namespaces, namespace, 'api-group': group, output } = flags
+  if (names.length === 0) {
+    const { readCluster } = await import('./live.ts')
+    const wanted = { kubeconfig, group, namespaces: () => (namespaces.length === 0 ? undefined : namespaces) }
+    const live = await readCluster(wanted, environment)
+    tellAbsent(live, group)
+    return single({ plans: plansOf(worldOfCluster(live, group)), unread: unreadOf(live) }, output)
+  }
+  if (namespaces.length > 0)
+    throw new UsageError(
+      '--namespaces is for --cluster alone: with files, the namespaces that they name are read',
+    )
+  const documents = await readDocuments(names, valuesFor(flags, environment))
+  const asked = { group, namespace, kubeconfig, secrets: false }
+  const { live, before, after } = await joinCluster(documents, asked, environment)
+  tellAbsent(live, group)
+  const unread = [...unreadOf(live), ...documents.unread]
+  const plans = plansOf(after)
+  if (flags.together) return single({ plans, unread }, output)
+  // What stands in the cluster unread would pass for new.
+  const comparable = plans.filter((each) => live.knows('VirtualMCPServer', each.namespace))
+  return changed(plansOf(before), comparable, unread, output)
+}
+
+const unreadOf = ({ unread }: Live): Located[] => unread.map((message) => ({ ...IN_CLUSTER, message }))
+
+function tellAbsent({ absent }: Live, group: string): void {
+  if (!absent.includes(virtualMcpServer)) return
+  for (const { message } of absences(absent, group)) process.stderr.write(`note: ${message}\n`)
 }
 
 interface Read {
@@ -73,9 +118,18 @@ async function comparison(
       `no VirtualMCPServer in ${empty}: this compares ${old} with ${now}; --together makes them one plan\n`,
     )
   }
-  const changes = compare(before.plans, after.plans)
+  return changed(before.plans, after.plans, unread, output)
+}
+
+function changed(
+  before: readonly Plan[],
+  after: readonly Plan[],
+  unread: readonly Located[],
+  output: Output,
+): Printed {
+  const changes = compare(before, after)
   const printers = {
-    human: () => changesText(changes),
+    human: () => (changes.length === 0 && unread.length > 0 ? '' : changesText(changes)),
     mermaid: () => changesMermaid(changes),
     json: () => json({ changes, unread }),
   }
