@@ -678,7 +678,7 @@ t.test('the command', async (t) => {
     [
       ['--config', 'billing', '--claims', 'ann.json'],
       2,
-      "there is no file 'billing'; the cluster is not asked",
+      "there is no file 'billing'; --cluster reads the configuration of this name from a cluster",
     ],
   ]
   for (const [args, status, message, input] of endings) {

@@ -1,10 +1,12 @@
 import { existsSync, statSync } from 'node:fs'
-import { choice, readFlags, text, UsageError } from '../configuration/flags.ts'
+import { choice, isNamespaceName, readFlags, text, toggle, UsageError } from '../configuration/flags.ts'
 import { JUDGING_FLAGS } from '../configuration/judging.ts'
+import { mcpExternalAuthConfig } from '../kinds/mcp-external-auth-config/index.ts'
+import { CLUSTER_FLAGS, needCluster } from './cluster-flags.ts'
 import { readSources, type SourceFile } from './files.ts'
 import { ReadError } from './nodes.ts'
 import { readClaims, type ReadClaims } from './role/claims.ts'
-import { configIn, type FoundConfig, parseLocation, Unread } from './role/config.ts'
+import { configIn, type FoundConfig, parseLocation, typeOf, Unread } from './role/config.ts'
 import { decideRole, matchersOf, type RoleDecision } from './role/decide.ts'
 import { evaluations } from './role/evaluations.ts'
 import { oneLine } from './role/one-line.ts'
@@ -12,7 +14,7 @@ import { printRole, printRoleJson } from './role/print.ts'
 
 export const ROLE_FLAGS = {
   config: text(
-    'the awsSts configuration: a file, FILE#NAME for one of many, or - for standard input',
+    'the awsSts configuration: a file, FILE#NAME for one of many, or - for standard input; with --cluster NAME or NAMESPACE/NAME',
     'FILE',
     '',
   ),
@@ -23,6 +25,8 @@ export const ROLE_FLAGS = {
   ),
   output: choice('how to print', ['human', 'json'], 'human'),
   'api-group': JUDGING_FLAGS['api-group'],
+  ...CLUSTER_FLAGS,
+  cluster: toggle('read the configuration from a cluster'),
 }
 
 /** Says which role a caller gets, and why; returns the exit code. Throws UsageError. */
@@ -33,10 +37,13 @@ export async function role(
   const { values: flags, positionals } = readFlags(ROLE_FLAGS, args, environment)
   if (positionals.length > 0 || flags.config === '' || flags.claims === '')
     throw new UsageError('name a configuration and claims: role --config FILE --claims FILE|-')
+  needCluster(flags.cluster, args, ['kubeconfig'])
   if (flags.config === '-' && flags.claims === '-')
     throw new UsageError('standard input can be the configuration or the claims, not both')
   try {
-    const config = await findConfig(flags.config, flags['api-group'])
+    const config = flags.cluster
+      ? await configInCluster(flags.config, flags, environment)
+      : await findConfig(flags.config, flags['api-group'])
     const { claims, fromToken } = await loadClaims(flags.claims)
     const decision = await roleFor(config.value, claims)
     const tokenNote = 'the claims are the payload of a JWT, whose signature is not verified'
@@ -59,8 +66,37 @@ async function findConfig(written: string, group: string): Promise<FoundConfig> 
   const { file, name } = existsSync(written) ? { file: written } : parseLocation(written)
   if (file === '-' || existsSync(file)) return configIn(file, name, group)
   throw new UsageError(
-    `there is no file '${file}'; the cluster is not asked yet, ` +
-      `but --config - takes what 'kubectl get mcpexternalauthconfig NAME -o yaml' prints`,
+    `there is no file '${file}'; --cluster reads the configuration of this name from a cluster, ` +
+      `and --config - takes what 'kubectl get mcpexternalauthconfig NAME -o yaml' prints`,
+  )
+}
+
+async function configInCluster(
+  written: string,
+  { kubeconfig, 'api-group': group }: { readonly kubeconfig: string; readonly 'api-group': string },
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<FoundConfig> {
+  const [, given, name] = /^(?:([^/]+)\/)?([a-z0-9][-a-z0-9.]*)$/.exec(written) ?? []
+  if (name === undefined || (given !== undefined && !isNamespaceName(given)))
+    throw new UsageError(
+      `with --cluster, --config is NAME or NAMESPACE/NAME, which '${oneLine(written)}' is not`,
+    )
+  const { readObject } = await import('./live.ts')
+  const place = { namespace: given, name }
+  const { server, namespace, value } = await readObject(
+    mcpExternalAuthConfig,
+    { kubeconfig, group },
+    place,
+    environment,
+  ).catch((error: unknown) => {
+    throw new Unread(`cluster: cannot read: ${error instanceof Error ? error.message : String(error)}`)
+  })
+  const type = typeOf(value)
+  if (type === 'awsSts') return { value, namespace, name }
+  throw new UsageError(
+    value === undefined
+      ? `there is no MCPExternalAuthConfig '${name}' in namespace '${namespace}' of ${server}`
+      : `MCPExternalAuthConfig ${namespace}/${name} is not of the type awsSts`,
   )
 }
 

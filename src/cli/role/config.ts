@@ -66,6 +66,6 @@ function choose(configs: readonly FoundConfig[], file: string, name: string | un
   throw new UsageError(`${file} holds no awsSts configuration '${name}'; it holds ${names}`)
 }
 
-function typeOf(value: unknown): unknown {
+export function typeOf(value: unknown): unknown {
   return isObject(value) && isObject(value.spec) ? value.spec.type : undefined
 }

@@ -1,0 +1,305 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import t from 'tap'
+import { audit } from '../src/cli/audit.ts'
+import { check } from '../src/cli/check.ts'
+import { type Live, readCluster } from '../src/cli/live.ts'
+import { plan } from '../src/cli/plan.ts'
+import { role } from '../src/cli/role.ts'
+import { UsageError } from '../src/configuration/flags.ts'
+import { DEFAULT_API_GROUP, KINDS } from '../src/kinds/index.ts'
+import { runCli } from './support/cli.ts'
+import {
+  type Answer,
+  fakeApiServer,
+  json,
+  kubeconfigOf,
+  nothing,
+  page,
+  refusal,
+} from './support/fake-api-server.ts'
+
+t.setTimeout(240_000)
+const folder = mkdtempSync(join(tmpdir(), 'vmcp-audit-'))
+t.teardown(() => rmSync(folder, { recursive: true }))
+
+const FORBIDDEN = `mcpgroups.${DEFAULT_API_GROUP} is forbidden: User "ann" cannot list resource "mcpgroups"`
+
+/** Reads with little patience. */
+async function read(t: Parameters<typeof fakeApiServer>[0], plural: string, lists: Answer[], more = {}) {
+  const server = await fakeApiServer(t, plural, { lists })
+  const wanted = { kubeconfig: server.kubeconfig, group: DEFAULT_API_GROUP, namespaces: () => undefined }
+  const live = await readCluster({ ...wanted, ...more }, {}, { answer: 500, idle: 500 })
+  return { server, live }
+}
+
+const group = (name: string, namespace: string) => ({ metadata: { name, namespace }, spec: {} })
+const names = ({ objects }: Live) =>
+  objects.map(({ kind, namespace, name }) => `${kind.kind} ${namespace}/${name}`)
+
+t.test('what a cluster answers', async (t) => {
+  const rows: [title: string, plural: string, lists: Answer[], expected: object][] = [
+    [
+      'pages, in order',
+      'mcpgroups',
+      [page([group('b', 'two'), group('b', 'one')], { next: 'x' }), page([group('a', 'one'), {}])],
+      { names: ['MCPGroup one/a', 'MCPGroup one/b', 'MCPGroup two/b'] },
+    ],
+    [
+      'a kind that is forbidden',
+      'mcpgroups',
+      [refusal(403, FORBIDDEN)],
+      { unread: [`MCPGroup: 403 ${FORBIDDEN}`], unknown: ['MCPGroup'] },
+    ],
+    ['a kind that is not there', 'mcpgroups', [refusal(404, 'no')], { absent: ['MCPGroup'] }],
+    [
+      'one reason for all, told once',
+      'toolhive',
+      [refusal(401, 'Unauthorized')],
+      {
+        unread: [
+          `${KINDS.map(({ kind }) => kind)
+            .toSorted()
+            .join(', ')}: 401 Unauthorized`,
+        ],
+        unknown: KINDS.map(({ kind }) => kind),
+      },
+    ],
+  ]
+  for (const [title, plural, lists, expected] of rows) {
+    const { live } = await read(t, plural, lists)
+    const found = {
+      names: names(live),
+      unread: live.unread,
+      absent: live.absent.map(({ kind }) => kind),
+      unknown: KINDS.map(({ kind }) => kind).filter((kind) => !live.knows(kind, 'one')),
+    }
+    t.strictSame(found, { names: [], unread: [], absent: [], unknown: [], ...expected }, title)
+  }
+  const garbage = await read(t, 'toolhive', [json(200, 'secret')])
+  t.strictSame(garbage.live.unread, [`${garbage.server.url}: the answer is no list`])
+  const silent = await read(t, 'toolhive', [nothing])
+  t.strictSame(silent.live.unread, [`${silent.server.url}: no answer within 0.5 s`], 'never hanging')
+})
+
+t.test('only the namespaces that are wanted', async (t) => {
+  const { server, live } = await read(t, 'mcpgroups', [page([])], { namespaces: () => ['one', 'two'] })
+  t.strictSame(server.asked.map(({ path }) => /namespaces\/(\w+)\//.exec(path)?.[1]).toSorted(), [
+    'one',
+    'two',
+  ])
+  t.strictSame([live.knows('MCPGroup', 'one'), live.knows('MCPGroup', 'three')], [true, false])
+  const refused = await read(t, 'mcpgroups', [refusal(403, 'no'), page([])], {
+    namespaces: () => ['one', 'two'],
+  })
+  t.strictSame(refused.live.unread, ["MCPGroup in namespace 'one': 403 no"])
+  t.strictSame([refused.live.knows('MCPGroup', 'one'), refused.live.knows('MCPGroup', 'two')], [false, true])
+})
+
+t.test('of Secrets, the lengths', async (t) => {
+  const secret = json(200, {
+    metadata: { name: 'keys' },
+    data: { long: btoa('hush'), short: btoa('h'), no: 1 },
+  })
+  const wanted = (names: readonly string[]) => ({
+    secrets: () => names.map((name) => ({ namespace: 'one', name })),
+  })
+  const found = await read(t, 'secrets', [secret], wanted(['keys', 'keys', '../keys']))
+  t.equal(found.server.asked.length, 1, 'each once')
+  t.strictSame(found.live.secrets, [
+    {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { namespace: 'one', name: 'keys' },
+      data: { long: 'AAAAAA==', short: 'AA==', no: '' },
+    },
+  ])
+  t.equal(found.live.knows('Secret', 'one'), true)
+  const gone = await read(t, 'secrets', [refusal(404, 'not found')], wanted(['keys']))
+  t.strictSame([gone.live.unread, gone.live.knows('Secret', 'one')], [[], true])
+  const refused = await read(t, 'secrets', [refusal(403, 'no')], wanted(['keys']))
+  t.strictSame(refused.live.unread, ["Secret in namespace 'one': 403 no"])
+  t.strictSame([refused.live.knows('Secret', 'one'), refused.live.knows('Secret', 'two')], [false, true])
+  const unasked = await read(t, 'secrets', [secret])
+  t.strictSame([unasked.server.asked.length, unasked.live.knows('Secret', 'one')], [0, false])
+})
+
+t.test('which cluster', async (t) => {
+  const { url } = await fakeApiServer(t, 'toolhive', { lists: [page([])] })
+  const at = (name: string) => join(folder, name)
+  const here = JSON.stringify(kubeconfigOf(url, {}))
+  mkdirSync(at('home/.kube'), { recursive: true })
+  for (const name of ['here', 'home/.kube/config']) writeFileSync(at(name), here)
+  writeFileSync(at('nowhere'), JSON.stringify(kubeconfigOf('http://127.0.0.1:9', {})))
+  writeFileSync(at('wrong'), '{}')
+  const lookedFor = (where: string) =>
+    `there is no kubeconfig: not at ${where}, and this is no pod with a service account; name one with --kubeconfig FILE`
+  const rows: [kubeconfig: string, environment: Record<string, string>, problem?: string | RegExp][] = [
+    [at('here'), { KUBECONFIG: at('wrong') }],
+    ['', { KUBECONFIG: `${at('none')}${delimiter}${at('here')}${delimiter}${at('wrong')}` }],
+    ['', { HOME: at('home') }],
+    ['', { HOME: at('home'), KUBERNETES_SERVICE_HOST: '10.0.0.1' }],
+    ['', { HOME: folder }, lookedFor(at('.kube/config'))],
+    ['', { KUBECONFIG: at('none'), HOME: at('home') }, lookedFor(`$KUBECONFIG (${at('none')})`)],
+    ['', { KUBECONFIG: at('wrong') }, `kubeconfig ${at('wrong')}: current-context is not set`],
+    ['', { HOME: folder, KUBERNETES_SERVICE_HOST: '10.0.0.1' }, /^in-cluster service account: /],
+    [at('nowhere'), {}, 'http://127.0.0.1:9: connect ECONNREFUSED 127.0.0.1:9'],
+  ]
+  for (const [kubeconfig, environment, problem] of rows) {
+    const wanted = { kubeconfig, group: DEFAULT_API_GROUP, namespaces: () => undefined }
+    const { server, unread } = await readCluster(wanted, environment)
+    if (problem === undefined) t.strictSame([server, unread], [url, []])
+    else t.match(unread, [problem])
+  }
+})
+
+t.test('a kind that cannot be read, and one that is not there', async (t) => {
+  const forbidden = await fakeApiServer(t, 'mcpgroups', { lists: [refusal(403, FORBIDDEN)] })
+  const absent = await fakeApiServer(t, 'mcpgroups', { lists: [refusal(404, 'no')] })
+  const empty = await fakeApiServer(t, 'toolhive', { lists: [refusal(404, 'no')] })
+  const note = `the cluster does not serve MCPGroup (mcpgroups.${DEFAULT_API_GROUP}/v1beta1); is its CRD installed?`
+  const counts = { files: 0, resources: 0, others: 0, errors: 0, warnings: 0, notes: 0, unread: 0 }
+  const place = { file: null, line: 0, column: 0 }
+  const rows: [string, string[], number, string][] = [
+    [
+      forbidden.kubeconfig,
+      [],
+      3,
+      `0 resources in ${forbidden.url}: 0 errors, 0 warnings, 1 that could not be read\n`,
+    ],
+    [
+      absent.kubeconfig,
+      [],
+      0,
+      `note: ${note}\n\n0 resources in ${absent.url}: 0 errors, 0 warnings, 1 note\n`,
+    ],
+    [
+      empty.kubeconfig,
+      [],
+      0,
+      `note: the cluster does not serve ${DEFAULT_API_GROUP}/v1beta1; are the CRDs installed? (--api-group names another group)\n\n` +
+        `0 resources in ${empty.url}: 0 errors, 0 warnings, 1 note\n`,
+    ],
+    [
+      forbidden.kubeconfig,
+      ['--output', 'json'],
+      3,
+      jsonOf({
+        findings: [],
+        notes: [],
+        unread: [{ ...place, message: `MCPGroup: 403 ${FORBIDDEN}` }],
+        counts: { ...counts, unread: 1 },
+      }),
+    ],
+    [
+      absent.kubeconfig,
+      ['--output', 'json'],
+      0,
+      jsonOf({
+        findings: [],
+        notes: [{ ...place, message: note }],
+        unread: [],
+        counts: { ...counts, notes: 1 },
+      }),
+    ],
+  ]
+  await Promise.all(
+    rows.map(async ([kubeconfig, args, status, stdout]) => {
+      const run = await runCli(['audit', '--kubeconfig', kubeconfig, ...args], { cwd: folder })
+      const stderr = status === 3 ? `cluster: cannot read: MCPGroup: 403 ${FORBIDDEN}\n` : ''
+      t.strictSame(run, { status, stdout, stderr })
+    }),
+  )
+})
+
+const jsonOf = (value: object) => `${JSON.stringify(value, undefined, 2)}\n`
+
+const manifest = (kind: string, name: string, spec: object, namespace?: string) => ({
+  apiVersion: `${DEFAULT_API_GROUP}/v1beta1`,
+  kind,
+  metadata: { name, ...(namespace !== undefined && { namespace }) },
+  spec,
+})
+
+t.test('files are judged and planned without a cluster that cannot be read', async (t) => {
+  const kubeconfig = join(folder, 'gone')
+  writeFileSync(kubeconfig, JSON.stringify(kubeconfigOf('http://127.0.0.1:9', {})))
+  const file = join(folder, 'aws.json')
+  writeFileSync(file, JSON.stringify(manifest('MCPExternalAuthConfig', 'aws', { type: 'bearer' })))
+  const server = 'http://127.0.0.1:9'
+  const stderr = `cluster: cannot read: ${server}: connect ECONNREFUSED 127.0.0.1:9\n`
+  const cluster = ['--cluster', '--kubeconfig', kubeconfig]
+  const checked = await runCli(['check', ...cluster, 'aws.json'], { cwd: folder })
+  t.match(checked, { status: 3, stderr })
+  t.match(checked.stdout, /^aws\.json:1:\d+: error: MCPExternalAuthConfig aws: spec\.type: Unsupported value/)
+  t.ok(
+    checked.stdout.endsWith(
+      `1 resource in 1 file, beside 0 resources of ${server}: 1 error, 0 warnings, 1 that could not be read\n`,
+    ),
+    checked.stdout,
+  )
+  const gateway = manifest('VirtualMCPServer', 'gateway', {})
+  const planned = await runCli(['plan', ...cluster, '-'], { cwd: folder, input: JSON.stringify(gateway) })
+  t.strictSame(planned, { status: 3, stdout: '', stderr }, 'what was not read does not pass for new')
+  writeFileSync(join(folder, 'claims.json'), '{}')
+  const asked = await runCli(['role', ...cluster, '--config', 'aws', '--claims', 'claims.json'], {
+    cwd: folder,
+  })
+  t.strictSame(asked, { status: 3, stdout: '', stderr })
+})
+
+t.test('the namespace of the kubeconfig is that of documents that name none', async (t) => {
+  const server = await fakeApiServer(t, 'mcpgroups', { lists: [page([])] })
+  const config = kubeconfigOf(server.url, {})
+  const [context] = config.contexts
+  const contexts = [{ ...context, context: { ...context?.context, namespace: 'shop' } }]
+  writeFileSync(server.kubeconfig, JSON.stringify({ ...config, contexts }))
+  const input = ['none', 'tools', '${NAMESPACE}']
+    .map((name) => manifest('MCPGroup', name.replace(/\W/g, ''), {}, name === 'none' ? undefined : name))
+    .map((document) => JSON.stringify(document))
+    .join('\n---\n')
+  const run = async (...more: string[]) => {
+    server.asked.length = 0
+    const found = await runCli(['check', '--cluster', '--kubeconfig', server.kubeconfig, ...more, '-'], {
+      cwd: folder,
+      input,
+    })
+    return {
+      ...found,
+      asked: server.asked.map(({ path }) => /namespaces\/(\w+)\//.exec(path)?.[1]).toSorted(),
+    }
+  }
+  const shop = await run()
+  t.match(shop, { status: 0, stderr: '', asked: ['shop', 'tools'] })
+  t.match(
+    shop.stdout,
+    "<stdin>:5:108: note: not judged beside the cluster, because '${NAMESPACE}' is not the name of a namespace\n",
+  )
+  t.match(await run('--namespace', 'other'), { status: 0, asked: ['other', 'tools'] })
+})
+
+t.test('wrong usage', async (t) => {
+  const rows: [typeof audit, string[], string][] = [
+    [audit, ['a.yaml'], 'audit judges what is in the cluster and takes no files; check --cluster does'],
+    [audit, ['--namespaces', 'a,B'], "--namespaces: 'B' is not the name of a namespace"],
+    [check, ['--cluster'], 'name the files or folders to check, or - for standard input'],
+    [check, ['--kubeconfig', 'x', 'a'], '--kubeconfig needs --cluster'],
+    [check, ['--check-secrets', 'a'], '--check-secrets needs --cluster'],
+    [plan, ['--kubeconfig=x', 'a'], '--kubeconfig needs --cluster'],
+    [plan, ['--namespaces', 'one', 'a'], '--namespaces needs --cluster'],
+    [
+      plan,
+      ['--cluster', '--namespaces', 'one', 'a'],
+      '--namespaces is for --cluster alone: with files, the namespaces that they name are read',
+    ],
+    [role, ['--kubeconfig', 'x', '--config', 'a', '--claims', 'b'], '--kubeconfig needs --cluster'],
+    ...['a/b/c', '-', 'A', 'a_b/c', '/a'].map((config): [typeof role, string[], string] => [
+      role,
+      ['--cluster', '--config', config, '--claims', 'b'],
+      `with --cluster, --config is NAME or NAMESPACE/NAME, which '${config}' is not`,
+    ]),
+  ]
+  for (const [command, args, message] of rows)
+    await t.rejects(command(args, {}), new UsageError(message), args.join(' '))
+})

@@ -1,0 +1,32 @@
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+
+export interface Run {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs the CLI in a folder; settings and clusters of whoever runs the tests do not count. */
+export async function runCli(
+  args: readonly string[],
+  { cwd, input = '', environment = {} }: RunOptions,
+): Promise<Run> {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd,
+    env: { PATH: process.env.PATH, HOME: cwd, ...environment },
+  })
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
+  child.stdin.on('error', () => undefined).end(input)
+  const [stdout, stderr, status] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+  return { status, stdout, stderr }
+}
+
+interface RunOptions {
+  readonly cwd: string
+  readonly input?: string
+  readonly environment?: Readonly<Record<string, string>>
+}
