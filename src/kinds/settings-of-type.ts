@@ -1,6 +1,7 @@
 import { type FieldError, forbidden, required } from '../rule/field-error.ts'
 import type { Path } from '../rule/path.ts'
 import { isAbsent } from '../rule/resource.ts'
+import type { Policy } from '../rule/rule.ts'
 
 /** A spec whose `type` names the one field that holds its settings. */
 type Typed<Field extends string> = { readonly type?: string | undefined } & Readonly<
@@ -22,5 +23,15 @@ export function* settingsOfType<Field extends string>(
     if (field !== type && given) {
       yield forbidden(path.spec[field], `may only be set when \`type\` is '${field}', not '${type}'`)
     }
+  }
+}
+
+/** The same for a ValidatingAdmissionPolicy. */
+export function settingsOfTypePolicy(types: readonly string[], fields: readonly string[]): Policy {
+  return {
+    expression: `
+      !(self.?spec.?type.orValue('') in ${JSON.stringify(types)}) ||
+      ${JSON.stringify(fields)}.all(field,
+        (self.spec[?field].orValue(null) != null) == (field == self.spec.type))`,
   }
 }

@@ -25,11 +25,24 @@ export interface RuleFor<S extends TSchema> {
   readonly sources: NonEmpty<string>
   /** Pure and synchronous; never throws on a resource in which any part is missing. */
   check(value: Given<Static<S>>, context: Context<Static<S>>): Iterable<FieldError>
+  /** For errors that read nothing: how the API server itself can hold the rule, where no webhook runs. */
+  readonly policy?: Policy
   readonly examples: {
     readonly valid: NonEmpty<Example<Static<S>>>
     readonly invalid: NonEmpty<InvalidExample<Static<S>>>
   }
 }
+
+/** A rule in a ValidatingAdmissionPolicy, or one phrase that says why it cannot be there. */
+export type Policy =
+  | {
+      /**
+       * CEL over `self`, the value that `check` sees, or an empty map: false only where `check` finds an error. Nothing
+       * in it is typed, any part may be missing or null, and an evaluation that fails denies nothing.
+       */
+      readonly expression: string
+    }
+  | { readonly needsWebhook: string }
 
 export interface Context<T> {
   readonly path: Path<T>

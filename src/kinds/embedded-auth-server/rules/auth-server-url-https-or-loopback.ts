@@ -26,6 +26,17 @@ export const authServerUrlHttpsOrLoopback = defineRule({
       if (problem !== undefined && ISSUER.test(text)) yield invalid(path[field], text, problem)
     }
   },
+  policy: {
+    expression: `
+      ['issuer', 'authorizationEndpointBaseUrl'].map(field, self[?field].orValue('')).all(text,
+        !text.matches(r'${PATTERNS.issuer.specification}') ||
+        isURL(text) && [url(text).getHostname()].all(host,
+          host != '' && (
+            text.startsWith('https://') ||
+            self.?insecureAllowHTTP.orValue(false) == true ||
+            host.lowerAscii() in ['localhost', '::1'] ||
+            host.matches(r'^127([.](25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])){3}$'))))`,
+  },
   examples: {
     valid: [
       {

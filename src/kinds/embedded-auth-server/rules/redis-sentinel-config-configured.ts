@@ -21,6 +21,12 @@ export const redisSentinelConfigConfigured = defineRule({
       yield required(path.storage.redis.sentinelConfig, 'must be set to find the Redis master')
     }
   },
+  policy: {
+    expression: `
+      self.?storage.?redis.orValue(null) == null ||
+      self.storage.redis.?sentinelConfig.orValue(null) != null ||
+      !(self.storage.redis.?addr.orValue(null) in [dyn(null), dyn('')])`,
+  },
   examples: {
     valid: [
       { title: 'through Sentinel', value: withRedis(redis) },

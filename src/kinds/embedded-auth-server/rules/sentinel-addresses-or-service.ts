@@ -21,6 +21,11 @@ export const sentinelAddressesOrService = defineRule({
       )
     }
   },
+  policy: {
+    expression: `
+      self.?storage.?redis.?sentinelConfig.?sentinelAddrs.orValue(null) == null ||
+      self.storage.redis.sentinelConfig.?sentinelService.orValue(null) == null`,
+  },
   examples: {
     valid: [
       { title: 'addresses', value: withRedis(redis) },

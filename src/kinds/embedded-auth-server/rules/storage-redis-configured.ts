@@ -17,6 +17,10 @@ export const storageRedisConfigured = defineRule({
       yield required(path.storage.redis, "must be set when `type` is 'redis'")
     }
   },
+  policy: {
+    expression: `
+      self.?storage.?type.orValue('') != 'redis' || self.storage.?redis.orValue(null) != null`,
+  },
   examples: {
     valid: [
       { title: 'Redis, with settings', value: server },

@@ -37,6 +37,13 @@ export const upstreamAuthorizationParamsAllowed = defineRule({
       }
     }
   },
+  policy: {
+    expression: `
+      self.?upstreamProviders.orValue([]).all(provider,
+        [provider.?oidcConfig.orValue({}), provider.?oauth2Config.orValue({})].all(config,
+          config.?additionalAuthorizationParams.orValue({}).all(name,
+            !(name in ${JSON.stringify([...RESERVED.keys()])}))))`,
+  },
   examples: {
     valid: [
       {

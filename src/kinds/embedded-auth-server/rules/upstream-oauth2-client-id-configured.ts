@@ -25,6 +25,13 @@ export const upstreamOauth2ClientIdConfigured = defineRule({
       )
     }
   },
+  policy: {
+    expression: `
+      self.?upstreamProviders.orValue([]).map(provider, provider.?oauth2Config.orValue(null)).all(config,
+        config == null ||
+        config.?clientId.orValue(null) != null ||
+        config.?dcrConfig.orValue(null) != null)`,
+  },
   examples: {
     valid: [
       { title: 'a registered client', value: withOAuth2(githubConfig) },

@@ -30,6 +30,13 @@ export const upstreamProviderConfigMatchesType = defineRule({
       }
     }
   },
+  policy: {
+    expression: `
+      self.?upstreamProviders.orValue([]).all(provider,
+        !(provider.?type.orValue('') in ['oidc', 'oauth2']) ||
+        (provider.?oidcConfig.orValue(null) != null) == (provider.type == 'oidc') &&
+        (provider.?oauth2Config.orValue(null) != null) == (provider.type == 'oauth2'))`,
+  },
   examples: {
     valid: [{ title: 'one of each type', value: { ...server, upstreamProviders: [okta, github] } }],
     invalid: [

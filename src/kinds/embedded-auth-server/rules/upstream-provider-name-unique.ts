@@ -21,6 +21,12 @@ export const upstreamProviderNameUnique = defineRule({
       seen.add(name)
     }
   },
+  policy: {
+    expression: `
+      self.?upstreamProviders.orValue([]).all(provider,
+        provider.?name.orValue('') == '' ||
+        self.upstreamProviders.exists_one(other, other.?name.orValue('') == provider.name))`,
+  },
   examples: {
     valid: [{ title: 'two names', value: { ...server, upstreamProviders: [okta, github] } }],
     invalid: [

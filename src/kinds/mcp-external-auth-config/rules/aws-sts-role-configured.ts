@@ -23,6 +23,12 @@ export const awsStsRoleConfigured = defineRule({
       )
     }
   },
+  policy: {
+    expression: `
+      self.?spec.?awsSts.orValue(null) == null ||
+      self.spec.awsSts.?fallbackRoleArn.orValue(null) != null ||
+      !(self.spec.awsSts.?roleMappings.orValue(null) in [dyn(null), dyn([])])`,
+  },
   examples: {
     valid: [
       { title: 'a fallback role', value: signing({ fallbackRoleArn: role('reader') }) },

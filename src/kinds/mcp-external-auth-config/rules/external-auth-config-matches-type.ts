@@ -1,5 +1,5 @@
 import { defineRule } from '../../../rule/rule.ts'
-import { settingsOfType } from '../../settings-of-type.ts'
+import { settingsOfType, settingsOfTypePolicy } from '../../settings-of-type.ts'
 import { role } from '../examples.ts'
 import { AUTH_TYPES, MCPExternalAuthConfig } from '../schema.ts'
 
@@ -15,6 +15,7 @@ export const externalAuthConfigMatchesType = defineRule({
   why: 'Settings of another type have no effect, and without its own a type cannot work.',
   sources: ['2.4', 'decision 12'],
   check: ({ spec }, { path }) => settingsOfType(spec, AUTH_TYPES, SETTINGS, path),
+  policy: settingsOfTypePolicy(AUTH_TYPES, SETTINGS),
   examples: {
     valid: [
       {

@@ -23,6 +23,11 @@ export const roleMappingClaimOrMatcher = defineRule({
       )
     }
   },
+  policy: {
+    expression: `
+      self.?spec.?awsSts.?roleMappings.orValue([]).all(mapping,
+        mapping.?claim.orValue(null) == null || mapping.?matcher.orValue(null) == null)`,
+  },
   examples: {
     valid: [
       {

@@ -27,6 +27,7 @@ export const roleMappingMatcherCompiles = defineRule({
       }
     }
   },
+  policy: { needsWebhook: 'CEL cannot parse and type-check CEL' },
   examples: {
     valid: [
       {

@@ -21,6 +21,7 @@ export const roleMappingMatchersFit = defineRule({
       'may not hold more than 512 KiB of distinct matchers; test several values in one matcher',
     )
   },
+  policy: { needsWebhook: 'CEL cannot add up lengths, nor read so much text within its cost limit' },
   examples: {
     valid: [
       {

@@ -1,5 +1,5 @@
 import { defineRule } from '../../../rule/rule.ts'
-import { settingsOfType } from '../../settings-of-type.ts'
+import { settingsOfType, settingsOfTypePolicy } from '../../settings-of-type.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig, OIDC_TYPES } from '../schema.ts'
 
@@ -12,6 +12,7 @@ export const oidcConfigMatchesType = defineRule({
   why: 'Settings of the other type have no effect, and without its own a type cannot validate tokens.',
   sources: ['2.3', 'decision 5'],
   check: ({ spec }, { path }) => settingsOfType(spec, OIDC_TYPES, OIDC_TYPES, path),
+  policy: settingsOfTypePolicy(OIDC_TYPES, OIDC_TYPES),
   examples: {
     valid: [
       { title: 'an issuer', value: issuing('https://idp.example.com') },

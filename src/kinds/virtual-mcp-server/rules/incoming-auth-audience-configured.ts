@@ -32,6 +32,15 @@ export const incomingAuthAudienceConfigured = defineRule({
         'must equal `oidcConfigRef.audience`; set the same in both, or only one',
       )
   },
+  policy: {
+    expression: `
+      self.?spec.?incomingAuth.?oidcConfigRef.orValue(null) == null ||
+      [[
+        self.spec.incomingAuth.?audience.orValue(null),
+        self.spec.incomingAuth.oidcConfigRef.?audience.orValue(null),
+      ].filter(audience, audience != null)].all(given,
+        given.exists(audience, audience != '') && given.all(audience, audience == given[0]))`,
+  },
   examples: {
     valid: [
       { title: 'beside the reference', value: incoming(oidc) },

@@ -19,6 +19,12 @@ export const incomingAuthOidcConfigRefConfigured = defineRule({
     if (!isAbsent(incomingAuth, 'oidcConfigRef') || !isAbsent(incomingAuth, 'oidcConfig')) return
     yield required(path.spec.incomingAuth.oidcConfigRef, "must be set when `type` is 'oidc'")
   },
+  policy: {
+    expression: `
+      self.?spec.?incomingAuth.?type.orValue('') != 'oidc' ||
+      self.spec.incomingAuth.?oidcConfigRef.orValue(null) != null ||
+      self.spec.incomingAuth.?oidcConfig.orValue(null) != null`,
+  },
   examples: {
     valid: [
       { title: 'a shared configuration', value: incoming(oidc) },

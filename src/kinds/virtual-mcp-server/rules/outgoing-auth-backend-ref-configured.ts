@@ -21,6 +21,12 @@ export const outgoingAuthBackendRefConfigured = defineRule({
       )
     }
   },
+  policy: {
+    expression: `
+      self.?spec.?outgoingAuth.?backends.orValue({}).all(name,
+        self.spec.outgoingAuth.backends[name].?type.orValue('') != 'externalAuthConfigRef' ||
+        self.spec.outgoingAuth.backends[name].?externalAuthConfigRef.orValue(null) != null)`,
+  },
   examples: {
     valid: [
       {
