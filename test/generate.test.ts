@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import formats from 'ajv-formats'
 import t from 'tap'
-import { parse } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import { generatedFiles } from '../src/generate/files.ts'
 import { KINDS } from '../src/kinds/index.ts'
 import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
@@ -32,6 +32,52 @@ function crdSchema(set: 'crds' | 'crds-strict', plural: string): Node {
 t.test('everything generated is fresh', async (t) => {
   for (const { path, text } of generatedFiles()) t.ok(file(path) === text, path)
 })
+
+interface PolicyObject {
+  readonly kind: string
+  readonly metadata: { readonly name: string }
+  readonly spec: {
+    readonly failurePolicy?: string
+    readonly matchConstraints?: {
+      readonly resourceRules: readonly { readonly resources: readonly string[] }[]
+    }
+    readonly validations?: readonly { readonly message: string }[]
+    readonly policyName?: string
+    readonly validationActions?: readonly string[]
+  }
+}
+
+t.test(
+  'policies: every error that reads nothing is held or says why not, under its id, and fails open',
+  async (t) => {
+    for (const [variant, actions] of [['deny', ['Deny']] as const, ['trial', ['Warn', 'Audit']] as const]) {
+      const objects = parseAllDocuments(file(`deploy/policies/${variant}.yaml`)).map(
+        (document) => document.toJS() as PolicyObject,
+      )
+      const policies = objects.filter(({ kind }) => kind === 'ValidatingAdmissionPolicy')
+      const held = policies.flatMap(({ spec }) =>
+        (spec.validations ?? []).map(({ message }) => {
+          const plural =
+            spec.matchConstraints?.resourceRules.flatMap(({ resources }) => resources).join() ?? ''
+          return `${plural} ${/\(([a-z0-9-]+)\)$/.exec(message)?.[1] ?? message}`
+        }),
+      )
+      const expected = rulePlaces().flatMap(({ rule, kind }) => {
+        const isCandidate = rule.severity === 'error' && rule.reads.length === 0
+        t.equal(rule.policy !== undefined, isCandidate, `${rule.id} says what policies can do`)
+        return rule.policy && 'expression' in rule.policy ? [`${kind.plural} ${rule.id}`] : []
+      })
+      t.strictSame(held.toSorted(), expected.toSorted(), variant)
+      const bindings = objects.filter(({ kind }) => kind === 'ValidatingAdmissionPolicyBinding')
+      t.strictSame(
+        bindings.map(({ spec }) => [spec.policyName, spec.validationActions]),
+        policies.map(({ metadata }) => [metadata.name, actions]),
+        'each policy is bound',
+      )
+      t.strictSame(new Set(policies.map(({ spec }) => spec.failurePolicy)), new Set(['Ignore']))
+    }
+  },
+)
 
 const ajv = new Ajv({ strict: false, allErrors: true })
 formats.default(ajv)

@@ -4,6 +4,8 @@ import { coveragePage } from './coverage-page.ts'
 import { crds } from './crds.ts'
 import { fieldsPage } from './fields-page.ts'
 import { jsonSchemas } from './json-schemas.ts'
+import { policies } from './policies.ts'
+import { policiesPage } from './policies-page.ts'
 import { rbac } from './rbac.ts'
 import { rulesPage } from './rules-page.ts'
 import { staticWebhooks } from './static-webhooks.ts'
@@ -17,7 +19,9 @@ export function* generatedFiles(): Iterable<GeneratedFile> {
   yield* rbac()
   yield* chart()
   yield staticWebhooks()
+  yield* policies()
   yield rulesPage()
   yield fieldsPage()
   yield coveragePage()
+  yield policiesPage()
 }

@@ -25,7 +25,7 @@ export interface Registration {
  * An update that leaves the spec alone, or of an object that is being deleted, is not sent to us at all, so that it
  * passes even while we are down: finalizers, labels, storage migration (decision 8).
  */
-const SPEC_CHANGES =
+export const SPEC_CHANGES =
   "request.operation != 'UPDATE' || (!has(object.metadata.deletionTimestamp) && (has(object.spec) != has(oldObject.spec) || (has(object.spec) && object.spec != oldObject.spec)))"
 
 const ADMISSION = 'admissionregistration.k8s.io/v1'
