@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { ClusterConnection, fromKubeconfig, fromServiceAccount } from '../cluster/index.ts'
+import { ClusterConnection, fromKubeconfig, fromServiceAccount, type KindState } from '../cluster/index.ts'
 import { UsageError } from '../configuration/flags.ts'
 import { kindNamed } from '../kinds/index.ts'
 import type { Settings } from '../review/settings.ts'
 import { Standing } from '../review/standing.ts'
-import { World } from '../review/world.ts'
+import { type Extent, World } from '../review/world.ts'
 import { measureCluster } from './cluster-metrics.ts'
 import type { ServerConfiguration } from './configuration.ts'
 import { Live } from './live.ts'
@@ -14,6 +14,7 @@ import { View } from './view.ts'
 /** The cluster beside whose objects resources are judged. */
 export interface OpenCluster {
   readonly server: string
+  readonly connection: ClusterConnection
   readonly world: World
   readonly live: Live
   isSynced(): boolean
@@ -41,11 +42,12 @@ export async function openCluster(
   const watched = configuration['watch-namespaces']
   const isWatched = (namespace: string) => watched.length === 0 || watched.includes(namespace)
   const checksSecrets = configuration['check-secrets']
-  let isSynced = () => false
+  let isKnown: Extent['knows'] = () => false
   const world = new World({
     group,
     knows: (kind, namespace) =>
-      kind === 'Secret' ? checksSecrets : kindNamed.has(kind) && isWatched(namespace) && isSynced(),
+      isWatched(namespace) &&
+      (kind === 'Secret' ? checksSecrets : kindNamed.has(kind) && isKnown(kind, namespace)),
   })
   // A trial period does not change what stands in the cluster.
   const standing = new Standing(world, { ...settings, mode: 'enforce' })
@@ -55,19 +57,26 @@ export async function openCluster(
     logger,
     namespaces: watched.length === 0 ? undefined : watched,
   })
-  isSynced = () => following.isSynced()
+  isKnown = (kind, namespace) =>
+    following.isSynced() && !following.states().some((state) => hides(state, kind, namespace))
   const stopped = new AbortController()
   void following.synced.then(() => view.keepJudging(stopped.signal))
   const live = new Live(connection, standing, measureCluster(registry, following, standing))
   return {
     server: connection.server,
+    connection,
     world,
     live,
-    isSynced,
+    isSynced: () => following.isSynced(),
     close: () => {
       stopped.abort()
       following.stop()
       connection.close()
     },
   }
+}
+
+/** Whether a kind may not be read there: then nothing is known of what it has. */
+function hides({ state, ...place }: KindState, kind: string, namespace: string): boolean {
+  return state === 'forbidden' && place.kind === kind && (place.namespace ?? namespace) === namespace
 }
