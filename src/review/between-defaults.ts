@@ -1,5 +1,6 @@
 import {
   type AuthConfig,
+  BACKEND_KINDS,
   type Gateway,
   getOidcConfig,
   leavesSubjectProvider,
@@ -28,6 +29,8 @@ export function defaultsBetween(kind: string, resource: Resource, known: Known):
   return []
 }
 
+/** The kinds that must be known to say who reaches a configuration. */
+const DECIDED_BY = ['VirtualMCPServer', ...BACKEND_KINDS]
 const FIELD = ['spec', 'tokenExchange', 'subjectProviderName']
 
 /**
@@ -35,7 +38,7 @@ const FIELD = ['spec', 'tokenExchange', 'subjectProviderName']
  * A value of ours counts as none: it is written anew, or taken away when nothing supports it any more.
  */
 function subjectProvider(config: AuthConfig, { cluster, group, name }: Known): Change[] {
-  if (config.spec?.type !== 'tokenExchange' || !cluster.knows('VirtualMCPServer')) return []
+  if (config.spec?.type !== 'tokenExchange' || !DECIDED_BY.every((kind) => cluster.knows(kind))) return []
   const { tokenExchange } = config.spec
   const annotation = ['metadata', 'annotations', { key: writtenAnnotation(group) }]
   const written = writtenProvider(config)
