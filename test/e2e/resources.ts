@@ -120,15 +120,15 @@ export async function standingIn(server: RunningServer, namespace: string): Prom
 
 let marks = 0
 
-/** Waits until the server has heard of everything that was stored before, of each kind. */
-export async function settled(api: ApiServer, server: RunningServer): Promise<void> {
+/** Waits until the server, which watches the namespace, has heard of everything that was stored before, of each kind. */
+export async function settled(api: ApiServer, server: RunningServer, namespace = 'default'): Promise<void> {
   const name = `mark-${(marks += 1)}`
   const resources = [...kindNamed.keys()].map((kind) =>
-    resourceIn('default', { kind, metadata: { name }, spec: { mark: '${MARK}' } }),
+    resourceIn(namespace, { kind, metadata: { name }, spec: { mark: '${MARK}' } }),
   )
   await storeAll(api, resources)
   const isHeard = async () => {
-    const found = await standingIn(server, 'default')
+    const found = await standingIn(server, namespace)
     return resources.every((resource) => found.some((text) => text.startsWith(`${textOf(resource)} `)))
   }
   await waitFor(isHeard, { seconds: 20, what: 'the server to hear of what is stored' })

@@ -1,0 +1,404 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import root, { type Test } from 'tap'
+import {
+  authServer,
+  backend,
+  exchangeConfigWritten,
+  gateway,
+  group,
+  injectConfig,
+  oidcConfig,
+} from '../../src/kinds/between/examples.ts'
+import { KINDS } from '../../src/kinds/index.ts'
+import type { Other } from '../../src/rule/rule.ts'
+import { kubeconfigOf } from '../support/fake-api-server.ts'
+import { type RunningServer, startServer } from '../support/server.ts'
+import type { ApiServer } from './api-server.ts'
+import { called, installCrds, kubectl, register } from './cluster.ts'
+import { newsProxy, type Passing } from './news-proxy.ts'
+import {
+  apply,
+  causes,
+  createNamespaces,
+  EXCEPT_STORED,
+  metric,
+  pathTo,
+  resourceIn,
+  settled,
+  standingIn,
+  store,
+  storeAll,
+  stored,
+} from './resources.ts'
+import { inBatches } from './rule-examples.ts'
+import { withApiServer } from './suite.ts'
+import { waitFor } from './wait-for.ts'
+
+/** A write that the server could judge by what is no longer true. */
+interface Moment {
+  readonly title: string
+  /** What the server has heard of. */
+  readonly before: readonly Other[]
+  /** What has happened since, which it has not heard of: stored, or deleted. */
+  readonly since?: readonly Other[]
+  readonly deleted?: readonly Other[]
+  readonly passing: Passing
+  readonly sent: Other
+  /** The beginning of each cause of the denial, or of each warning of the rules in question. */
+  readonly denied?: readonly string[]
+  readonly warned?: readonly string[]
+}
+
+const okta = gateway('tools', { authServerConfig: authServer('okta') })
+const NO_SUCH_PROVIDER = 'spec.authServerConfig.upstreamProviders: Not found: "github": '
+const OTHER_ISSUER = 'spec.authServerConfig.issuer: Invalid value: "https://auth.example.com": '
+const CONTRADICTION = [
+  group(),
+  oidcConfig('corporate'),
+  backend('jira', 'jira'),
+  injectConfig('jira', 'github'),
+]
+
+const MOMENTS: readonly Moment[] = [
+  {
+    title: 'nothing has changed: denied',
+    before: CONTRADICTION,
+    passing: 'no news',
+    sent: okta,
+    denied: [NO_SUCH_PROVIDER],
+  },
+  {
+    title: 'the configuration has been deleted',
+    before: CONTRADICTION,
+    deleted: [injectConfig('jira', 'github')],
+    passing: 'no news',
+    sent: okta,
+  },
+  {
+    title: 'the configuration has been changed',
+    before: CONTRADICTION,
+    since: [injectConfig('jira', 'okta')],
+    passing: 'no news',
+    sent: okta,
+  },
+  {
+    title: 'the backend has gone to no configuration',
+    before: CONTRADICTION,
+    since: [backend('jira')],
+    passing: 'no news',
+    sent: okta,
+  },
+  {
+    title: 'the backend has been deleted',
+    before: CONTRADICTION,
+    deleted: [backend('jira')],
+    passing: 'no news',
+    sent: okta,
+  },
+  {
+    title: 'the issuer has been changed',
+    before: [group(), oidcConfig('corporate', 'https://login.example.com')],
+    since: [oidcConfig('corporate')],
+    passing: 'no news',
+    sent: okta,
+  },
+  {
+    title: 'what is named has been created',
+    before: [backend('jira')],
+    since: [group(), oidcConfig('corporate')],
+    passing: 'no news',
+    sent: okta,
+  },
+  {
+    title: 'what is named has been deleted: that it is there was never asked',
+    before: [group(), backend('jira'), oidcConfig('corporate')],
+    deleted: [group(), oidcConfig('corporate')],
+    passing: 'no news',
+    sent: okta,
+  },
+  {
+    title: 'what has been created contradicts',
+    before: [group(), backend('jira')],
+    since: [oidcConfig('corporate', 'https://login.example.com')],
+    passing: 'no news',
+    sent: okta,
+    denied: [OTHER_ISSUER],
+  },
+  ...(['no reads', 'slow reads'] as const).flatMap((passing): Moment[] => [
+    {
+      title: `an error, and ${passing}`,
+      before: CONTRADICTION,
+      passing,
+      sent: okta,
+      warned: [`not confirmed: ${NO_SUCH_PROVIDER}`],
+    },
+    {
+      title: `something not found, and ${passing}`,
+      before: [group(), backend('jira')],
+      passing,
+      sent: okta,
+      warned: ['not confirmed: spec.incomingAuth.oidcConfigRef.name: Not found: "corporate": '],
+    },
+  ]),
+]
+
+await withApiServer(root, async (t, api) => {
+  await installCrds(api, 'crds')
+  const proxy = await newsProxy(t, api)
+  const server = await startServer(['--kubeconfig', proxy.kubeconfig])
+  try {
+    await register(api, server, 'Fail', [EXCEPT_STORED])
+    await called(api, server)
+    await t.test('nobody is denied on stale news', (t) => judgeOnStaleNews(t, api, server, proxy.passes))
+    await t.test('what stands in the cluster', (t) => watchStanding(t, api, server))
+    t.notMatch(server.log(), /"level":[56]0/, 'nothing went wrong inside')
+  } finally {
+    await server.stop('SIGKILL')
+  }
+  await t.test('some namespaces are watched', (t) => watchOneNamespace(t, api))
+  await t.test('a kind may not be read', (t) => goWithoutRights(t, api))
+  await t.test('a kind is not there', (t) => goWithoutCrd(t, api))
+})
+
+/** The texts about what other objects are, by the rules of these moments. */
+function ofOthers(texts: readonly string[]): string[] {
+  return texts.filter((text) =>
+    /\((reference-found|upstream-inject-[a-z-]+|auth-server-tokens-accepted)\)$/.test(text),
+  )
+}
+
+async function judgeOnStaleNews(
+  t: Test,
+  api: ApiServer,
+  server: RunningServer,
+  passes: (what: Passing) => void,
+): Promise<void> {
+  const here = (i: number, objects: readonly Other[] = []) =>
+    objects.map((object) => resourceIn(`moment-${i}`, object))
+  await createNamespaces(
+    api,
+    MOMENTS.map((_, i) => `moment-${i}`),
+  )
+  await storeAll(
+    api,
+    MOMENTS.flatMap(({ before }, i) => here(i, before)),
+  )
+  await settled(api, server)
+  for (const passing of ['no news', 'no reads', 'slow reads'] as const) {
+    passes(passing)
+    const moments = [...MOMENTS.entries()].filter(([, moment]) => moment.passing === passing)
+    await storeAll(
+      api,
+      moments.flatMap(([i, { since }]) => here(i, since)),
+    )
+    await inBatches(
+      moments.flatMap(([i, { deleted }]) => here(i, deleted)),
+      (resource) => api.request('DELETE', pathTo(resource)),
+    )
+    const start = performance.now()
+    const outcomes = await Promise.all(
+      moments.map(async ([i, { sent }]) => apply(api, resourceIn(`moment-${i}`, sent))),
+    )
+    const seconds = (performance.now() - start) / 1_000
+    t.ok(seconds < 5, `${passing}: answered in ${seconds.toFixed(1)} s, within the timeout of the webhook`)
+    for (const [n, [, { title, denied = [], warned = [] }]] of moments.entries()) {
+      const outcome = outcomes[n]
+      if (outcome === undefined) continue
+      t.equal(
+        outcome.status,
+        denied.length === 0 ? 201 : 422,
+        `${title}: ${outcome.body.message ?? 'admitted'}`,
+      )
+      beginWith(t, causes(outcome), denied, `${title}: causes`)
+      beginWith(t, ofOthers(outcome.warnings), warned, `${title}: warnings`)
+    }
+  }
+  passes('all')
+}
+
+function beginWith(t: Test, texts: readonly string[], wanted: readonly string[], title: string): void {
+  const shown = texts.map((text, i) => text.slice(0, wanted[i]?.length))
+  t.strictSame(shown, wanted, title)
+}
+
+/** What stands in contradiction is seen within ten seconds, and so is that it was put right. */
+async function watchStanding(t: Test, api: ApiServer, server: RunningServer): Promise<void> {
+  const tools = gateway('tools', { authServerConfig: authServer('okta', 'github') })
+  const rows: readonly { title: string; wrong: readonly Other[]; right: Other; found: readonly string[] }[] =
+    [
+      {
+        title: 'stored past the webhook',
+        wrong: [oidcConfig('corporate', 'https://login.example.com')],
+        right: oidcConfig('corporate'),
+        found: [
+          'MCPOIDCConfig/corporate auth-server-issuers-accepted warning',
+          'VirtualMCPServer/tools auth-server-tokens-accepted error',
+        ],
+      },
+      {
+        title: 'a provider renamed in the configuration alone',
+        wrong: [injectConfig('jira', 'corporate')],
+        right: injectConfig('jira', 'github'),
+        found: [
+          'MCPExternalAuthConfig/jira auth-config-served warning',
+          'MCPServer/jira backend-auth-served warning',
+          'VirtualMCPServer/tools upstream-inject-provider-exists error',
+        ],
+      },
+    ]
+  for (const [i, { title, wrong, right, found }] of rows.entries()) {
+    const namespace = `standing-${i}`
+    const here = (object: Other) => resourceIn(namespace, object)
+    const isFound = async (wanted: boolean) => {
+      const there = await standingIn(server, namespace)
+      return found.every((text) => there.includes(text) === wanted)
+    }
+    const soon = async (wanted: boolean, what: string) => {
+      const start = performance.now()
+      await waitFor(() => isFound(wanted), { seconds: 10, what })
+      const seconds = ((performance.now() - start) / 1_000).toFixed(1)
+      t.pass(`${title}: ${what} after ${seconds} s`)
+    }
+    await createNamespaces(api, [namespace])
+    await storeAll(api, [...CONTRADICTION, tools].map(here))
+    for (const object of wrong) {
+      if (i === 0) await store(api, here(object))
+      else t.equal((await apply(api, here(object))).status, 200, `${title}: admitted`)
+    }
+    await soon(true, 'seen')
+    t.equal((await apply(api, here(right))).status, 200, `${title}: put right`)
+    await soon(false, 'gone')
+  }
+}
+
+/** A kubeconfig of another user, who may do what roles say. */
+function kubeconfigAs(api: ApiServer, user: string): string {
+  const file = join(api.kubeconfig, '..', `as-${user}`)
+  const cluster = { 'certificate-authority-data': Buffer.from(api.ca).toString('base64') }
+  writeFileSync(file, JSON.stringify(kubeconfigOf(api.url, { token: api.token, as: user }, cluster)))
+  return file
+}
+
+/** A server beside the cluster with these flags, called by the API server, for as long as the work takes. */
+async function withServer(
+  api: ApiServer,
+  flags: readonly string[],
+  work: (server: RunningServer) => Promise<void>,
+): Promise<void> {
+  const server = await startServer(flags)
+  try {
+    await waitFor(async () => (await fetch(`${server.probeUrl}/readyz`)).status === 200, {
+      seconds: 10,
+      what: 'the server to be ready',
+    })
+    await register(api, server, 'Fail', [EXCEPT_STORED])
+    await called(api, server)
+    await work(server)
+  } finally {
+    await server.stop('SIGKILL')
+  }
+}
+
+async function statesOf(server: RunningServer, kind: string): Promise<string[]> {
+  const samples = await metric(server, 'vmcp_admission_view_state')
+  const ofKind = [...samples].filter(([labels, value]) => value === 1 && labels.includes(`kind="${kind}"`))
+  return ofKind.map(([labels]) => labels.replace(/.*state="(.*)"$/, '$1'))
+}
+
+/** The role of deploy/rbac, bound in one namespace only. */
+async function watchOneNamespace(t: Test, api: ApiServer): Promise<void> {
+  await createNamespaces(api, ['seen', 'unseen'])
+  await kubectl(api, ['apply', '-f', 'deploy/rbac/view.yaml', '-f', 'deploy/rbac/secrets.yaml'])
+  for (const role of ['view', 'secrets']) {
+    const subject = [`--clusterrole=vmcp-admission-${role}`, '--user=narrow', '--namespace=seen']
+    await kubectl(api, ['create', 'rolebinding', role, ...subject])
+  }
+  const flags = ['--kubeconfig', kubeconfigAs(api, 'narrow'), '--watch-namespaces', 'seen', '--check-secrets']
+  await withServer(api, flags, async (server) => {
+    const contradiction = ['seen', 'unseen'].flatMap((namespace) =>
+      CONTRADICTION.map((object) => resourceIn(namespace, object)),
+    )
+    await storeAll(api, contradiction)
+    await settled(api, server, 'seen')
+    const seen = await apply(api, resourceIn('seen', okta))
+    t.equal(seen.status, 422, 'judged beside the others where they are watched')
+    beginWith(t, causes(seen), [NO_SUCH_PROVIDER], 'for that reason')
+    const unseen = await apply(
+      api,
+      resourceIn('unseen', gateway('tools', { authServerConfig: authServer('okta') })),
+    )
+    t.equal(unseen.status, 201, 'judged alone elsewhere')
+    const alone = unseen.warnings.map((text) => text.replace(/.*\((.*)\)$/, '$1'))
+    t.strictSame(alone, ['auth-server-storage-persistent'], 'nothing is said of what is not known')
+    t.strictSame(await standingIn(server, 'unseen'), [])
+  })
+}
+
+async function goWithoutRights(t: Test, api: ApiServer): Promise<void> {
+  const readable = KINDS.filter(({ kind }) => !['MCPGroup', 'MCPRemoteProxy'].includes(kind))
+  const resources = readable.map(({ plural }) => `${plural}.toolhive.stacklok.dev`).join(',')
+  await kubectl(api, ['create', 'clusterrole', 'partial', '--verb=get,list,watch', `--resource=${resources}`])
+  await kubectl(api, ['create', 'clusterrolebinding', 'partial', '--clusterrole=partial', '--user=partial'])
+  await createNamespaces(api, ['partial'])
+  await withServer(api, ['--kubeconfig', kubeconfigAs(api, 'partial')], async (server) => {
+    t.strictSame(await statesOf(server, 'MCPGroup'), ['forbidden'])
+    t.strictSame(await statesOf(server, 'MCPRemoteProxy'), ['forbidden'])
+    await waitFor(async () => (await statesOf(server, 'MCPServer')).includes('watching'), {
+      seconds: 10,
+      what: 'the kinds that may be read',
+    })
+    const here = (object: Other) => resourceIn('partial', object)
+    const outcome = await apply(api, here(backend('jira', 'nothing')))
+    t.equal(outcome.status, 201, 'nobody is locked out')
+    beginWith(
+      t,
+      ofOthers(outcome.warnings),
+      ['spec.externalAuthConfigRef.name: Not found: "nothing": '],
+      'only what could be known is missed',
+    )
+    const written = here(exchangeConfigWritten('wiki', 'okta'))
+    await apply(api, written)
+    t.match(
+      (await stored(api, written))?.spec,
+      { tokenExchange: { subjectProviderName: 'okta' } },
+      'a default is kept',
+    )
+  })
+}
+
+async function goWithoutCrd(t: Test, api: ApiServer): Promise<void> {
+  await kubectl(api, [
+    'delete',
+    'crd',
+    'mcpserverentries.toolhive.stacklok.dev',
+    'mcpgroups.toolhive.stacklok.dev',
+  ])
+  await createNamespaces(api, ['absent'])
+  const server = await startServer(['--kubeconfig', api.kubeconfig])
+  try {
+    await waitFor(async () => (await fetch(`${server.probeUrl}/readyz`)).status === 200, {
+      seconds: 10,
+      what: 'the server to be ready',
+    })
+    for (const kind of ['MCPGroup', 'MCPServerEntry']) t.strictSame(await statesOf(server, kind), ['absent'])
+    await register(api, server, 'Fail', [EXCEPT_STORED])
+    await waitFor(
+      async () => {
+        await apply(api, resourceIn('absent', backend('probe')))
+        return server.log().includes('"name":"probe"')
+      },
+      { seconds: 10, what: 'the server to be called' },
+    )
+    const outcome = await apply(api, resourceIn('absent', backend('jira')))
+    t.equal(outcome.status, 201, 'nobody is locked out')
+    beginWith(
+      t,
+      ofOthers(outcome.warnings),
+      ['spec.groupRef.name: Not found: "tools": '],
+      'what is not there',
+    )
+  } finally {
+    await server.stop('SIGKILL')
+  }
+}
