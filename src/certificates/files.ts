@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type FSWatcher, watch } from 'node:fs'
-import { readFile, readlink, stat } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ServingPair } from './local.ts'
 import { Problems } from './problems.ts'
@@ -42,8 +42,6 @@ export interface FollowedFiles {
 
 const POLL = 10_000
 const SETTLE = 1_000
-/** Where kubelet keeps the present version of a mounted Secret: a symlink to a folder that it swaps at once. */
-const KUBELET_DATA = '..data'
 
 /**
  * Follows `tls.crt`, `tls.key` and `ca.crt` in a folder that something else writes: whatever changes in the folder makes
@@ -67,8 +65,6 @@ class FileFollower implements FollowedFiles {
   readonly #problems: Problems
   readonly #warnings: Problems
   #watcher: FSWatcher | undefined
-  /** The folder that is watched: another one may take its name. */
-  #watched: number | undefined
   #timer: NodeJS.Timeout | undefined
   #used: string | undefined
   #pairs = 0
@@ -107,7 +103,7 @@ class FileFollower implements FollowedFiles {
 
   async #loop(): Promise<void> {
     if (this.#isStopped()) return
-    await this.#watch()
+    this.#watch()
     await this.check()
     if (this.#isStopped()) this.#stop()
     else this.#timer = setTimeout(() => void this.#loop(), this.#options.poll ?? POLL)
@@ -125,19 +121,14 @@ class FileFollower implements FollowedFiles {
   #unwatch(): void {
     this.#watcher?.close()
     this.#watcher = undefined
-    this.#watched = undefined
   }
 
-  /** Watches the folder that has the name now. Without a watch, say because the system has no more of them, we poll. */
-  async #watch(): Promise<void> {
-    const there = await stat(this.#folder).catch(() => undefined)
-    if (this.#watcher !== undefined && there?.ino === this.#watched) return
-    this.#unwatch()
-    if (there === undefined || this.#isStopped()) return
+  /** Without a watch, say because the system has no more of them or the folder is not there yet, we poll. */
+  #watch(): void {
+    if (this.#watcher !== undefined) return
     try {
       this.#watcher = watch(this.#folder, () => void this.check())
       this.#watcher.on('error', () => this.#unwatch())
-      this.#watched = there.ino
     } catch {
       this.#unwatch()
     }
@@ -189,11 +180,10 @@ class FileFollower implements FollowedFiles {
     return { content, pair: read, judgement: judgePair(read, names, now()) }
   }
 
-  /** The three files of one version: kubelet may swap all of them while we read. */
+  /** Kubelet may swap all three while we read: what then does not fit is read again. */
   async #read(): Promise<ServingPair | string> {
-    const version = await readlink(join(this.#folder, KUBELET_DATA)).catch(() => '')
     const [certificate, key, ca] = await Promise.all(
-      ['tls.crt', 'tls.key', 'ca.crt'].map((name) => read(this.#folder, version, name)),
+      ['tls.crt', 'tls.key', 'ca.crt'].map((name) => read(this.#folder, name)),
     )
     for (const each of [certificate, key, ca]) if (each?.problem !== undefined) return each.problem
     if (certificate?.text === undefined) return 'tls.crt is missing'
@@ -203,22 +193,16 @@ class FileFollower implements FollowedFiles {
   }
 }
 
-/** A file of that version, or of the folder itself where kubelet did not put it. */
 async function read(
   folder: string,
-  version: string,
   name: string,
 ): Promise<{ readonly text?: string; readonly problem?: string }> {
-  const places = version === '' ? [folder] : [join(folder, version), folder]
-  for (const place of places) {
-    try {
-      return { text: await readFile(join(place, name), 'utf8') }
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      if (code !== 'ENOENT') return { problem: `${name} cannot be read: ${code ?? 'unknown error'}` }
-    }
+  try {
+    return { text: await readFile(join(folder, name), 'utf8') }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return code === 'ENOENT' ? {} : { problem: `${name} cannot be read: ${code ?? 'unknown error'}` }
   }
-  return {}
 }
 
 function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
