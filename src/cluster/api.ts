@@ -25,7 +25,7 @@ const LONG_BASE64 = /[A-Za-z0-9+/=]{64}/
 
 /** What is sent when something is to be changed. */
 export interface Sent {
-  readonly method: 'POST' | 'PATCH'
+  readonly method: 'POST' | 'PATCH' | 'DELETE'
   readonly contentType: string
   readonly body: string
 }

@@ -6,6 +6,7 @@ import { Api, StatusError } from './api.ts'
 import type { Following, FollowOptions } from './follow.ts'
 import { Follower } from './follower.ts'
 import { list } from './list-watch.ts'
+import { Registrations } from './registrations.ts'
 import type { Sink } from './sink.ts'
 import { TIMES, type Times } from './times.ts'
 
@@ -118,6 +119,11 @@ export class ClusterConnection {
     const sent = { method: 'PATCH', contentType: 'application/merge-patch+json', body } as const
     const path = `${secretsOf(namespace)}/${encodeURIComponent(name)}`
     return this.#api.write(path, sent, [signal, this.#closed.signal])
+  }
+
+  /** What a server in this namespace keeps of itself in the cluster. */
+  registrations(namespace: string): Registrations {
+    return new Registrations(this.#api, { group: this.#group, namespace, signal: this.#closed.signal })
   }
 
   readNamespace(name: string, signal: AbortSignal): Promise<object | undefined> {

@@ -31,6 +31,9 @@ export const SPEC_CHANGES =
 const ADMISSION = 'admissionregistration.k8s.io/v1'
 export const WEBHOOK_NAME = 'vmcp-admission'
 
+/** A dry run of an object with this annotation is refused before anything else: so the webhook proves that it is asked. */
+export const probeAnnotation = (group: string): string => `${group}/vmcp-admission-probe`
+
 /** The ValidatingWebhookConfiguration: our seven kinds created or updated, and three of them deleted, which fails open. */
 export function validatingWebhookConfiguration(registration: Registration) {
   const { group, failurePolicy, clientConfig } = registration

@@ -1,3 +1,4 @@
+import { probeAnswer } from '../arming/index.ts'
 import { causeText, type Finding, findingText } from '../review/finding.ts'
 import type { Submission } from '../review/index.ts'
 import type { Verdict } from '../review/judge.ts'
@@ -76,6 +77,12 @@ export function encodeVerdict({ uid, name, submission }: Review, verdict: Verdic
     ...(warnings.length === 0 ? {} : { warnings: warningTexts(warnings) }),
     auditAnnotations: annotations,
   })
+}
+
+/** The answer to the probe of the arming: refused, in words that only we know. */
+export function encodeProbe({ uid }: Review, nonce: string): string {
+  const status = { status: 'Failure', code: 403, reason: 'Forbidden', message: probeAnswer(nonce) }
+  return encode({ uid, allowed: false, status })
 }
 
 /** The answer when there is no room for a review: not judged, try again. */

@@ -1,10 +1,20 @@
+import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { ServingPair } from '../certificates/local.ts'
-import { type Engine, mutate, validate } from '../review/index.ts'
+import { type Engine, mutate, type Submission, validate } from '../review/index.ts'
 import type { Verdict } from '../review/judge.ts'
 import { jsonPatch } from '../review/patch.ts'
-import { decodeReview, encodeBusy, encodePatch, encodeVerdict, type Review } from './admission-review.ts'
+import { probeAnnotation } from '../kinds/registration.ts'
+import { isObject } from '../rule/resource.ts'
+import {
+  decodeReview,
+  encodeBusy,
+  encodePatch,
+  encodeProbe,
+  encodeVerdict,
+  type Review,
+} from './admission-review.ts'
 import { type Body, BodyError, parseBody } from './json.ts'
 import { mayBlock } from './deletion.ts'
 import { type Live, restsOn } from './live.ts'
@@ -32,15 +42,30 @@ const BODY_LIMIT = 7 * 1024 * 1024
 /** Longer than the 90 s for which the API server keeps an idle connection, so that it never meets one we closed. */
 const KEEP_ALIVE = 95_000
 
+/** What TLS serves with: at the start, and again whenever the pair changes. */
+export const secureOptions = ({ certificate, key }: ServingPair) =>
+  ({ cert: certificate, key, minVersion: 'TLSv1.2' }) as const
+
 /** The webhook: POST /validate and /mutate over HTTPS. Fastify validates nothing here: its Ajv would change bodies. */
-export function buildWebhook(parts: Parts, { certificate, key }: ServingPair): FastifyInstance {
+export function buildWebhook(
+  parts: Parts,
+  pair: ServingPair,
+  clients?: { readonly tls: object; readonly gate: (socket: Socket) => string | undefined },
+): FastifyInstance {
   const app = fastify({
-    https: { cert: certificate, key, minVersion: 'TLSv1.2' },
+    https: { ...secureOptions(pair), ...clients?.tls },
     bodyLimit: BODY_LIMIT,
     keepAliveTimeout: KEEP_ALIVE,
     requestTimeout: 30_000,
     forceCloseConnections: 'idle',
   }) as unknown as FastifyInstance
+  if (clients !== undefined) {
+    app.addHook('onRequest', (request, reply, done) => {
+      const problem = clients.gate(request.raw.socket)
+      if (problem === undefined) done()
+      else answerProblem(parts, reply, 401, problem)
+    })
+  }
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     try {
@@ -93,6 +118,8 @@ function validateReview(
   request: FastifyRequest,
 ): string | Promise<string> {
   const { submission } = review
+  const nonce = submission.dryRun ? probeIn(submission, parts.engine.group) : undefined
+  if (nonce !== undefined) return encodeProbe(review, nonce)
   const verdict = validate(submission, parts.engine)
   const names = parts.live === undefined ? [] : restsOn(verdict)
   if (parts.live === undefined || names.length === 0) return answerVerdict(parts, review, verdict, start)
@@ -100,6 +127,14 @@ function validateReview(
   return confirmed(parts, parts.live, review, names, patience(request.url)).then((sure) =>
     answerVerdict(parts, review, sure, start),
   )
+}
+
+/** What a probe carries; undefined for any other review. */
+function probeIn({ object }: Submission, group: string): string | undefined {
+  const metadata = isObject(object) && isObject(object.metadata) ? object.metadata : {}
+  const annotations = isObject(metadata.annotations) ? metadata.annotations : {}
+  const nonce = annotations[probeAnnotation(group)]
+  return typeof nonce === 'string' ? nonce : undefined
 }
 
 /** A clear answer where the API server would otherwise wait in vain: the client may try again. */

@@ -1,4 +1,5 @@
 import { choice, type Flag, port, text, toggle, type Values } from '../configuration/flags.ts'
+import { ROTATION } from '../certificates/rotation.ts'
 import { JUDGING_FLAGS } from '../configuration/judging.ts'
 
 const namespaces: Flag<readonly string[]> = {
@@ -18,9 +19,16 @@ const count = (help: string, argument: string, fallback: number): Flag<number> =
   argument,
   fallback,
   read: (written) => {
-    if (!/^\d{1,6}$/.test(written)) throw new Error(`'${written}' is not a whole number`)
+    if (!/^\d{1,9}$/.test(written)) throw new Error(`'${written}' is not a whole number`)
     return Number(written)
   },
+})
+
+const names = (help: string, argument: string): Flag<readonly string[]> => ({
+  help,
+  argument,
+  fallback: [],
+  read: (written) => written.split(',').map((name) => name.trim()),
 })
 
 /** Every setting of the server, by flag and by environment variable. */
@@ -33,6 +41,29 @@ export const SERVER_FLAGS = {
     'FOLDER',
     'certs',
   ),
+  certificates: choice(
+    'where the serving certificate comes from: a local CA, files that something else renews, or a CA of our own in a Secret',
+    ['local', 'files', 'self-managed'],
+    'local',
+  ),
+  'ca-lifetime': count('life of a CA of our own', 'SECONDS', ROTATION.authorityLifetime / 1_000),
+  'leaf-lifetime': count('life of a certificate that it signs', 'SECONDS', ROTATION.leafLifetime / 1_000),
+  'ca-propagation': count(
+    'how long both webhook configurations carry a new CA before it signs',
+    'SECONDS',
+    ROTATION.propagation / 1_000,
+  ),
+  'client-ca': text('PEM file of the CAs that vouch for API servers; without it nobody is asked', 'FILE', ''),
+  'client-names': names('names of which a client certificate must have one, separated by commas', 'NAMES'),
+  arming: choice(
+    'on writes the webhook configurations, failing closed once proved; ignore writes them failing open; off leaves them alone',
+    ['on', 'ignore', 'off'],
+    'off',
+  ),
+  service: text('Service by which the API server reaches us', 'NAME', 'vmcp-admission'),
+  namespace: text('namespace of the Service, the Lease and the Secret of the CA', 'NAME', 'vmcp-system'),
+  'webhook-url': text('URL by which the API server reaches us instead, without a path', 'URL', ''),
+  'owner-cluster-role': text('ClusterRole with which the webhook configurations go', 'NAME', ''),
   mode: choice('enforce denies; warn turns every denial into a warning', ['enforce', 'warn'], 'enforce'),
   ...JUDGING_FLAGS,
   kubeconfig: text(

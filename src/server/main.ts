@@ -1,15 +1,18 @@
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import type { Server as TlsServer } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
-import { localPair } from '../certificates/local.ts'
-import { buildProbes, buildWebhook, type Parts } from './app.ts'
+import { clientGate } from '../certificates/clients.ts'
+import { buildProbes, buildWebhook, type Parts, secureOptions } from './app.ts'
+import { openArming } from './armed.ts'
 import { SERVER_FLAGS, type ServerConfiguration } from './configuration.ts'
 import { helpLines, readFlags, UsageError } from '../configuration/flags.ts'
 import { logInBatches } from './log-batches.ts'
 import { createMetrics } from './metrics.ts'
 import { openCluster } from './open-cluster.ts'
+import { clientOptions, openServing } from './serving.ts'
 
 const USAGE = [
   'Usage: npm start -- [flags]',
@@ -27,14 +30,19 @@ async function main(): Promise<void> {
 
 async function serve(configuration: ServerConfiguration): Promise<void> {
   const { host, mode, severity, 'api-group': group, 'cert-dir': folder } = configuration
+  const ended = new AbortController()
   const destination = logInBatches()
   const logger = pino({ level: configuration['log-level'], base: null }, destination)
   const metrics = createMetrics()
-  const pair = await localPair(folder, host)
-  metrics.serving(pair)
   const settings = { mode, severities: severity }
   const serviceAccountAudience = configuration['service-account-audience']
   const cluster = await openCluster(configuration, settings, logger, metrics.registry)
+  const serving = await openServing(configuration, cluster?.connection, logger, ended.signal)
+  metrics.serving(() => serving.state())
+  const arming = openArming(configuration, cluster?.connection, serving, logger)
+  if (arming !== undefined) metrics.arming(() => arming.state)
+  const tls = await clientOptions(configuration['client-ca'])
+  const gate = clientGate({ subjects: configuration['client-names'] })
   const parts: Parts = {
     engine: { group, settings, world: cluster?.world, serviceAccountAudience },
     logger,
@@ -46,14 +54,21 @@ async function serve(configuration: ServerConfiguration): Promise<void> {
   let listening = false
   let stopping = false
   const isReady = () => listening && !stopping && (cluster?.isSynced() ?? true)
-  const webhook = buildWebhook(parts, pair)
+  const webhook = buildWebhook(parts, serving.pair, tls && { tls, gate })
+  const server = webhook.server as unknown as TlsServer
+  serving.follow((pair) => {
+    server.setSecureContext({ ...secureOptions(pair), ...tls })
+    logger.info({}, 'certificates: serving another one')
+  })
   const probes = buildProbes(parts, isReady)
   const url = `https://${await listen(webhook, host, configuration.port)}`
   const probeUrl = `http://${await listen(probes, host, configuration['probe-port'])}`
   listening = true
-  logger.info({ url, probeUrl, mode, group, certificate: pair.made ? 'made' : 'read' }, 'listening')
+  logger.info({ url, probeUrl, mode, group, certificates: configuration.certificates }, 'listening')
   destination.flushSync()
-  process.stderr.write(welcome({ url, probeUrl, folder, made: pair.made, cluster: cluster?.server }))
+  const ca = configuration.certificates === 'local' ? join(folder, 'ca.crt') : undefined
+  process.stderr.write(welcome({ url, probeUrl, ca, told: serving.told, cluster: cluster?.server }))
+  const armed = arming?.run(ended.signal)
   const delay = configuration['shutdown-delay'] * 1_000
   const impatient = new AbortController()
   const stop = async (signal: string) => {
@@ -64,7 +79,8 @@ async function serve(configuration: ServerConfiguration): Promise<void> {
     stopping = true
     logger.info({ signal, delay }, 'stopping')
     await setTimeout(delay, undefined, { signal: impatient.signal }).catch(() => undefined)
-    await webhook.close()
+    ended.abort()
+    await Promise.all([webhook.close(), armed])
     cluster?.close()
     await probes.close()
     destination.flushSync()
@@ -94,24 +110,28 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
 interface Welcome {
   readonly url: string
   readonly probeUrl: string
-  readonly folder: string
-  readonly made: boolean
+  /** Of certificates for local use. */
+  readonly ca: string | undefined
+  readonly told: string
   readonly cluster: string | undefined
 }
 
 function welcome(at: Welcome): string {
-  const ca = join(at.folder, 'ca.crt')
   return [
-    at.made ? `made a local CA and certificate in ${at.folder}` : `serving the certificate in ${at.folder}`,
+    at.told,
     `POST ${at.url}/validate   judges a resource`,
     `POST ${at.url}/mutate     adds defaults`,
     `GET  ${at.probeUrl}/livez /readyz /metrics`,
     at.cluster === undefined
       ? 'each resource is judged alone; --kubeconfig FILE judges it beside those of a cluster'
       : `each resource is judged beside those of ${at.cluster}`,
-    'try:',
-    `  curl --cacert ${ca} -H 'content-type: application/json' -d @examples/review.json ${at.url}/validate`,
-    '  npx vmcp-admission check examples',
+    ...(at.ca === undefined
+      ? []
+      : [
+          'try:',
+          `  curl --cacert ${at.ca} -H 'content-type: application/json' -d @examples/review.json ${at.url}/validate`,
+          '  npx vmcp-admission check examples',
+        ]),
     '',
   ].join('\n')
 }

@@ -1,9 +1,9 @@
-import { X509Certificate } from 'node:crypto'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { ServingPair } from '../certificates/local.ts'
+import type { ArmingState } from '../arming/index.ts'
 import { kindNamed } from '../kinds/index.ts'
 import type { Verdict } from '../review/judge.ts'
 import type { Review } from './admission-review.ts'
+import type { ServingState } from './serving.ts'
 
 interface Labels {
   readonly webhook: string
@@ -77,12 +77,6 @@ export function createMetrics() {
     help: 'Reviews refused unjudged, because too many waited for the API server.',
     registers,
   })
-  const certificate = new Gauge({
-    name: 'vmcp_admission_certificate_expiry_timestamp_seconds',
-    help: 'When the serving certificate and its CA expire, as Unix time.',
-    labelNames: ['certificate'],
-    registers,
-  })
   return {
     registry,
     reviewed(webhook: Webhook, { submission }: Review, verdict: string, seconds: number) {
@@ -107,11 +101,68 @@ export function createMetrics() {
     refused(status: number) {
       refused.inc({ status })
     },
-    serving(pair: ServingPair) {
-      for (const [name, pem] of Object.entries({ leaf: pair.certificate, ca: pair.ca })) {
-        if (pem !== undefined)
-          certificate.set({ certificate: name }, Date.parse(new X509Certificate(pem).validTo) / 1000)
-      }
+    serving(state: () => ServingState) {
+      measureServing(registry, state)
+    },
+    arming(state: () => ArmingState) {
+      measureArming(registry, state)
     },
   }
+}
+
+function measureServing(registry: Registry, state: () => ServingState): void {
+  const registers = [registry]
+  new Gauge({
+    name: 'vmcp_admission_certificate_expiry_timestamp_seconds',
+    help: 'When the serving certificate (leaf), the CA that signs, and the first CA of the bundle expire, as Unix time.',
+    labelNames: ['certificate'],
+    registers,
+    collect() {
+      for (const [certificate, expires] of Object.entries(state().expiry)) {
+        if (expires !== undefined) this.set({ certificate }, expires / 1_000)
+      }
+    },
+  })
+  new Gauge({
+    name: 'vmcp_admission_certificate_rotations',
+    help: 'How often another certificate from files, or another CA of our own, came into use.',
+    registers,
+    collect() {
+      this.set(state().rotations)
+    },
+  })
+  new Gauge({
+    name: 'vmcp_admission_certificate_errors',
+    help: 'Looks after certificates that found a problem; what is in use stays.',
+    registers,
+    collect() {
+      this.set(state().errors)
+    },
+  })
+}
+
+function measureArming(registry: Registry, state: () => ArmingState): void {
+  const registers = [registry]
+  const gauge = (name: string, help: string, value: (now: ArmingState) => number) =>
+    new Gauge({
+      name: `vmcp_admission_${name}`,
+      help,
+      registers,
+      collect() {
+        this.set(value(state()))
+      },
+    })
+  gauge('armed', '1 while the stored webhook configuration fails closed.', ({ policy }) =>
+    policy === 'Fail' ? 1 : 0,
+  )
+  gauge('leads', '1 in the replica that looks after the webhook configurations.', ({ leads }) =>
+    leads ? 1 : 0,
+  )
+  gauge(
+    'proved',
+    '1 when the last probe through the API server reached the webhook, 0 when not, -1 before the first.',
+    ({ proved }) => (proved === undefined ? -1 : proved ? 1 : 0),
+  )
+  gauge('configuration_repairs', 'How often a webhook configuration was written.', ({ repairs }) => repairs)
+  gauge('arming_errors', 'Looks after the webhook configurations that failed.', ({ errors }) => errors)
 }

@@ -1,0 +1,171 @@
+import { API_VERSION } from '../kinds/index.ts'
+import { mcpExternalAuthConfig } from '../kinds/mcp-external-auth-config/index.ts'
+import { WEBHOOK_NAME } from '../kinds/registration.ts'
+import { isObject } from '../rule/resource.ts'
+import { type Api, type Sent, StatusError } from './api.ts'
+
+/** A webhook configuration, or another object of which only parts matter. */
+type Stored = Readonly<Record<string, unknown>>
+
+/** A Lease, as far as it is used; the fields are those of coordination.k8s.io/v1. */
+interface LeaseFields {
+  readonly holder: string
+  readonly renewed: string
+  readonly seconds: number
+  readonly transitions: number
+}
+
+const PLURALS: Readonly<Record<string, string>> = {
+  ValidatingWebhookConfiguration: 'validatingwebhookconfigurations',
+  MutatingWebhookConfiguration: 'mutatingwebhookconfigurations',
+}
+const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
+const JSON_TYPE = 'application/json'
+const MERGE = 'application/merge-patch+json'
+const APPLY = 'application/apply-patch+yaml'
+
+/** What the server keeps of itself in the cluster: its webhook configurations and a Lease. */
+export class Registrations {
+  readonly #api: Api
+  readonly #signal: AbortSignal
+  readonly #group: string
+  readonly #namespace: string
+
+  constructor(
+    api: Api,
+    { group, namespace, signal }: { group: string; namespace: string; signal: AbortSignal },
+  ) {
+    this.#api = api
+    this.#signal = signal
+    this.#group = group
+    this.#namespace = namespace
+  }
+
+  /** A webhook configuration; undefined when there is none. */
+  readConfiguration(kind: string, name: string): Promise<Stored | undefined> {
+    return this.#read(`${ADMISSION}/${PLURALS[kind] ?? ''}/${name}`)
+  }
+
+  /** Server-side apply, forced. */
+  applyConfiguration(configuration: Stored): Promise<void> {
+    const plural = PLURALS[String(configuration.kind)] ?? ''
+    const path = `${ADMISSION}/${plural}/${WEBHOOK_NAME}?fieldManager=${WEBHOOK_NAME}&force=true`
+    return this.#write(path, { method: 'PATCH', contentType: APPLY, body: JSON.stringify(configuration) })
+  }
+
+  /** Deletes both configurations; answers with the kinds that were there. */
+  async deleteConfigurations(): Promise<string[]> {
+    const deleted: string[] = []
+    for (const [kind, plural] of Object.entries(PLURALS)) {
+      const gone = await this.#succeeds(`${ADMISSION}/${plural}/${WEBHOOK_NAME}`, {
+        method: 'DELETE',
+        contentType: JSON_TYPE,
+        body: '{}',
+      })
+      if (gone) deleted.push(kind)
+    }
+    return deleted
+  }
+
+  /** The uid of a ClusterRole; undefined when there is none. */
+  async readOwner(name: string): Promise<string | undefined> {
+    const found = await this.#read(
+      `/apis/rbac.authorization.k8s.io/v1/clusterroles/${encodeURIComponent(name)}`,
+    )
+    const metadata = isObject(found?.metadata) ? found.metadata : {}
+    return typeof metadata.uid === 'string' ? metadata.uid : undefined
+  }
+
+  /** Has the API server ask the webhook about an object that carries the nonce, as a dry run; the text of the refusal. */
+  async tryProbe(annotation: string, nonce: string): Promise<string | undefined> {
+    const { kind, plural } = mcpExternalAuthConfig
+    const object = {
+      apiVersion: `${this.#group}/${API_VERSION}`,
+      kind,
+      metadata: { name: `${WEBHOOK_NAME}-probe`, annotations: { [annotation]: nonce } },
+      spec: { type: 'unauthenticated' },
+    }
+    const path = `/apis/${this.#group}/${API_VERSION}/namespaces/${this.#namespace}/${plural}?dryRun=All`
+    try {
+      await this.#write(path, { method: 'POST', contentType: JSON_TYPE, body: JSON.stringify(object) })
+      return undefined
+    } catch (error) {
+      if (error instanceof StatusError) return error.message
+      throw error
+    }
+  }
+
+  /** The Lease of this name in the namespace of the server. */
+  lease(name: string) {
+    const leases = `/apis/coordination.k8s.io/v1/namespaces/${this.#namespace}/leases`
+    return {
+      read: async (): Promise<(LeaseFields & { resourceVersion: string }) | undefined> => {
+        const found = await this.#read(`${leases}/${name}`)
+        return found === undefined ? undefined : leaseOf(found)
+      },
+      create: (lease: LeaseFields): Promise<boolean> =>
+        this.#succeeds(leases, {
+          method: 'POST',
+          contentType: JSON_TYPE,
+          body: JSON.stringify({
+            apiVersion: 'coordination.k8s.io/v1',
+            kind: 'Lease',
+            metadata: { name },
+            spec: specOf(lease),
+          }),
+        }),
+      update: ({ resourceVersion, ...lease }: LeaseFields & { resourceVersion: string }): Promise<boolean> =>
+        this.#succeeds(`${leases}/${name}`, {
+          method: 'PATCH',
+          contentType: MERGE,
+          body: JSON.stringify({ metadata: { resourceVersion }, spec: specOf(lease) }),
+        }),
+    }
+  }
+
+  async #read(path: string): Promise<Stored | undefined> {
+    try {
+      const found = await this.#api.json(path, [this.#signal])
+      return isObject(found) ? found : undefined
+    } catch (error) {
+      if (error instanceof StatusError && error.status === 404) return undefined
+      throw error
+    }
+  }
+
+  #write(path: string, sent: Sent): Promise<void> {
+    return this.#api.write(path, sent, [this.#signal])
+  }
+
+  /** False when it came too late: somebody else was faster, or it is gone. */
+  async #succeeds(path: string, sent: Sent): Promise<boolean> {
+    try {
+      await this.#write(path, sent)
+      return true
+    } catch (error) {
+      if (error instanceof StatusError && [404, 409].includes(error.status)) return false
+      throw error
+    }
+  }
+}
+
+const specOf = ({ holder, renewed, seconds, transitions }: LeaseFields) => ({
+  holderIdentity: holder,
+  renewTime: renewed.replace(/Z$/, '000Z'),
+  leaseDurationSeconds: seconds,
+  leaseTransitions: transitions,
+})
+
+function leaseOf(stored: Stored): LeaseFields & { resourceVersion: string } {
+  const spec = isObject(stored.spec) ? stored.spec : {}
+  const metadata = isObject(stored.metadata) ? stored.metadata : {}
+  const text = (value: unknown) => (typeof value === 'string' ? value : '')
+  const number = (value: unknown, fallback: number) => (typeof value === 'number' ? value : fallback)
+  return {
+    holder: text(spec.holderIdentity),
+    renewed: text(spec.renewTime).replace(/(\.\d{3})\d*Z$/, '$1Z'),
+    seconds: number(spec.leaseDurationSeconds, 15),
+    transitions: number(spec.leaseTransitions, 0),
+    resourceVersion: text(metadata.resourceVersion),
+  }
+}
