@@ -1,18 +1,35 @@
 import root, { type Test } from 'tap'
+import {
+  authServer,
+  backend,
+  exchangeConfig,
+  gateway,
+  headerConfig,
+  oidcConfig,
+} from '../../src/kinds/between/examples.ts'
+import { DEFAULT_API_GROUP } from '../../src/kinds/index.ts'
 import { examplesAt, type PlacedExample, type RulePlace, rulePlaces } from '../../src/kinds/places.ts'
+import type { Other } from '../../src/rule/rule.ts'
 import { type RunningServer, startServer } from '../support/server.ts'
 import type { ApiServer } from './api-server.ts'
-import { called, installCrds, register } from './cluster.ts'
+import { called, installCrds, kubectl, register } from './cluster.ts'
+import { matchesGolden, transcript } from './golden.ts'
 import {
+  apply,
   causes,
   create,
   createNamespaces,
   EXCEPT_STORED,
+  merge,
   type Outcome,
   remove,
   type Resource,
+  resourceIn,
   settled,
+  standingIn,
+  store,
   storeAll,
+  stored,
   update,
 } from './resources.ts'
 import { inBatches } from './rule-examples.ts'
@@ -20,19 +37,40 @@ import { withApiServer } from './suite.ts'
 
 /** The other namespace of examples. */
 const SHARED = 'shared'
+const ON_DELETE = 'deleted-resource-unreferenced'
+const ANNOTATION = `${DEFAULT_API_GROUP}/subject-provider-written`
 
 await withApiServer(root, async (t, api) => {
   await installCrds(api, 'crds')
-  const server = await startServer(['--kubeconfig', api.kubeconfig, '--check-secrets'])
+  const flags = ['--kubeconfig', api.kubeconfig, '--check-secrets']
+  await withServer(t, api, [...flags, '--service-account-audience', 'tools'], async (server) => {
+    await t.test('examples of rules between resources', (t) => judgeExamples(t, api, server))
+    await t.test('what a person sees', (t) => showTranscripts(t, api, server))
+    await t.test('subject providers', (t) => writeSubjectProviders(t, api, server))
+    await t.test('audiences of service accounts', (t) => writeAudiences(t, api, server))
+  })
+  await withServer(t, api, [...flags, '--severity', `${ON_DELETE}=error`], async (server) => {
+    await t.test('deletions are refused', (t) => refuseDeletions(t, api, server))
+  })
+})
+
+/** A server beside the cluster, called by the API server, for as long as the work takes. */
+async function withServer(
+  t: Test,
+  api: ApiServer,
+  flags: readonly string[],
+  work: (server: RunningServer) => Promise<void>,
+): Promise<void> {
+  const server = await startServer(flags)
   try {
     await register(api, server, 'Fail', [EXCEPT_STORED])
     await called(api, server)
-    await t.test('examples of rules between resources', (t) => judgeExamples(t, api, server))
+    await work(server)
     t.notMatch(server.log(), /"level":[56]0/, 'nothing went wrong inside')
   } finally {
     await server.stop('SIGKILL')
   }
-})
+}
 
 /** An example of a rule between resources, in a namespace of its own. */
 interface Placed extends PlacedExample {
@@ -115,4 +153,153 @@ function showsItsFindings(t: Test, { title, place, findings }: Placed, outcome: 
 function fitted(text: string, id: string): string {
   const end = `… (${id})`
   return text.length <= 256 ? text : text.slice(0, 256 - end.length) + end
+}
+
+/** kubectl beside a consistent directory: what is refused or warned about, and how a dry run differs. */
+async function showTranscripts(t: Test, api: ApiServer, server: RunningServer): Promise<void> {
+  const folder = 'test/e2e/manifests'
+  await createNamespaces(api, ['team'])
+  await kubectl(api, ['apply', '--namespace=team', '-f', `${folder}/tools.yaml`])
+  const applied = (name: string) => ['apply', '--namespace=team', '-f', `${folder}/${name}.yaml`]
+  const shown: Readonly<Record<string, readonly (readonly string[])[]>> = {
+    'provider-not-there': [applied('provider-not-there')],
+    'dry-run': [[...applied('provider-not-there'), '--dry-run=server']],
+    'other-issuer': [applied('other-issuer'), applied('another-server')],
+    'second-provider': [applied('second-provider')],
+    misspelt: [applied('misspelt')],
+    deletion: [
+      ['delete', 'mcpgroup', 'tools', '--namespace=team'],
+      ['delete', 'mcpoidcconfig', 'corporate', '--namespace=team'],
+    ],
+  }
+  for (const [name, commands] of Object.entries(shown)) {
+    const texts: string[] = []
+    for (const command of commands) {
+      await settled(api, server)
+      texts.push(await transcript(api, [command]))
+    }
+    await matchesGolden(t, `between/${name}.txt`, texts.join('\n'))
+  }
+}
+
+/** What is stored in the field that /mutate writes, and what it recorded. */
+async function written(api: ApiServer, config: Resource): Promise<readonly (string | undefined)[]> {
+  const { spec, metadata } = (await stored(api, config)) ?? {}
+  const { tokenExchange } = spec as { tokenExchange: { subjectProviderName?: string } }
+  return [tokenExchange.subjectProviderName, metadata?.annotations?.[ANNOTATION]]
+}
+
+async function writeSubjectProviders(t: Test, api: ApiServer, server: RunningServer): Promise<void> {
+  await createNamespaces(api, ['subjects'])
+  const here = (object: Other) => resourceIn('subjects', object)
+  const providing = (name: string, ...providers: readonly string[]) =>
+    here(gateway(name, { authServerConfig: authServer(...providers) }))
+  const config = here(exchangeConfig('jira'))
+  const exchange = (tokenExchange: object) => merge(api, config, { spec: { tokenExchange } })
+  await storeAll(api, [here(backend('jira', 'jira')), providing('tools', 'okta', 'github')])
+  await settled(api, server)
+
+  t.equal((await apply(api, config)).status, 201)
+  t.strictSame(
+    await written(api, config),
+    ['okta', 'okta'],
+    'the first provider is written, and that we wrote it',
+  )
+  const { metadata: before } = (await stored(api, config)) ?? {}
+  await merge(api, config, { metadata: { labels: { team: 'jira' } } })
+  const { metadata: after } = (await stored(api, config)) ?? {}
+  t.match(
+    after,
+    { labels: { team: 'jira' }, generation: before?.generation },
+    'a label leaves the spec alone',
+  )
+
+  const renamed = await apply(api, providing('tools', 'github'))
+  t.equal(renamed.status, 200, 'a value of ours is no reason to refuse another provider')
+  t.match(renamed.warnings.join('\n'), /it was written by default: .* \(written-subject-provider-exists\)$/m)
+  await settled(api, server)
+  await apply(api, config)
+  t.strictSame(await written(api, config), ['okta', 'okta'], 'the same file again is no write')
+  const standing = await standingIn(server, 'subjects')
+  t.ok(standing.includes('VirtualMCPServer/tools written-subject-provider-exists warning'), 'which shows')
+  await exchange({ audience: 'other' })
+  t.strictSame(await written(api, config), ['github', 'github'], 'the next write of the spec replaces it')
+
+  await store(api, providing('other', 'okta'))
+  await settled(api, server)
+  const disagreed = await exchange({ audience: 'third' })
+  t.strictSame(await written(api, config), [undefined, undefined], 'two that disagree: it is dropped')
+  t.match(disagreed.warnings.join('\n'), /must be chosen: .* \(subject-provider-agreed\)$/m)
+
+  await remove(api, providing('other', 'okta'))
+  await settled(api, server)
+  await exchange({ audience: 'fourth' })
+  t.strictSame(await written(api, config), ['github', 'github'], 'one is left, which decides')
+  await exchange({ subjectProviderName: 'okta' })
+  t.strictSame(await written(api, config), ['okta', undefined], "an own value is kept, and is nobody else's")
+}
+
+async function writeAudiences(t: Test, api: ApiServer, server: RunningServer): Promise<void> {
+  await createNamespaces(api, ['audiences'])
+  const here = (object: Other) => resourceIn('audiences', object)
+  const incoming = (name: string, oidcConfigRef: string, audience?: string) =>
+    here(
+      gateway(name, {
+        incomingAuth: { type: 'oidc', oidcConfigRef: { name: oidcConfigRef }, ...(audience && { audience }) },
+      }),
+    )
+  await storeAll(api, [
+    here(oidcConfig('corporate')),
+    here({
+      kind: 'MCPOIDCConfig',
+      metadata: { name: 'cluster' },
+      spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} },
+    }),
+  ])
+  await settled(api, server)
+  const rows: readonly (readonly [Resource, string | undefined, string])[] = [
+    [incoming('none', 'cluster'), 'tools', 'written where none is set'],
+    [incoming('own', 'cluster', 'own'), 'own', 'an own one is kept'],
+    [incoming('inline', 'corporate'), undefined, 'none is written for other tokens'],
+    [incoming('unknown', 'later'), undefined, 'none is written for what is not there'],
+  ]
+  for (const [resource, audience, title] of rows) {
+    const { status } = await create(api, resource)
+    t.equal(status, audience === undefined ? 422 : 201, title)
+    const spec = (await stored(api, resource))?.spec as { incomingAuth?: { audience?: string } } | undefined
+    t.equal(spec?.incomingAuth?.audience, audience, title)
+  }
+}
+
+/** Where the severity says so, deletions are refused, except for who cleans up and while the namespace goes. */
+async function refuseDeletions(t: Test, api: ApiServer, server: RunningServer): Promise<void> {
+  await createNamespaces(api, ['kept', 'leaving'])
+  const objects = [headerConfig('key'), headerConfig('unused'), backend('jira', 'key')]
+  await storeAll(
+    api,
+    ['kept', 'leaving'].flatMap((namespace) => objects.map((object) => resourceIn(namespace, object))),
+  )
+  await settled(api, server)
+  const deletion = (name: string, namespace: string) =>
+    ['delete', 'mcpexternalauthconfig', name, `--namespace=${namespace}`] as const
+  const text = await transcript(api, [deletion('unused', 'kept'), deletion('key', 'kept')])
+  await matchesGolden(t, 'between/deletion-refused.txt', text)
+
+  const user = (name: string) => `system:serviceaccount:kube-system:${name}`
+  const as = (name: string) => ({ as: { user: user(name), groups: ['system:masters'] } })
+  const key = resourceIn('kept', headerConfig('key'))
+  for (const cleaner of ['namespace-controller', 'generic-garbage-collector']) {
+    const other = await api.kubectl(deletion('key', 'kept'), as('replicaset-controller'))
+    t.equal(other.code, 1, `refused before: ${other.stderr}`)
+    const { code, stderr } = await api.kubectl(deletion('key', 'kept'), as(cleaner))
+    t.equal(code, 0, `${cleaner}: ${stderr}`)
+    await store(api, key)
+    await settled(api, server)
+  }
+
+  await api.request('DELETE', '/api/v1/namespaces/leaving')
+  const { body } = await api.request<{ status: { phase: string } }>('GET', '/api/v1/namespaces/leaving')
+  t.equal(body.status.phase, 'Terminating', 'nobody empties the namespace here')
+  const { code, stderr } = await api.kubectl(deletion('key', 'leaving'))
+  t.equal(code, 0, `whoever empties it: ${stderr}`)
 }
