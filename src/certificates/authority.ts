@@ -60,6 +60,7 @@ export interface SelfManagedStatus {
 /** Five replicas that all write at once still end; after that we come back later. */
 const MOST_ATTEMPTS = 6
 const RETRY = 5_000
+const SOON = 1_000
 /** A state of longer ago may have been left behind by the others: nothing is signed with it while a leaf still serves. */
 const STALE = SLACK / 2
 
@@ -149,7 +150,8 @@ export class SelfManaged {
       const isSettled = next.state === read.state && read.problems.length === 0
       if (isSettled || next.state === undefined) {
         await this.#sign(next)
-        return next.nextCheck
+        // When the new leaf is due was not known when the step was taken.
+        return next.sign === undefined ? next.nextCheck : SOON
       }
       try {
         const data = formatState(next.state)

@@ -1,0 +1,468 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { parse } from 'yaml'
+import { readFlags, text } from '../src/configuration/flags.ts'
+import { localPair } from '../src/certificates/local.ts'
+import { KINDS } from '../src/kinds/index.ts'
+import { SERVER_FLAGS } from '../src/server/configuration.ts'
+import { CHART, hasHelm, helm, helmPath, type Manifest, rendered, templateArguments } from './support/helm.ts'
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+
+/** Flags and metrics that the server is about to get. */
+const COMING_FLAGS = ['certificates', 'service', 'namespace', 'arming', 'client-ca', 'client-names']
+const COMING_METRICS = ['vmcp_admission_armed', 'vmcp_admission_shed_reviews_total']
+
+/** Every part of the chart at once. */
+const EVERYTHING = {
+  watchNamespaces: ['team-a', 'team-b'],
+  checkSecrets: true,
+  hostNetwork: true,
+  'ports.webhook': 8443,
+  'serviceMonitor.enabled': true,
+  'prometheusRule.enabled': true,
+  'dashboard.enabled': true,
+  'crds.enabled': true,
+  'certificates.mode': 'files',
+  'certificates.certManager.enabled': true,
+  'certificates.certManager.issuerRef.name': 'internal',
+  'clientAuthentication.configMapName': 'client-ca',
+  'clientAuthentication.names': ['kube-apiserver', 'probe'],
+  mostInFlight: 50,
+  mode: 'warn',
+  severities: ['schema-enum:spec.type=warning@team-a,team-b', 'upstream-url-https=error'],
+  serviceAccountAudience: 'vmcp',
+  'networkPolicy.egress': [{ ports: [{ port: 6443 }] }],
+  priorityClassName: 'system-cluster-critical',
+  imagePullSecrets: [{ name: 'registry' }],
+  tolerations: [{ operator: 'Exists' }],
+  podLabels: { team: 'identity' },
+  podAnnotations: { note: 'a' },
+  extraArgs: ['--log-level=debug'],
+  extraEnv: [{ name: 'NODE_OPTIONS', value: '--max-old-space-size=300' }],
+  affinity: { nodeAffinity: {} },
+}
+const FILES = { 'certificates.mode': 'files' }
+const UNARMED = { ...FILES, 'arming.enabled': false }
+
+t.test('the bundle does what the sources do, unprivileged and without writing a file', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-bundle-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const dist = join(folder, 'app', 'dist')
+  const made = spawnSync(process.execPath, [join(ROOT, 'src/generate/bundle.ts'), dist], { encoding: 'utf8' })
+  t.strictSame([made.status, made.stderr], [0, ''])
+  spawnSync('cp', [join(ROOT, 'package.json'), join(folder, 'app')])
+  const certificates = join(folder, 'certificates')
+  await localPair(certificates, '127.0.0.1')
+  const root = process.getuid?.() === 0
+  spawnSync('chmod', ['-R', 'a+rX,a-w', folder])
+  t.teardown(() => spawnSync('chmod', ['-R', 'u+w', folder]))
+  chmodSync(folder, 0o755)
+  const nobody = { cwd: '/', ...(root ? { uid: 65_532, gid: 65_532 } : {}) }
+
+  const claims = '{"sub":"alice","groups":["billing-admins"]}'
+  const role = ['role', '--config', join(ROOT, 'examples/aws-sts.yaml'), '--claims', '-']
+  const [source, bundled] = ['src/cli/main.ts', join(dist, 'cli/main.js')].map((main) =>
+    spawnSync(process.execPath, [join(main.startsWith('/') ? '' : ROOT, main), ...role], {
+      encoding: 'utf8',
+      input: claims,
+    }),
+  )
+  t.equal(bundled?.stdout, source?.stdout)
+  t.match(bundled?.stdout, /^role: arn:/m)
+
+  // Node's permission model refuses every write and every child; env clears what the runner of the tests adds.
+  const flags = ['--host=127.0.0.1', '--port=0', '--probe-port=0', `--cert-dir=${certificates}`]
+  const args = [
+    '-i',
+    process.execPath,
+    '--permission',
+    '--allow-fs-read=*',
+    join(dist, 'server/main.js'),
+    ...flags,
+  ]
+  const child = spawn('env', args, { ...nobody, stdio: ['ignore', 'pipe', 'pipe'] })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (part: string) => (said += part))
+  }
+  for (
+    let waited = 0;
+    waited < 20_000 && child.exitCode === null && !said.includes('"listening"');
+    waited += 20
+  )
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  t.match(said, /"msg":"listening"/)
+  const { probeUrl = '' } = /"probeUrl":"(?<probeUrl>[^"]+)"/.exec(said)?.groups ?? {}
+  t.equal((await fetch(`${probeUrl}/readyz`)).status, 200)
+  const ended = once(child, 'exit')
+  child.kill('SIGTERM')
+  t.strictSame(await ended, [0, null])
+})
+
+t.test('alerts and dashboard name metrics that the server has', async (t) => {
+  const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+  const source = files.filter((name) => name.endsWith('.ts')).map((name) => read(`src/${name}`))
+  const known = new Set([...source.join().matchAll(/name: '(vmcp_admission_\w+)'/g)].map(([, name]) => name))
+  const dashboard = read('deploy/helm/vmcp-admission/files/dashboard.json')
+  for (const file of [read('deploy/helm/vmcp-admission/files/alerts.yaml'), dashboard]) {
+    const named = new Set(
+      [...file.matchAll(/\bvmcp_admission_\w+/g)].map(([name]) => name.replace(/_bucket$/, '')),
+    )
+    t.ok(named.size >= 8)
+    for (const name of named) t.ok(known.has(name) || COMING_METRICS.includes(name), name)
+  }
+  const { panels } = JSON.parse(dashboard) as { panels: { id: number; gridPos: Record<string, number> }[] }
+  t.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
+  for (const { gridPos } of panels) t.ok((gridPos.x ?? 0) + (gridPos.w ?? 0) <= 24)
+})
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly additionalProperties?: unknown
+}
+
+if (hasHelm(t)) chartTests()
+
+function chartTests(): void {
+  const kinds = (objects: readonly Manifest[]) => [...new Set(objects.map(({ kind }) => kind))].sort()
+  const only = (objects: readonly Manifest[], kind: string): Manifest => {
+    const [one, ...more] = objects.filter((each) => each.kind === kind)
+    if (one === undefined || more.length > 0) throw new Error(`not one ${kind}`)
+    return one
+  }
+  const podOf = (objects: readonly Manifest[]) => only(objects, 'Deployment').spec.template.spec
+  const argsOf = (objects: readonly Manifest[]) => podOf(objects).containers[0].args
+
+  t.test('two renders are the same, without keys, a CA or webhook configurations', async (t) => {
+    for (const values of [{}, EVERYTHING, UNARMED]) {
+      const { text, objects } = rendered(values)
+      t.equal(rendered(values).text, text)
+      t.notMatch(text, /caBundle|PRIVATE KEY|BEGIN CERTIFICATE|LS0tLS1/)
+      t.notMatch(kinds(objects), ['Secret'])
+      t.notOk(kinds(objects).some((kind) => kind.endsWith('WebhookConfiguration') || kind === 'Secret'))
+      for (const { metadata } of objects)
+        t.match(metadata.name, /^vmcp-admission|^\w+\.toolhive\.stacklok\.dev$/)
+    }
+    for (const file of readdirSync(CHART, { recursive: true, encoding: 'utf8' })) {
+      if (/\.(yaml|tpl|txt|json)$/.test(file))
+        t.notMatch(read(`deploy/helm/vmcp-admission/${file}`), /caBundle/, file)
+    }
+  })
+
+  t.test('helm finds nothing to complain about', async (t) => {
+    for (const values of [{}, EVERYTHING]) {
+      const set = templateArguments(values).slice(5)
+      const { status, stdout } = helm(['lint', '--strict', CHART, ...set])
+      t.equal(status, 0, stdout)
+    }
+  })
+
+  t.test('everything is there by default but what needs the CRDs of others', async (t) => {
+    t.strictSame(kinds(rendered().objects), [
+      'ClusterRole',
+      'ClusterRoleBinding',
+      'Deployment',
+      'NetworkPolicy',
+      'PodDisruptionBudget',
+      'Role',
+      'RoleBinding',
+      'Service',
+      'ServiceAccount',
+    ])
+    const more = ['Certificate', 'ConfigMap', 'CustomResourceDefinition', 'PrometheusRule', 'ServiceMonitor']
+    const all = kinds(rendered(EVERYTHING).objects)
+    for (const kind of more) t.ok(all.includes(kind), kind)
+  })
+
+  t.test('wrong values are refused with their path', async (t) => {
+    const rows: [object, RegExp][] = [
+      [{ mode: 'audit' }, /at '\/mode': value must be one of 'enforce', 'warn'/],
+      [{ replicas: 0 }, /at '\/replicas': minimum: got 0, want 1/],
+      [{ replica: 3 }, /additional properties 'replica' not allowed/],
+      [{ 'image.tg': 'x' }, /at '\/image': additional properties 'tg' not allowed/],
+      [{ 'image.digest': 'latest' }, /at '\/image\/digest'/],
+      [{ 'ports.webhook': 443 }, /at '\/ports\/webhook': minimum: got 443, want 1,024/],
+      [{ 'ports.webhook': '8443' }, /at '\/ports\/webhook': got string, want integer/],
+      [
+        { severities: ['upstream-url-https'] },
+        /at '\/severities\/0': 'upstream-url-https' does not match pattern/,
+      ],
+      [{ watchNamespaces: ['Team A'] }, /at '\/watchNamespaces\/0'/],
+      [{ extraArgs: ['mode=warn'] }, /at '\/extraArgs\/0'/],
+      [{ apiGroup: 'toolhive' }, /at '\/apiGroup'/],
+      [{ 'certificates.mode': 'local' }, /at '\/certificates\/mode': value must be one of/],
+      [{ 'ports.probe': 10_250 }, /ports\.probe: must be another port than ports\.webhook/],
+      [{ hostNetwork: true }, /ports\.webhook: 10250 is the kubelet's with hostNetwork/],
+      [{ 'arming.enabled': false }, /arming\.enabled: false leaves nobody to write the CA/],
+      [{ 'certificates.certManager.enabled': true }, /certManager\.enabled: needs certificates\.mode files/],
+      [{ ...FILES, 'certificates.certManager.enabled': true }, /issuerRef\.name: name the issuer/],
+      [{ 'rollout.maxSurge': 0 }, /rollout: maxSurge and maxUnavailable cannot both be 0/],
+      [{ 'clientAuthentication.names': ['a'] }, /need the CA in clientAuthentication\.configMapName/],
+    ]
+    for (const [values, message] of rows) {
+      const { status, stderr } = helm(templateArguments(values))
+      t.equal(status, 1, JSON.stringify(values))
+      t.match(stderr, message)
+    }
+  })
+
+  t.test('every value is in the schema and in the README, and does something', async (t) => {
+    const leaves = (value: unknown, schema: Schema, at: string): string[] => {
+      const known = Object.keys(schema.properties ?? {})
+      if (known.length === 0 || at === 'resources') return [at]
+      t.equal(schema.additionalProperties, false, at)
+      t.strictSame(Object.keys(value as object).sort(), known.filter((key) => key !== 'global').sort(), at)
+      return Object.entries(value as object).flatMap(([key, inner]) =>
+        leaves(inner, schema.properties?.[key] ?? {}, at === '' ? key : `${at}.${key}`),
+      )
+    }
+    const schema = JSON.parse(read('deploy/helm/vmcp-admission/values.schema.json')) as Schema
+    const readme = read('deploy/helm/vmcp-admission/README.md')
+    const folder = join(CHART, 'templates')
+    const templates = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))
+    const used = templates.join('\n')
+    for (const path of leaves(parse(read('deploy/helm/vmcp-admission/values.yaml')), schema, '')) {
+      const documented = path.replace(/(issuerRef)\..*/, '$1')
+      t.ok(readme.includes(`| \`${documented}\` |`), path)
+      const names = documented.split('.')
+      t.ok(used.includes(`.Values.${documented}`) || used.includes(`.${names.at(-1) ?? ''}`), path)
+    }
+  })
+
+  t.test('arguments are flags of the server', async (t) => {
+    const missing = COMING_FLAGS.filter((name) => !(name in SERVER_FLAGS))
+    if (missing.length > 0) t.comment(`flags that are still to come: ${missing.join(', ')}`)
+    const flags = {
+      ...Object.fromEntries(missing.map((name) => [name, text(name, 'X', '')])),
+      ...SERVER_FLAGS,
+    }
+    for (const values of [{}, EVERYTHING, UNARMED, { 'clientAuthentication.configMapName': 'a' }]) {
+      const args = argsOf(rendered(values).objects).map((arg) =>
+        arg.replace('$(POD_NAMESPACE)', 'vmcp-system'),
+      )
+      t.doesNotThrow(() => readFlags(flags, args, {}), args.join(' '))
+    }
+    const shown = argsOf(rendered(EVERYTHING).objects).map((arg) => /^--([\w-]+)/.exec(arg)?.[1])
+    const unneeded = ['help', 'kubeconfig']
+    for (const name of Object.keys(flags)) {
+      t.ok(shown.includes(name) || unneeded.includes(name) || !COMING_FLAGS.includes(name), `--${name}`)
+    }
+    t.strictSame(argsOf(rendered().objects), [
+      '--host=0.0.0.0',
+      '--port=10250',
+      '--probe-port=8080',
+      '--certificates=self-managed',
+      '--service=vmcp-admission',
+      '--namespace=$(POD_NAMESPACE)',
+      '--arming=on',
+      '--mode=enforce',
+      '--api-group=toolhive.stacklok.dev',
+      '--shutdown-delay=10',
+      '--log-level=info',
+    ])
+    t.ok(
+      argsOf(rendered(EVERYTHING).objects).includes('--severity=schema-enum:spec.type=warning@team-a,team-b'),
+    )
+  })
+
+  const rights = (objects: readonly Manifest[]) =>
+    objects
+      .filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole')
+      .flatMap(({ kind, metadata, rules = [] }) =>
+        rules.flatMap(({ apiGroups, resources, resourceNames, verbs }) =>
+          resources.map((resource) => {
+            const where = kind === 'Role' ? metadata.namespace : 'cluster'
+            const names = resourceNames === undefined ? '' : ` named ${resourceNames.join()}`
+            return `${where}: ${resource}.${apiGroups.join()}${names}: ${verbs.join()}`
+          }),
+        ),
+      )
+      .sort()
+  const view = (where: string, group = 'toolhive.stacklok.dev') => [
+    ...KINDS.map(({ plural }) => `${where}: ${plural}.${group}: get,list,watch`),
+    `${where}: namespaces.: get`,
+  ]
+  const arming = (group = 'toolhive.stacklok.dev') => [
+    'cluster: clusterroles.rbac.authorization.k8s.io named vmcp-admission: get',
+    ...['mutating', 'validating'].flatMap((which) => {
+      const resource = `${which}webhookconfigurations.admissionregistration.k8s.io`
+      return [
+        `cluster: ${resource} named vmcp-admission: get,list,watch,update,patch,delete`,
+        `cluster: ${resource}: create`,
+      ]
+    }),
+    'vmcp-system: leases.coordination.k8s.io named vmcp-admission: get,update',
+    'vmcp-system: leases.coordination.k8s.io: create',
+    `vmcp-system: mcpexternalauthconfigs.${group}: create`,
+  ]
+  const authority = [
+    'vmcp-system: secrets. named vmcp-admission-ca: get,update',
+    'vmcp-system: secrets.: create',
+  ]
+
+  t.test('rights are these and no others', async (t) => {
+    const rows: [object, string[]][] = [
+      [{}, [...view('cluster'), ...arming(), ...authority]],
+      [{ checkSecrets: true }, [...view('cluster'), ...arming(), ...authority, 'cluster: secrets.: get']],
+      [FILES, [...view('cluster'), ...arming()]],
+      [UNARMED, view('cluster')],
+      [
+        { apiGroup: 'vmcp.example' },
+        [...view('cluster', 'vmcp.example'), ...arming('vmcp.example'), ...authority],
+      ],
+      [
+        { watchNamespaces: ['team-a', 'team-b'] },
+        [...view('team-a'), ...view('team-b'), ...arming(), ...authority],
+      ],
+      // Without arming, nothing in the whole cluster.
+      [
+        { ...UNARMED, watchNamespaces: ['team-a'], checkSecrets: true },
+        [...view('team-a'), 'team-a: secrets.: get'],
+      ],
+    ]
+    for (const [values, expected] of rows) {
+      const { objects } = rendered(values)
+      t.strictSame(rights(objects), [...expected].sort(), JSON.stringify(values))
+      const bound = objects.filter(({ kind }) => kind.endsWith('RoleBinding'))
+      const roles = objects.filter(({ kind }) => kind.endsWith('Role'))
+      t.equal(bound.length, roles.length)
+      for (const { kind, metadata, roleRef, subjects } of bound) {
+        const [role] = roles.filter(
+          (each) => each.metadata.name === roleRef?.name && each.metadata.namespace === metadata.namespace,
+        )
+        t.equal(role?.kind, kind.replace('Binding', ''))
+        t.strictSame(subjects, [{ kind: 'ServiceAccount', name: 'vmcp-admission', namespace: 'vmcp-system' }])
+      }
+    }
+  })
+
+  t.test('the pod has no privilege, and writes nowhere', async (t) => {
+    for (const values of [{}, EVERYTHING]) {
+      const pod = podOf(rendered(values).objects)
+      t.strictSame(pod.securityContext, {
+        runAsNonRoot: true,
+        runAsUser: 65_532,
+        runAsGroup: 65_532,
+        fsGroup: 65_532,
+        seccompProfile: { type: 'RuntimeDefault' },
+      })
+      t.equal(pod.containers.length, 1)
+      t.strictSame(pod.containers[0].securityContext, {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        runAsNonRoot: true,
+        capabilities: { drop: ['ALL'] },
+      })
+      for (const mount of pod.containers[0].volumeMounts ?? []) t.equal(mount.readOnly, true)
+      t.notOk(pod.containers[0].resources.limits.cpu)
+    }
+    t.equal(podOf(rendered().objects).volumes, undefined)
+    const { volumes } = podOf(rendered(EVERYTHING).objects)
+    t.strictSame(volumes, [
+      { name: 'certificates', secret: { secretName: 'vmcp-admission-tls', defaultMode: 0o440 } },
+      { name: 'client-ca', configMap: { name: 'client-ca' } },
+    ])
+    t.equal(only(rendered().objects, 'ServiceAccount').automountServiceAccountToken, false)
+    t.equal(podOf(rendered().objects).automountServiceAccountToken, true)
+  })
+
+  t.test('a rollout, a drain and a lost node leave a replica', async (t) => {
+    const { objects } = rendered()
+    const { spec } = only(objects, 'Deployment')
+    t.equal(spec.replicas, 2)
+    t.strictSame(spec.strategy, { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } })
+    const { labels } = spec.template.metadata
+    t.match(labels, spec.selector.matchLabels)
+    const budget = only(objects, 'PodDisruptionBudget').spec
+    t.strictSame(budget, {
+      maxUnavailable: 1,
+      unhealthyPodEvictionPolicy: 'AlwaysAllow',
+      selector: spec.selector,
+    })
+    t.strictSame(only(objects, 'Service').spec.selector, spec.selector.matchLabels)
+    t.strictSame(only(objects, 'NetworkPolicy').spec.podSelector, spec.selector)
+    const keys = ['kubernetes.io/hostname', 'topology.kubernetes.io/zone']
+    const pod = podOf(objects)
+    t.strictSame(
+      pod.topologySpreadConstraints,
+      keys.map((topologyKey) => ({
+        maxSkew: 1,
+        topologyKey,
+        whenUnsatisfiable: 'ScheduleAnyway',
+        labelSelector: spec.selector,
+        matchLabelKeys: ['pod-template-hash'],
+      })),
+    )
+    const [container] = pod.containers
+    t.equal(container.lifecycle, undefined)
+    for (const [delay, grace] of [
+      [0, 20],
+      [10, 30],
+      [60, 80],
+    ]) {
+      const slow = podOf(rendered({ shutdownDelay: delay }).objects)
+      t.equal(slow.terminationGracePeriodSeconds, grace)
+    }
+    for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'] as const)
+      t.equal(container[probe].httpGet.port, 'probe')
+    t.equal(container.readinessProbe.httpGet.path, '/readyz')
+    t.equal(container.livenessProbe.httpGet.path, '/livez')
+  })
+
+  t.test('ports, host network, network policy', async (t) => {
+    const { objects } = rendered()
+    t.strictSame(only(objects, 'Service').spec.ports, [
+      { name: 'webhook', port: 443, targetPort: 'webhook', protocol: 'TCP' },
+      { name: 'metrics', port: 8080, targetPort: 'probe', protocol: 'TCP' },
+    ])
+    const policy = only(objects, 'NetworkPolicy').spec
+    t.strictSame(policy.policyTypes, ['Ingress'])
+    t.strictSame(policy.ingress, [
+      { ports: [{ port: 'webhook', protocol: 'TCP' }] },
+      { from: [{ namespaceSelector: {} }], ports: [{ port: 'probe', protocol: 'TCP' }] },
+    ])
+    t.equal(podOf(objects).hostNetwork, undefined)
+    const everything = rendered(EVERYTHING).objects
+    t.match(podOf(everything), { hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet' })
+    t.strictSame(podOf(everything).containers[0].ports, [
+      { name: 'webhook', containerPort: 8443, protocol: 'TCP' },
+      { name: 'probe', containerPort: 8080, protocol: 'TCP' },
+    ])
+    t.strictSame(only(everything, 'NetworkPolicy').spec.policyTypes, ['Ingress', 'Egress'])
+  })
+
+  t.test('the CRDs of the chart are those of deploy/crds, of the group in use', async (t) => {
+    const { objects } = rendered({ 'crds.enabled': true, apiGroup: 'vmcp.example' })
+    const crds = objects.filter(({ kind }) => kind === 'CustomResourceDefinition')
+    t.equal(crds.length, KINDS.length)
+    for (const { metadata, spec } of crds) {
+      const ours = parse(read(`deploy/crds/${spec.names?.plural ?? ''}.yaml`)) as Manifest
+      t.strictSame(spec, { ...ours.spec, group: 'vmcp.example' })
+      t.equal(metadata.name, `${spec.names?.plural ?? ''}.vmcp.example`)
+      t.match(metadata, {
+        labels: { 'vmcp-admission/crds': 'true' },
+        annotations: { 'helm.sh/resource-policy': 'keep' },
+      })
+    }
+  })
+
+  t.test('install.yaml and the base of kustomize are what the chart renders', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'vmcp-render-'))
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+    const env = { ...process.env, HELM: helmPath() }
+    const { status, stderr } = spawnSync(join(ROOT, 'deploy/render.sh'), [folder], { encoding: 'utf8', env })
+    t.equal(status, 0, stderr)
+    for (const file of ['install.yaml', 'kustomize/base/vmcp-admission.yaml'])
+      t.ok(
+        readFileSync(join(folder, file), 'utf8') === read(`deploy/${file}`),
+        `${file}: run deploy/render.sh`,
+      )
+  })
+}

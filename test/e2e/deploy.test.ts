@@ -1,0 +1,130 @@
+import root, { type Test } from 'tap'
+import { KINDS } from '../../src/kinds/index.ts'
+import { CHART, hasHelm, helm, rendered } from '../support/helm.ts'
+import type { ApiServer } from './api-server.ts'
+import { installCrds, kubectl } from './cluster.ts'
+import { withApiServer } from './suite.ts'
+
+const NAMESPACE = 'vmcp-system'
+
+if (hasHelm(root)) await withApiServer(root, suite)
+
+async function suite(t: Test, api: ApiServer): Promise<void> {
+  const apply = (args: readonly string[], stdin?: string) =>
+    kubectl(api, ['apply', '--dry-run=server', '--warnings-as-errors', ...args], stdin)
+  const run = (...args: string[]) =>
+    helm([...args, '--namespace', NAMESPACE], { KUBECONFIG: api.kubeconfig, HELM_DRIVER: 'configmap' })
+
+  await kubectl(api, ['apply', '-f', 'deploy/kustomize/base/namespace.yaml'])
+  for (const name of ['team-a', 'team-b']) await kubectl(api, ['create', 'namespace', name])
+
+  await t.test('the API server accepts what the chart renders', async (t) => {
+    const rows = [
+      {},
+      { 'certificates.mode': 'files', 'arming.enabled': false },
+      { 'certificates.mode': 'files', 'clientAuthentication.configMapName': 'client-ca' },
+      { watchNamespaces: ['team-a', 'team-b'], checkSecrets: true, 'dashboard.enabled': true },
+      {
+        mode: 'warn',
+        'crds.enabled': true,
+        'networkPolicy.egress': [{ ports: [{ port: 6443 }] }],
+        priorityClassName: 'system-cluster-critical',
+        severities: ['upstream-url-https=error'],
+        tolerations: [{ operator: 'Exists' }],
+      },
+    ]
+    for (const values of rows) {
+      const { text, objects } = rendered(values)
+      const applied = (await apply(['-f', '-'], text)).trim().split('\n')
+      t.equal(applied.length, objects.length, JSON.stringify(values))
+      t.ok(applied.every((line) => line.endsWith('(server dry run)')))
+    }
+    const { text } = rendered({ hostNetwork: true, 'ports.webhook': 8443 })
+    await t.rejects(apply(['-f', '-'], text), /Warning: would violate PodSecurity.*hostNetwork=true/)
+    t.match(
+      await kubectl(api, ['apply', '--dry-run=server', '-f', '-'], text),
+      'deployment.apps/vmcp-admission',
+    )
+  })
+
+  await t.test('and install.yaml, both kustomizations and the static webhooks', async (t) => {
+    t.match(await apply(['-f', 'deploy/install.yaml']), /deployment.apps\/vmcp-admission created/)
+    t.match(await apply(['-f', 'deploy/static-webhooks.yaml']), /validating.*created[^]*mutating.*created/)
+    for (const folder of ['base', 'trial']) {
+      const built = await kubectl(api, ['kustomize', `deploy/kustomize/${folder}`])
+      t.match(await apply(['-f', '-'], built), /deployment.apps\/vmcp-admission created/)
+      t.equal(built.includes('--mode=warn'), folder === 'trial')
+    }
+  })
+
+  await t.test('its pods may run where the standard for pods is restricted', async (t) => {
+    for (const values of [{}, { 'certificates.mode': 'files' }]) {
+      const deployment = rendered(values).objects.find(({ kind }) => kind === 'Deployment')
+      const pod = { apiVersion: 'v1', kind: 'Pod', ...deployment?.spec.template }
+      const named = { ...pod, metadata: { ...pod.metadata, name: 'webhook', namespace: NAMESPACE } }
+      t.match(await apply(['-f', '-'], JSON.stringify(named)), 'pod/webhook created (server dry run)')
+    }
+    const wrong = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'wrong', namespace: NAMESPACE } }
+    const plain = { ...wrong, spec: { containers: [{ name: 'a', image: 'a' }] } }
+    await t.rejects(apply(['-f', '-'], JSON.stringify(plain)), /violates PodSecurity "restricted/)
+  })
+
+  await t.test('CRDs of others are left alone, ours are brought up to date', async (t) => {
+    const install = () =>
+      run('install', 'vmcp-admission', CHART, '--dry-run=server', '--set', 'crds.enabled=true')
+    t.equal(install().status, 0)
+    await installCrds(api, 'crds')
+    const { status, stderr } = install()
+    t.equal(status, 1)
+    t.match(stderr, /the CRD \w+\.toolhive\.stacklok\.dev is in the cluster and is not ours/)
+    const names = KINDS.map(({ plural }) => `${plural}.toolhive.stacklok.dev`)
+    await kubectl(api, ['label', 'crd', ...names, 'vmcp-admission/crds=true'])
+    t.notMatch(install().stderr, /is not ours/)
+  })
+
+  await t.test('it is installed once in a cluster, upgraded and uninstalled', async (t) => {
+    const ours = async () => {
+      const kinds =
+        'deployment,service,role,rolebinding,poddisruptionbudget,networkpolicy,clusterrole,clusterrolebinding'
+      const listed = await kubectl(api, [
+        'get',
+        kinds,
+        '-A',
+        '-l',
+        'app.kubernetes.io/name=vmcp-admission',
+        '-o',
+        'name',
+      ])
+      return listed
+        .trim()
+        .split('\n')
+        .filter((line) => line !== '')
+    }
+    const installed = run('install', 'vmcp-admission', CHART)
+    t.equal(installed.status, 0, installed.stderr)
+    t.match(installed.stdout, /The server writes the webhook configurations itself/)
+    t.equal((await ours()).length, 10)
+    const second = helm(['install', 'other', CHART, '--namespace', 'team-a'], {
+      KUBECONFIG: api.kubeconfig,
+      HELM_DRIVER: 'configmap',
+    })
+    t.equal(second.status, 1)
+    t.match(second.stderr, /ClusterRole "vmcp-admission\S*" in namespace "" exists and cannot be imported/)
+    const upgraded = run('upgrade', 'vmcp-admission', CHART, '--set', 'mode=warn', '--set', 'replicas=3')
+    t.equal(upgraded.status, 0, upgraded.stderr)
+    t.equal(
+      await kubectl(api, [
+        'get',
+        'deployment',
+        'vmcp-admission',
+        '-n',
+        NAMESPACE,
+        '-o',
+        'jsonpath={.spec.replicas}',
+      ]),
+      '3',
+    )
+    t.equal(run('uninstall', 'vmcp-admission').status, 0)
+    t.strictSame(await ours(), [])
+  })
+}

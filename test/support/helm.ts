@@ -1,0 +1,116 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import { parseAllDocuments } from 'yaml'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+export const CHART = join(ROOT, 'deploy/helm/vmcp-admission')
+
+/** What helm renders, with the parts that tests look at. */
+export interface Manifest {
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly labels: object }
+  readonly automountServiceAccountToken?: boolean
+  readonly rules?: readonly Rule[]
+  readonly roleRef?: { readonly name: string }
+  readonly subjects?: unknown
+  readonly spec: Spec
+}
+
+interface Rule {
+  readonly apiGroups: readonly string[]
+  readonly resources: readonly string[]
+  readonly resourceNames?: readonly string[]
+  readonly verbs: readonly string[]
+}
+
+interface Spec {
+  readonly replicas?: number
+  readonly strategy?: unknown
+  readonly selector: { readonly matchLabels: object }
+  readonly template: { readonly metadata: { readonly labels: object }; readonly spec: Pod }
+  readonly ports?: unknown
+  readonly podSelector?: unknown
+  readonly policyTypes?: unknown
+  readonly ingress?: unknown
+  readonly names?: { readonly plural: string }
+}
+
+interface Pod {
+  readonly securityContext: unknown
+  readonly containers: readonly [Container, ...Container[]]
+  readonly volumes?: unknown
+  readonly automountServiceAccountToken?: boolean
+  readonly topologySpreadConstraints?: unknown
+  readonly terminationGracePeriodSeconds: number
+  readonly hostNetwork?: boolean
+}
+
+interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: string }
+}
+
+interface Container {
+  readonly args: readonly string[]
+  readonly ports: unknown
+  readonly securityContext: unknown
+  readonly volumeMounts?: readonly { readonly readOnly?: boolean }[]
+  readonly resources: { readonly limits: Readonly<Record<string, string>> }
+  readonly lifecycle?: unknown
+  readonly startupProbe: Probe
+  readonly livenessProbe: Probe
+  readonly readinessProbe: Probe
+}
+
+/** The helm in $HELM, among the binaries of the end-to-end tests, or on the PATH. */
+function findHelm(): string | undefined {
+  const { HELM, KUBEBUILDER_ASSETS = '', PATH = '' } = process.env
+  if (HELM !== undefined && HELM !== '') return HELM
+  const folders = [KUBEBUILDER_ASSETS, ...PATH.split(delimiter)].filter((folder) => folder !== '')
+  return folders.map((folder) => join(folder, 'helm')).find((file) => existsSync(file))
+}
+
+const found = findHelm()
+
+/** Whether there is a helm. Without one the file of `root` is skipped with one line; in CI that is a failure. */
+export function hasHelm(root: Test): boolean {
+  if (found !== undefined) return true
+  const missing = 'no helm; get it with export HELM=$(test/e2e/binaries/build.sh helm)'
+  if (process.env.CI === 'true') root.fail(missing)
+  else root.plan(0, missing)
+  return false
+}
+
+/** One run of helm, which never sees the person's settings. */
+export function helm(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+  const env = { PATH: process.env.PATH, HOME: '/nonexistent', ...environment }
+  const { status, stdout, stderr } = spawnSync(found ?? 'helm', args, {
+    encoding: 'utf8',
+    env,
+    timeout: 60_000,
+  })
+  return { status, stdout, stderr }
+}
+
+/** The arguments that render the chart with some values. */
+export function templateArguments(values: object = {}, release = 'vmcp-admission'): string[] {
+  const set = Object.entries(values).flatMap(([name, value]) => [
+    '--set-json',
+    `${name}=${JSON.stringify(value)}`,
+  ])
+  return ['template', release, CHART, '--namespace', 'vmcp-system', ...set]
+}
+
+/** What the chart renders. Throws what helm says when it refuses. */
+export function rendered(values: object = {}): {
+  readonly text: string
+  readonly objects: readonly Manifest[]
+} {
+  const { status, stdout, stderr } = helm(templateArguments(values))
+  if (status !== 0) throw new Error(stderr)
+  return { text: stdout, objects: parseAllDocuments(stdout).map((document) => document.toJS() as Manifest) }
+}
+
+export const helmPath = (): string => found ?? 'helm'
