@@ -72,10 +72,11 @@ function serverWith(given: Given) {
   const world = new World({ group: DEFAULT_API_GROUP, knows })
   const settings = { ...DEFAULT_SETTINGS, ...given.settings }
   const standing = new Standing(world, settings)
-  for (const other of believed) {
+  const hear = (other: Other) => {
     const kind = kindNamed.get(other.kind)
     if (kind !== undefined) standing.put(kind, resource(other))
   }
+  believed.forEach(hear)
   const log: string[] = []
   const stream = new Writable({
     write(chunk, _encoding, done) {
@@ -101,7 +102,7 @@ function serverWith(given: Given) {
     const sent = await app.inject({ method: 'POST', url: `/validate${query}`, payload, headers })
     return (JSON.parse(sent.payload) as Answer).response
   }
-  return { send, reads, log, there }
+  return { send, reads, log, there, hear }
 }
 
 const wrong = gateway('gateway', { authServerConfig: authServer('github') })
@@ -195,6 +196,15 @@ t.test('at most twenty objects are read for one review, and a miss holds for a s
   t.equal(server.reads.length, 20)
   await server.send(object)
   t.equal(server.reads.length, 20, 'what was missing a moment ago is not asked for again')
+})
+
+t.test('a miss says nothing of what has come since', async (t) => {
+  const server = serverWith({ stored: [backend('jira', 'jira')] })
+  await server.send(backend('jira', 'jira'))
+  t.ok(server.reads.includes('MCPExternalAuthConfig/jira'), 'missed')
+  server.hear(injectConfig('jira', 'okta'))
+  server.there.set('MCPExternalAuthConfig/jira', resource(injectConfig('jira', 'github')))
+  t.equal((await server.send(wrong)).allowed, true, 'it has come, and has been changed since')
 })
 
 t.test('Secrets are looked at only on request, and nothing of them stays', async (t) => {

@@ -61,6 +61,11 @@ export class Standing {
     this.#keep(this.#between, subject, [])
   }
 
+  /** Whether the world has an object. */
+  has(kind: string, namespace: string, name: string): boolean {
+    return this.#world.get(kind, namespace, name) !== undefined
+  }
+
   /** Judges up to `most` of the waiting objects beside the others; answers how many still wait. */
   work(most: number): number {
     for (const [key, subject] of this.#waiting) {

@@ -77,7 +77,8 @@ export class Live {
     signal: AbortSignal,
   ): Promise<boolean> {
     const key = `${kind}/${namespace}/${name}`
-    if (performance.now() - (this.#misses.get(key) ?? -Infinity) < MISS_HOLDS) return true
+    const missed = performance.now() - (this.#misses.get(key) ?? -Infinity) < MISS_HOLDS
+    if (missed && !this.#standing.has(kind, namespace, name)) return true
     const known = kindNamed.get(kind)
     try {
       const found = known
@@ -102,6 +103,8 @@ export class Live {
       if (now - since < MISS_HOLDS) break
       this.#misses.delete(other)
     }
+    // Last of all, so that the oldest stay first.
+    this.#misses.delete(key)
     this.#misses.set(key, now)
   }
 }
