@@ -25,10 +25,9 @@ kubectl apply -f deploy/policies/deny.yaml    # denies; replaces the bindings of
 kubectl delete -f deploy/policies/deny.yaml`,
     ),
     `Apply one of the two files, not the folder. There is a policy and a binding for each kind, \`vmcp-admission-PLURAL\`.
-Where it applies is the binding's: \`matchResources.namespaceSelector\` takes namespaces out, a second binding with
-\`[Warn]\` softens it there. To drop one rule, take its validation out, with a kustomize patch for example. A policy that is
-applied takes effect within seconds. \`kubectl get validatingadmissionpolicy -o yaml\` shows under \`status.typeChecking\`
-what the API server thinks of the expressions: nothing.`,
+Where it applies is the binding's: \`matchResources.namespaceSelector\` takes namespaces out, and a second binding may
+warn in those. To drop one rule, take its validation out, with a kustomize patch for example. What is applied takes
+effect within seconds.`,
     'A denial names the id of the rule, which [rules.md](rules.md) and `vmcp-admission explain` tell more of:',
     block(
       'text',
@@ -36,7 +35,7 @@ what the API server thinks of the expressions: nothing.`,
     ),
     '## How they judge',
     `- **They deny nothing that the webhook admits**, at its default severities. A test sends every example of every rule,
-  and thousands of made-up objects, to an API server that has the policies alone, and compares.
+  and hundreds of made-up objects, to an API server that has the policies alone, and compares.
 - **They fail open** (\`failurePolicy: Ignore\`). An expression that cannot be evaluated, because a field has a shape
   that nobody foresaw or because an object is so large that the cost limit of CEL is reached, denies nothing: a backstop
   must not lock anyone out, and the operator checks again.
