@@ -279,6 +279,7 @@ t.test('how long reads may take', async (t) => {
   for (const [url, milliseconds] of [
     ['/validate?timeout=10s', 8_000],
     ['/validate?timeout=500ms', 400],
+    ['/validate?timeout=333ms', 266],
     ['/validate?a=b&timeout=1m', 24_000],
     ['/validate', 8_000],
     ['/validate?timeout=nonsense', 8_000],

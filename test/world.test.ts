@@ -195,7 +195,8 @@ t.test('what stands is what judging everything anew finds', async () => {
       const { world } = follow(there.map((put) => ({ put })))
       const expected = there.flatMap((object) => {
         const { namespace, name: own } = object.metadata
-        const around = { cluster: world.in(namespace), self: { kind: object.kind, name: own } }
+        const self = { kind: object.kind, name: own }
+        const around = { cluster: world.in(namespace), self, old: () => object }
         const found = findingsIn(kindOf(object), object, around)
         return [...new Set(found.map(({ id, severity }) => `${keyOf(object)} ${id} ${severity}`))]
       })

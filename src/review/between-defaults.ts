@@ -38,11 +38,13 @@ const FIELD = ['spec', 'tokenExchange', 'subjectProviderName']
  * A value of ours counts as none: it is written anew, or taken away when nothing supports it any more.
  */
 function subjectProvider(config: AuthConfig, { cluster, group, name }: Known): Change[] {
-  if (config.spec?.type !== 'tokenExchange' || !DECIDED_BY.every((kind) => cluster.knows(kind))) return []
-  const { tokenExchange } = config.spec
-  const annotation = ['metadata', 'annotations', { key: writtenAnnotation(group) }]
   const written = writtenProvider(config)
+  const annotation = ['metadata', 'annotations', { key: writtenAnnotation(group) }]
   const forget = written === undefined ? [] : [{ at: annotation }]
+  const type = config.spec?.type
+  if (type !== 'tokenExchange') return type === undefined ? [] : forget
+  if (!DECIDED_BY.every((kind) => cluster.knows(kind))) return []
+  const tokenExchange = config.spec?.tokenExchange
   if (!leavesSubjectProvider(config)) return tokenExchange === undefined ? [] : forget
   const provider = agreedProvider(name, cluster)
   const given = tokenExchange?.subjectProviderName

@@ -121,7 +121,13 @@ export class Standing {
     const resource: Resource | undefined = this.#world.get(kind, namespace, name)
     const known = kindNamed.get(kind)
     if (resource === undefined || known === undefined) return []
-    return check(known, resource, { cluster: this.#world.in(namespace), self: { kind, name } }, [], 'between')
+    return check(
+      known,
+      resource,
+      { cluster: this.#world.in(namespace), self: { kind, name }, old: () => resource },
+      [],
+      'between',
+    )
   }
 
   #keep(where: Map<string, Tags>, subject: Subject, findings: readonly Finding[]): void {

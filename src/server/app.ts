@@ -152,9 +152,12 @@ async function confirmed(
   milliseconds: number,
 ): Promise<Verdict> {
   const { namespace, operation } = submission
+  const end = performance.now() + milliseconds
   const verdict = validate(submission, engine, await live.confirm(namespace, names, milliseconds))
   if (operation !== 'DELETE' || verdict.errors.length === 0) return verdict
-  return (await mayBlock(submission, live, milliseconds)) ? verdict : { ...verdict, errors: [] }
+  return (await mayBlock(submission, live, Math.max(0, Math.floor(end - performance.now()))))
+    ? verdict
+    : { ...verdict, errors: [] }
 }
 
 function answerVerdict({ logger, metrics }: Parts, review: Review, verdict: Verdict, start: number): string {

@@ -11,14 +11,14 @@ export const writtenSubjectProviderExists = defineRule({
   severity: 'warning',
   summary:
     'A `subjectProviderName` that this webhook wrote earlier is still a provider of the embedded authorization server.',
-  why: 'Calls to the backend fail until the next write of the configuration, which replaces the value.',
+  why: 'Calls to the backend fail until its spec is written again; an unchanged file that is applied again is no write.',
   sources: ['2.4.5', 'decision 25'],
   *check(gateway, { path, cluster }) {
     const problems = unservedBy(gateway, path, cluster, ({ written }) => written)
     for (const problem of problems) {
       yield {
         ...problem,
-        detail: `${problem.detail}; it was written by default: apply that configuration again`,
+        detail: `${problem.detail}; it was written by default: set it there, or remove it`,
       }
     }
   },
@@ -36,7 +36,7 @@ export const writtenSubjectProviderExists = defineRule({
         value: gatewayOf({ authServerConfig: authServer('corporate') }),
         others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
         findings: [
-          'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" of MCPServer "jira" has it as tokenExchange.subjectProviderName; it has "corporate"; it was written by default: apply that configuration again',
+          'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" of MCPServer "jira" has it as tokenExchange.subjectProviderName; it has "corporate"; it was written by default: set it there, or remove it',
         ],
       },
     ],
