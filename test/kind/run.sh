@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# Shows the chart on a cluster of kind: image built and loaded, chart installed beside the CRDs, armed,
+# examples judged, replicas replaced under writes, uninstalled without a trace.
+# Needs docker, kind, kubectl and helm. $CLUSTER is made, and deleted in the end unless $KEEP is set.
+set -euo pipefail
+CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.."
+cluster=${CLUSTER:-vmcp-admission}
+image=vmcp-admission:kind
+namespace=vmcp-system
+kubeconfig=$(mktemp)
+export KUBECONFIG=$kubeconfig
+
+say() { printf -- '--- %s\n' "$*"; }
+policy() {
+  kubectl get validatingwebhookconfiguration vmcp-admission -o 'jsonpath={.webhooks[0].failurePolicy}' 2>/dev/null || true
+}
+# wait_for WHAT COMMAND...: until COMMAND succeeds, at most two minutes.
+wait_for() {
+  local what=$1 tries
+  shift
+  for ((tries = 0; tries < 120; tries++)); do
+    if "$@"; then return; fi
+    sleep 1
+  done
+  say "waited in vain for $what"
+  return 1
+}
+is_armed() { [[ $(policy) == Fail ]]; }
+are_gone() {
+  [[ -z $(kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations -o name | grep vmcp-admission) ]]
+}
+# finish: says what the cluster looks like when something failed, and cleans up.
+finish() {
+  local code=$?
+  if ((code != 0)); then
+    kubectl -n "$namespace" get all,events || true
+    kubectl -n "$namespace" logs -l app.kubernetes.io/name=vmcp-admission --tail=50 --prefix || true
+  fi
+  [[ -n ${KEEP:-} ]] || kind delete cluster --name "$cluster" || true
+  rm -f -- "$kubeconfig"
+  exit "$code"
+}
+
+say 'cluster of one control plane and two workers'
+kind create cluster --name "$cluster" --wait 120s --config - <<'CONFIG'
+kind: Cluster
+apiVersion: kind.x-k8s.io/v1alpha4
+nodes: [{ role: control-plane }, { role: worker }, { role: worker }]
+CONFIG
+trap finish EXIT
+
+say 'image'
+docker build -t "$image" .
+kind load docker-image --name "$cluster" "$image"
+
+say 'CRDs, then the chart'
+kubectl apply --server-side -f deploy/crds
+kubectl wait --for=condition=Established --timeout=60s -f deploy/crds
+kubectl apply -f deploy/kustomize/base/namespace.yaml
+chart=(vmcp-admission deploy/helm/vmcp-admission --namespace "$namespace" --set image.tag=kind --set image.pullPolicy=Never)
+helm install "${chart[@]}" --wait --timeout 3m
+wait_for 'the webhook to be armed' is_armed
+
+say 'CRDs that are not ours are left alone'
+if helm upgrade "${chart[@]}" --set crds.enabled=true --dry-run=server >/dev/null 2>&1; then
+  say 'the chart would have replaced them'
+  exit 1
+fi
+
+say 'examples'
+test/kind/examples.sh
+
+say 'replicas replaced under writes'
+kubectl -n "$namespace" rollout restart deployment vmcp-admission
+(kubectl -n "$namespace" rollout status deployment vmcp-admission --timeout=3m >/dev/null) &
+rollout=$!
+writes=0
+while kill -0 "$rollout" 2>/dev/null; do
+  kubectl create --dry-run=server -f - >/dev/null <<'RESOURCE'
+apiVersion: toolhive.stacklok.dev/v1beta1
+kind: MCPExternalAuthConfig
+metadata: { name: written-during-the-rollout, namespace: default }
+spec: { type: unauthenticated }
+RESOURCE
+  writes=$((writes + 1))
+done
+wait "$rollout"
+say "$writes writes, none failed"
+
+say 'no pods: deletions and labels pass, changes are refused'
+kubectl -n "$namespace" scale deployment vmcp-admission --replicas=0
+kubectl -n "$namespace" wait --for=delete pod -l app.kubernetes.io/name=vmcp-admission --timeout=90s
+kubectl label -f examples/bearer-token.yaml shown=yes --overwrite >/dev/null
+if kubectl create -f examples/bad/misspelt-type.yaml >/dev/null 2>&1; then
+  say 'a wrong resource was stored'
+  exit 1
+fi
+kubectl delete -f examples/bearer-token.yaml --timeout=60s >/dev/null
+
+say 'uninstalled: the configurations go with the ClusterRole that owns them'
+helm uninstall vmcp-admission --namespace "$namespace" --wait
+wait_for 'the configurations to go' are_gone
+say 'all passed'
