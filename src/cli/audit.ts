@@ -59,15 +59,10 @@ function judgeAll(live: Live, group: string, severities: readonly SeveritySettin
   }
   const world = worldOfCluster(live, group)
   for (const { kind, namespace, name, value } of live.objects) {
-    const self = { kind: kind.kind, name }
-    const findings = findingsIn(kind, value, { cluster: world.in(namespace), self })
+    const subject = { kind: kind.kind, namespace, name }
+    const findings = findingsIn(kind, value, { cluster: world.in(namespace), self: subject })
     const settings = { mode: 'enforce', severities } as const
-    addVerdict(
-      report,
-      judge({ findings, value }, { namespace, settings }),
-      { ...self, namespace },
-      () => IN_CLUSTER,
-    )
+    addVerdict(report, judge({ findings, value }, { namespace, settings }), subject, () => IN_CLUSTER)
   }
   return report
 }

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
@@ -17,7 +18,12 @@ export async function runCli(
 ): Promise<Run> {
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd,
-    env: { PATH: process.env.PATH, HOME: cwd, ...environment },
+    env: {
+      PATH: process.env.PATH,
+      HOME: cwd,
+      NODE_COMPILE_CACHE: join(cwd, '.compile-cache'),
+      ...environment,
+    },
   })
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
   child.stdin.on('error', () => undefined).end(input)
