@@ -7,6 +7,8 @@ import {
   ClusterConnection,
   fromKubeconfig,
   fromServiceAccount,
+  type Installation,
+  type Registrations,
   StatusError,
   type Times,
 } from '../cluster/index.ts'
@@ -109,6 +111,34 @@ export async function readObject(
     connection.close()
   }
 }
+
+/** An installation of the server: what it is made of, and what the server keeps of itself. */
+export interface Opened {
+  /** URL of the API server. */
+  readonly server: string
+  readonly installation: Installation
+  readonly registrations: Registrations
+  close(): void
+}
+
+/** Throws an Error of one line when no cluster is found; nothing is sent yet. */
+export async function openInstallation(
+  { kubeconfig, group }: Pick<Wanted, 'kubeconfig' | 'group'>,
+  namespace: string,
+  environment: Environment,
+): Promise<Opened> {
+  const access = await accessTo(kubeconfig, environment)
+  const connection = new ClusterConnection(access, { group, times: { answer: PATIENCE, idle: PATIENCE } })
+  return {
+    server: nameOf(connection),
+    installation: connection.installation(namespace),
+    registrations: connection.registrations(namespace),
+    close: () => connection.close(),
+  }
+}
+
+/** The API server answered, and refused; any other failure means that it did not answer. */
+export const isRefusal = (error: unknown): error is StatusError => error instanceof StatusError
 
 /** Throws an Error of one line that says what was looked for, or what is wrong with what was found. */
 async function accessTo(kubeconfig: string, environment: Environment): Promise<Access> {

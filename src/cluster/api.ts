@@ -73,6 +73,13 @@ export class Api {
     }
   }
 
+  /** The JSON of the answer to what was sent: a review of access, of which nothing is stored. */
+  async ask(path: string, sent: Sent, signals: readonly AbortSignal[]): Promise<unknown> {
+    const read = async (response: IncomingMessage, deadline: Deadline) =>
+      parseJson(await this.#text(response, deadline))
+    return this.stream(path, signals, read, sent)
+  }
+
   /** Hands an answer of 200 (201 to what was sent) to the work, with the deadline that its body has to keep: at first that of one more part. */
   async stream<T>(
     path: string,

@@ -5,6 +5,7 @@ import type { Access } from './access.ts'
 import { Api, StatusError } from './api.ts'
 import type { Following, FollowOptions } from './follow.ts'
 import { Follower } from './follower.ts'
+import { Installation } from './installation.ts'
 import { list } from './list-watch.ts'
 import { Registrations } from './registrations.ts'
 import type { Sink } from './sink.ts'
@@ -124,6 +125,11 @@ export class ClusterConnection {
   /** What a server in this namespace keeps of itself in the cluster. */
   registrations(namespace: string): Registrations {
     return new Registrations(this.#api, { group: this.#group, namespace, signal: this.#closed.signal })
+  }
+
+  /** What an installation of the server in this namespace is made of. */
+  installation(namespace: string): Installation {
+    return new Installation(this.#api, { group: this.#group, namespace, signal: this.#closed.signal })
   }
 
   readNamespace(name: string, signal: AbortSignal): Promise<object | undefined> {
