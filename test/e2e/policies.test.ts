@@ -141,7 +141,7 @@ async function judgesMadeUp(t: Test, api: ApiServer): Promise<void> {
   const count = { admitted: 0, denied: 0, mistyped: 0 }
   for (const kind of KINDS.filter((kind) => heldPlaces().some((place) => place.kind === kind))) {
     for (const wrong of [0, 4]) {
-      const objects = fc.sample(resources(kind, { wrong }), { numRuns: 70, seed: 7 })
+      const objects = fc.sample(resources(kind, { wrong }), { numRuns: 50, seed: 7 })
       const answers = await inBatches(objects, async (object) => {
         const resource = { ...object, metadata: { name: 'made-up', namespace: 'default' } }
         return { resource, answer: await api.request<Status>('POST', pathOf(kind) + DRY_RUN, resource) }
@@ -155,7 +155,7 @@ async function judgesMadeUp(t: Test, api: ApiServer): Promise<void> {
     }
   }
   t.comment(JSON.stringify(count))
-  t.ok(count.admitted > 20 && count.denied > 100, JSON.stringify(count))
+  t.ok(count.admitted > 15 && count.denied > 100, JSON.stringify(count))
 }
 
 async function judgesUrls(t: Test, api: ApiServer): Promise<void> {
