@@ -4,6 +4,7 @@ import { secretReferencesOf } from '../kinds/between/secrets.ts'
 import { findingsIn } from '../review/index.ts'
 import { judge } from '../review/judge.ts'
 import type { SeveritySetting } from '../review/settings.ts'
+import { shape } from '../review/shape.ts'
 import { absences } from './absences.ts'
 import { LIVE_FLAGS } from './cluster-flags.ts'
 import { worldOfCluster } from './given-world.ts'
@@ -60,7 +61,8 @@ function judgeAll(live: Live, group: string, severities: readonly SeveritySettin
   const world = worldOfCluster(live, group)
   for (const { kind, namespace, name, value } of live.objects) {
     const subject = { kind: kind.kind, namespace, name }
-    const findings = findingsIn(kind, value, { cluster: world.in(namespace), self: subject })
+    const stored = () => shape(kind, value).resource
+    const findings = findingsIn(kind, value, { cluster: world.in(namespace), self: subject, old: stored })
     const settings = { mode: 'enforce', severities } as const
     addVerdict(report, judge({ findings, value }, { namespace, settings }), subject, () => IN_CLUSTER)
   }

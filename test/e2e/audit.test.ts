@@ -209,6 +209,9 @@ await withApiServer(root, async (t, api) => {
       type: 'tokenExchange',
       tokenExchange: { tokenUrl: 'https://okta.example.com/token', audience: 'wiki' },
     })
+    await store(api, exchange)
+    const { stdout } = await cli.run('audit', '--namespaces', 'tools')
+    t.notMatch(stdout, /subject-provider-chosen/, 'what stands is not about to be admitted')
     const { metadata, spec } = exchange as Resource & { spec: { tokenExchange: object } }
     const annotations = { [`${DEFAULT_API_GROUP}/subject-provider-written`]: 'okta' }
     const tokenExchange = { ...spec.tokenExchange, subjectProviderName: 'okta' }
