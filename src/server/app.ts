@@ -118,7 +118,7 @@ function validateReview(
   request: FastifyRequest,
 ): string | Promise<string> {
   const { submission } = review
-  const nonce = submission.dryRun ? probeIn(submission, parts.engine.group) : undefined
+  const nonce = probeIn(submission, parts.engine.group)
   if (nonce !== undefined) return encodeProbe(review, nonce)
   const verdict = validate(submission, parts.engine)
   const names = parts.live === undefined ? [] : restsOn(verdict)
@@ -130,7 +130,8 @@ function validateReview(
 }
 
 /** What a probe carries; undefined for any other review. */
-function probeIn({ object }: Submission, group: string): string | undefined {
+function probeIn({ object, dryRun }: Submission, group: string): string | undefined {
+  if (!dryRun) return undefined
   const metadata = isObject(object) && isObject(object.metadata) ? object.metadata : {}
   const annotations = isObject(metadata.annotations) ? metadata.annotations : {}
   const nonce = annotations[probeAnnotation(group)]
@@ -179,6 +180,7 @@ function answerVerdict({ logger, metrics }: Parts, review: Review, verdict: Verd
 }
 
 function mutateReview({ engine, logger, metrics }: Parts, review: Review, start: number): string {
+  if (probeIn(review.submission, engine.group) !== undefined) return encodePatch(review, [])
   const patch = jsonPatch(mutate(review.submission, engine))
   const text = encodePatch(review, patch)
   const outcome = patch.length > 0 ? 'patched' : 'admitted'

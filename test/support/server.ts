@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 export interface RunningServer {
   readonly url: string
   readonly probeUrl: string
-  /** PEM of the CA. */
+  /** PEM of the CA in the folder; empty where certificates come from elsewhere. */
   readonly ca: string
   readonly folder: string
   /** Everything it has logged, a line each. */
@@ -34,7 +34,7 @@ export async function startServer(
   return {
     url,
     probeUrl,
-    ca: await readFile(join(folder, 'ca.crt'), 'utf8'),
+    ca: await readFile(join(folder, 'ca.crt'), 'utf8').catch(() => ''),
     folder,
     log: () => output.log,
     stop: async (signal = 'SIGTERM') => {
