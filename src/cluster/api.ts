@@ -121,7 +121,8 @@ export class Api {
         ...credentials.headers,
         accept: 'application/json',
         'user-agent': 'vmcp-admission',
-        ...(sent === undefined ? {} : { 'content-type': sent.contentType }),
+        // Node sends the body of a DELETE without saying how long it is: it would be taken for the next request.
+        ...(sent && { 'content-type': sent.contentType, 'content-length': Buffer.byteLength(sent.body) }),
       },
     }
     const response = await this.#send(href.replace(/\/$/, '') + path, options, sent?.body)
