@@ -644,8 +644,11 @@ t.test('wrong usage', async (t) => {
 
 t.test('wrong usage ends with exit code 2', async (t) => {
   const rows: [args: string[], message: string, environment?: Record<string, string>][] = [
-    [[], 'name a command: check, audit, explain, plan or role'],
-    [['chek'], "'chek' is not a command; the commands are check, audit, explain, plan and role"],
+    [[], 'name a command: check, audit, explain, plan, role, doctor or uninstall'],
+    [
+      ['chek'],
+      "'chek' is not a command; the commands are check, audit, explain, plan, role, doctor and uninstall",
+    ],
     [['check'], 'name the files or folders to check, or - for standard input'],
     [['check', 'a'], "VMCP_OUTPUT: 'xml' is not one of human, json", { VMCP_OUTPUT: 'xml' }],
     [['explain', 'schema_enum'], "'schema_enum' is not an id; did you mean 'schema-enum'"],

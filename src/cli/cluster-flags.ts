@@ -14,6 +14,12 @@ export const LIVE_FLAGS = {
   'check-secrets': checkSecrets,
 }
 
+/** For a command about an installation of the server. */
+export const INSTALLATION_FLAGS = {
+  kubeconfig,
+  namespace: text('namespace of the installation', 'NAME', 'vmcp-system'),
+}
+
 /** For a command that reads a cluster when asked to. */
 export const CLUSTER_FLAGS = {
   cluster: toggle('with the objects of a cluster'),

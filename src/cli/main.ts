@@ -2,10 +2,12 @@
 import { helpLines, UsageError } from '../configuration/flags.ts'
 import { AUDIT_FLAGS, audit } from './audit.ts'
 import { CHECK_FLAGS, check } from './check.ts'
+import { doctor, DOCTOR_FLAGS } from './doctor.ts'
 import { explain } from './explain.ts'
 import { PLAN_FLAGS, plan } from './plan.ts'
 import { EXIT } from './report.ts'
 import { role, ROLE_FLAGS } from './role.ts'
+import { uninstall, UNINSTALL_FLAGS } from './uninstall.ts'
 
 const USAGE = [
   'Usage: vmcp-admission COMMAND',
@@ -22,6 +24,8 @@ const USAGE = [
   '  plan --cluster FILE|DIRECTORY|- ...           what the files would change in a cluster, and for whom',
   '  role --config FILE --claims FILE|-            which IAM role a caller gets, and why',
   '  role --cluster --config NAME --claims FILE|-  the same, with a configuration in a cluster',
+  '  doctor [flags]                                what is wrong with an installation of the webhook',
+  '  uninstall [flags]                             remove the webhook configurations from a cluster',
   '',
   'Flags of check:',
   ...helpLines(CHECK_FLAGS),
@@ -35,7 +39,13 @@ const USAGE = [
   'Flags of role:',
   ...helpLines(ROLE_FLAGS),
   '',
-  'Exit codes: 0 no error, 1 at least one error (of role: no role), 2 wrong usage, 3 something could not be read.',
+  'Flags of doctor:',
+  ...helpLines(DOCTOR_FLAGS),
+  '',
+  'Flags of uninstall:',
+  ...helpLines(UNINSTALL_FLAGS),
+  '',
+  'Exit codes: 0 no error, 1 at least one error (of role: no role; of doctor: a problem), 2 wrong usage, 3 something could not be read.',
   '',
 ].join('\n')
 
@@ -52,16 +62,20 @@ async function main([command, ...args]: readonly string[]): Promise<number> {
       return plan(args, process.env)
     case 'role':
       return role(args, process.env)
+    case 'doctor':
+      return doctor(args, process.env)
+    case 'uninstall':
+      return uninstall(args, process.env)
     case 'help':
     case '--help':
     case '-h':
       process.stdout.write(USAGE)
       return EXIT.clean
     case undefined:
-      throw new UsageError('name a command: check, audit, explain, plan or role')
+      throw new UsageError('name a command: check, audit, explain, plan, role, doctor or uninstall')
     default:
       throw new UsageError(
-        `'${command}' is not a command; the commands are check, audit, explain, plan and role`,
+        `'${command}' is not a command; the commands are check, audit, explain, plan, role, doctor and uninstall`,
       )
   }
 }

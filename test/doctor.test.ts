@@ -1,0 +1,635 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { wantedConfigurations } from '../src/arming/configurations.ts'
+import { probeAnswer } from '../src/arming/index.ts'
+import { makeAuthority } from '../src/certificates/x509.ts'
+import { doctor } from '../src/cli/doctor.ts'
+import { examine } from '../src/cli/doctor/examine.ts'
+import { type DoctorFinding, part } from '../src/cli/doctor/findings.ts'
+import { openInstallation } from '../src/cli/live.ts'
+import { uninstall } from '../src/cli/uninstall.ts'
+import { UsageError } from '../src/configuration/flags.ts'
+import { DEFAULT_API_GROUP as GROUP, KINDS } from '../src/kinds/index.ts'
+import { probeAnnotation } from '../src/kinds/registration.ts'
+import { type Run, runCli } from './support/cli.ts'
+import { type Answer, fakeApiServer, json, refusal } from './support/fake-api-server.ts'
+
+t.setTimeout(120_000)
+const NOW = Date.parse('2026-01-01T00:00:00Z')
+const DAY = 86_400_000
+const NAMESPACE = 'vmcp-system'
+const GOLDEN = new URL('golden/doctor.txt', import.meta.url)
+
+const authority = (issued: number, days: number) =>
+  makeAuthority('test CA', { now: NOW + issued * DAY, lifetime: days * DAY })
+const ours = await authority(0, 365)
+const other = await authority(0, 100)
+const old = await authority(-100, 99)
+const ending = await authority(-95, 100)
+
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+const bundle = (pair: { readonly certificate: string }) => base64(pair.certificate)
+
+type Json = Record<string, unknown>
+
+/** An installation as an API server has it: what a path answers. A test breaks it. */
+interface Cluster {
+  readonly objects: Map<string, Json>
+  /** Refusals, by path, of any method. */
+  readonly refusals: Map<string, [status: number, message: string]>
+  /** What a service account may not do: verb and resource. */
+  readonly forbidden: Set<string>
+  /** What the API server says of the dry run; undefined when it asks the webhook. */
+  probe: Answer | undefined
+}
+
+const V1 = `/api/v1/namespaces/${NAMESPACE}`
+const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
+const VALIDATING = `${ADMISSION}/validatingwebhookconfigurations`
+const MUTATING = `${ADMISSION}/mutatingwebhookconfigurations`
+const POLICIES = `${ADMISSION}/validatingadmissionpolicies`
+const DEPLOYMENT = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/vmcp-admission`
+const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/vmcp-admission`
+const SERVICE = `${V1}/services/vmcp-admission`
+const SLICES = `/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices`
+const SECRET = `${V1}/secrets/vmcp-admission-ca`
+const crdPath = (plural: string) =>
+  `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${plural}.${GROUP}`
+
+function healthy(): Cluster {
+  const [validating, mutating] = wantedConfigurations({
+    group: GROUP,
+    failurePolicy: 'Fail',
+    clientConfig: (path) => ({
+      service: { namespace: NAMESPACE, name: 'vmcp-admission', port: 443, path },
+      caBundle: bundle(ours),
+    }),
+    owner: undefined,
+  })
+  const args = [
+    '--arming=on',
+    '--certificates=self-managed',
+    '--owner-cluster-role=vmcp-admission',
+    '--check-secrets',
+  ]
+  const objects = new Map<string, Json>(
+    Object.entries({
+      [DEPLOYMENT]: {
+        spec: {
+          replicas: 2,
+          template: { spec: { serviceAccountName: 'vmcp-admission', containers: [{ args }] } },
+        },
+        status: { readyReplicas: 2 },
+      },
+      [SERVICE]: { spec: { ports: [{ port: 443 }], selector: { app: 'vmcp' } } },
+      [SLICES]: { items: [{ endpoints: [{ conditions: { ready: true } }] }] },
+      [SECRET]: {
+        data: {
+          'ca.crt': bundle(ours),
+          'current.crt': bundle(ours),
+          'current.key': base64('hush'),
+        },
+      },
+      [LEASE]: {
+        metadata: { resourceVersion: '7' },
+        spec: { holderIdentity: 'one', renewTime: '2026-01-01T00:00:00.000000Z', leaseDurationSeconds: 15 },
+      },
+      [`${VALIDATING}/vmcp-admission`]: structuredClone(validating),
+      [`${MUTATING}/vmcp-admission`]: structuredClone(mutating),
+      [VALIDATING]: { items: [validating] },
+      [MUTATING]: { items: [mutating] },
+      [POLICIES]: { items: [] },
+    }) as [string, Json][],
+  )
+  for (const { plural } of KINDS)
+    objects.set(crdPath(plural), {
+      spec: {
+        versions: [
+          { name: 'v1beta1', served: true, schema: { openAPIV3Schema: { properties: { spec: {} } } } },
+        ],
+      },
+      status: { conditions: [{ type: 'Established', status: 'True' }] },
+    })
+  return { objects, refusals: new Map(), forbidden: new Set(), probe: undefined }
+}
+
+/** Answers as this cluster would. */
+function answerOf(cluster: Cluster): Answer {
+  return (response) => {
+    const { method = '', url = '' } = response.req
+    const path = url.replace(/\?.*/, '')
+    const parts: Buffer[] = []
+    response.req.on('data', (each: Buffer) => void parts.push(each))
+    response.req.on('end', () => {
+      const body = parts.length === 0 ? {} : (JSON.parse(Buffer.concat(parts).toString()) as Json)
+      const refused = cluster.refusals.get(path)
+      const found = cluster.objects.get(path)
+      if (refused !== undefined) refusal(...refused)(response)
+      else if (path.endsWith('/subjectaccessreviews')) {
+        const [verb, resource] = ['verb', 'resource'].map((key) =>
+          part(body, 'spec', 'resourceAttributes', key),
+        )
+        json(201, { status: { allowed: !cluster.forbidden.has(`${String(verb)} ${String(resource)}`) } })(
+          response,
+        )
+      } else if (url.endsWith('dryRun=All')) {
+        const nonce = String(part(body, 'metadata', 'annotations', probeAnnotation(GROUP)))
+        const answer = cluster.probe ?? refusal(400, `denied the request: ${probeAnswer(nonce)}`)
+        answer(response)
+      } else if (found === undefined) refusal(404, 'not found')(response)
+      else {
+        if (method === 'DELETE') cluster.objects.delete(path)
+        json(200, found)(response)
+      }
+    })
+  }
+}
+
+async function serve(t: Test, cluster: Cluster) {
+  return fakeApiServer(t, '', { lists: [answerOf(cluster)] })
+}
+
+/** Examines it at the fixed time, with little patience. */
+async function diagnose(t: Test, cluster: Cluster) {
+  const server = await serve(t, cluster)
+  const opened = await openInstallation({ kubeconfig: server.kubeconfig, group: GROUP }, NAMESPACE, {})
+  const place = { opened, group: GROUP, namespace: NAMESPACE, service: 'vmcp-admission', patience: 50 }
+  try {
+    return await examine({ ...place, now: () => NOW })
+  } finally {
+    opened.close()
+  }
+}
+
+const lineOf = ({ level, id, object, message, remedy }: DoctorFinding) =>
+  `${level} (${id}): ${object}: ${message}${remedy === '' ? '' : `; ${remedy}`}`
+
+const names = new Map<string, string>()
+/** Fingerprints are others in each run. */
+const stable = (text: string) =>
+  text.replace(/(?:[0-9A-F]{2}:){31}[0-9A-F]{2}/g, (found) => {
+    if (!names.has(found)) names.set(found, `FINGERPRINT ${'ABCD'[names.size]}`)
+    return names.get(found) ?? ''
+  })
+
+/** Sets what is down there in an object; undefined takes it away. */
+function set({ objects }: Cluster, path: string, at: string, value: unknown): void {
+  const keys = at.split('.')
+  const last = keys.pop() ?? ''
+  const holder = part(objects.get(path), ...keys) as object
+  if (value === undefined) Reflect.deleteProperty(holder, last)
+  else Reflect.set(holder, last, value)
+}
+
+function add({ objects }: Cluster, path: string, at: string, ...values: unknown[]): void {
+  ;(part(objects.get(path), at) as unknown[]).push(...values)
+}
+
+const FIRST = `${VALIDATING}/vmcp-admission`
+const BOTH = [FIRST, `${MUTATING}/vmcp-admission`]
+/** Sets a field of the entry that judges writes. */
+const setEntry = (cluster: Cluster, at: string, value: unknown) =>
+  set(cluster, FIRST, `webhooks.0.${at}`, value)
+/** Has every entry call with this. */
+function setClients(cluster: Cluster, clientConfig: (path: unknown) => object): void {
+  for (const path of BOTH)
+    for (const each of part(cluster.objects.get(path), 'webhooks') as Json[])
+      each.clientConfig = clientConfig(part(each, 'clientConfig', 'service', 'path'))
+}
+const setBundles = (cluster: Cluster, caBundle: string) =>
+  setClients(cluster, (path) => ({
+    service: { namespace: NAMESPACE, name: 'vmcp-admission', port: 443, path },
+    caBundle,
+  }))
+const failing = (problem: string) =>
+  refusal(
+    500,
+    `Internal error occurred: failed calling webhook "validate.vmcp-admission.${GROUP}": failed to call webhook: ${problem}`,
+  )
+function setArg(cluster: Cluster, from: string, to: string): void {
+  const args = part(cluster.objects.get(DEPLOYMENT), ...ARGS.split('.')) as string[]
+  args[args.indexOf(from)] = to
+}
+const ARGS = 'spec.template.spec.containers.0.args'
+
+const BROKEN: readonly [title: string, breakIt: (cluster: Cluster) => unknown][] = [
+  ['healthy', () => undefined],
+  [
+    'nothing is there',
+    (cluster) => {
+      cluster.objects.clear()
+      cluster.probe = refusal(404, 'the server could not find the requested resource')
+    },
+  ],
+  ['no Deployment', ({ objects }) => objects.delete(DEPLOYMENT)],
+  ['one replica is not ready', (cluster) => set(cluster, DEPLOYMENT, 'status.readyReplicas', 1)],
+  ['scaled down', (cluster) => set(cluster, DEPLOYMENT, 'spec.replicas', 0)],
+  ['no Service', ({ objects }) => objects.delete(SERVICE)],
+  ['another port', (cluster) => set(cluster, SERVICE, 'spec.ports.0.port', 8443)],
+  ['no endpoints', (cluster) => set(cluster, SLICES, 'items', [])],
+  [
+    'an endpoint that is not ready',
+    (cluster) => set(cluster, SLICES, 'items.0.endpoints.0.conditions.ready', false),
+  ],
+  [
+    'rights are missing',
+    ({ forbidden }) => {
+      for (const right of [
+        'patch leases',
+        'get secrets',
+        'list mcpgroups',
+        'watch mcpgroups',
+        'get clusterroles',
+      ])
+        forbidden.add(right)
+    },
+  ],
+  [
+    'rights may not be looked at',
+    ({ refusals }) =>
+      refusals.set('/apis/authorization.k8s.io/v1/subjectaccessreviews', [
+        403,
+        'subjectaccessreviews.authorization.k8s.io is forbidden: User "ann" cannot create resource "subjectaccessreviews"',
+      ]),
+  ],
+  [
+    'the Deployment may not be read',
+    ({ refusals }) =>
+      refusals.set(DEPLOYMENT, [
+        403,
+        'deployments.apps is forbidden: User "ann" cannot get resource "deployments"',
+      ]),
+  ],
+  ['one CRD is missing', ({ objects }) => objects.delete(crdPath('mcpgroups'))],
+  ['a CRD of another version', (cluster) => set(cluster, crdPath('mcpgroups'), 'spec.versions.0.name', 'v1')],
+  [
+    'a CRD that is not established',
+    (cluster) => set(cluster, crdPath('mcpgroups'), 'status.conditions.0.status', 'False'),
+  ],
+  [
+    'a CRD that accepts more',
+    (cluster) => {
+      const text = { type: 'string' }
+      set(cluster, crdPath('mcpexternalauthconfigs'), 'spec.versions.0.schema.openAPIV3Schema', {
+        required: ['spec'],
+        properties: {
+          spec: {
+            properties: {
+              type: { type: 'string', enum: ['tokenExchange', 'magic'] },
+              awsSts: {
+                properties: { region: text, roleMappings: { items: { properties: { role: text } } } },
+              },
+            },
+          },
+        },
+      })
+    },
+  ],
+  ['no webhook configuration', ({ objects }) => objects.delete(`${VALIDATING}/vmcp-admission`)],
+  ['not armed', (cluster) => setEntry(cluster, 'failurePolicy', 'Ignore')],
+  [
+    'not armed, on purpose',
+    (cluster) => {
+      setEntry(cluster, 'failurePolicy', 'Ignore')
+      setArg(cluster, '--arming=on', '--arming=ignore')
+    },
+  ],
+  [
+    'not armed, and written by hand',
+    (cluster) => {
+      setEntry(cluster, 'failurePolicy', 'Ignore')
+      setArg(cluster, '--arming=on', '--arming=off')
+    },
+  ],
+  [
+    'an old matchCondition',
+    (cluster) => setEntry(cluster, 'matchConditions.0.expression', "request.operation != 'UPDATE'"),
+  ],
+  [
+    'rules that lack kinds',
+    (cluster) => setEntry(cluster, 'rules.0.resources', ['mcpexternalauthconfigs', 'virtualmcpservers']),
+  ],
+  ['rules for creations only', (cluster) => setEntry(cluster, 'rules.0.operations', ['CREATE'])],
+  ['an entry is missing', (cluster) => set(cluster, FIRST, 'webhooks.length', 1)],
+  ['an entry too many', (cluster) => add(cluster, FIRST, 'webhooks', { name: 'old.example.com' })],
+  [
+    'namespaces are excluded',
+    (cluster) =>
+      setEntry(cluster, 'namespaceSelector', {
+        matchExpressions: [
+          { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['kube-system', 'team-a'] },
+        ],
+      }),
+  ],
+  [
+    'namespaces are excluded, by hand',
+    (cluster) => {
+      setEntry(cluster, 'namespaceSelector', {
+        matchExpressions: [
+          { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['kube-system'] },
+        ],
+      })
+      setArg(cluster, '--arming=on', '--arming=off')
+    },
+  ],
+  [
+    'objects are excluded',
+    (cluster) => setEntry(cluster, 'objectSelector', { matchLabels: { checked: 'yes' } }),
+  ],
+  ['another Service is called', (cluster) => setEntry(cluster, 'clientConfig.service.name', 'old')],
+  [
+    'the caBundle is that of another CA',
+    (cluster) => setEntry(cluster, 'clientConfig.caBundle', bundle(other)),
+  ],
+  ['the caBundle is empty', (cluster) => setEntry(cluster, 'clientConfig.caBundle', undefined)],
+  [
+    'the caBundle of cert-manager is empty',
+    (cluster) => {
+      setEntry(cluster, 'clientConfig.caBundle', undefined)
+      setArg(cluster, '--certificates=self-managed', '--certificates=files')
+    },
+  ],
+  [
+    'the caBundle is no certificate',
+    (cluster) => setEntry(cluster, 'clientConfig.caBundle', base64('nonsense')),
+  ],
+  [
+    'all has expired',
+    (cluster) => {
+      set(cluster, SECRET, 'data', { 'current.crt': bundle(old) })
+      setBundles(cluster, bundle(old))
+    },
+  ],
+  [
+    'the CA expires soon',
+    (cluster) => {
+      set(cluster, SECRET, 'data', { 'current.crt': bundle(ending) })
+      setBundles(cluster, bundle(ending))
+    },
+  ],
+  ['no CA', ({ objects }) => objects.delete(SECRET)],
+  ['no Lease', ({ objects }) => objects.delete(LEASE)],
+  ['a Lease that nobody holds', (cluster) => set(cluster, LEASE, 'spec.holderIdentity', '')],
+  [
+    'a Lease that is not renewed',
+    (cluster) => set(cluster, LEASE, 'spec.renewTime', '2025-12-31T23:00:00.000000Z'),
+  ],
+  [
+    'others are asked too',
+    (cluster) => {
+      const rules = [{ apiGroups: ['*'], resources: ['*/*'] }]
+      const constraints = { resourceRules: [{ apiGroups: [GROUP], resources: ['mcpgroups'] }] }
+      add(cluster, VALIDATING, 'items', { metadata: { name: 'kyverno' }, webhooks: [{ rules }] })
+      add(cluster, MUTATING, 'items', {
+        metadata: { name: 'pods' },
+        webhooks: [{ rules: [{ apiGroups: [''], resources: ['*'] }] }],
+      })
+      add(
+        cluster,
+        POLICIES,
+        'items',
+        { metadata: { name: 'teams' }, spec: { matchConstraints: constraints } },
+        { metadata: { name: 'vmcp-admission-mcpgroups' }, spec: { matchConstraints: constraints } },
+      )
+    },
+  ],
+  [
+    'reached by URL',
+    (cluster) => {
+      cluster.objects.delete(DEPLOYMENT)
+      setClients(cluster, (path) => ({
+        url: `https://example.com:8443${String(path)}`,
+        caBundle: bundle(ours),
+      }))
+    },
+  ],
+  [
+    'timeout',
+    (cluster) =>
+      (cluster.probe = failing(
+        'Post "https://vmcp-admission.vmcp-system.svc:443/validate?timeout=5s": context deadline exceeded',
+      )),
+  ],
+  [
+    'x509',
+    (cluster) =>
+      (cluster.probe = failing(
+        'Post "https://vmcp-admission.vmcp-system.svc:443/validate?timeout=5s": tls: failed to verify certificate: x509: certificate signed by unknown authority',
+      )),
+  ],
+  [
+    'connection refused',
+    (cluster) =>
+      (cluster.probe = failing('Post "https://…": dial tcp 10.0.0.7:443: connect: connection refused')),
+  ],
+  [
+    'no endpoints, says the API server',
+    (cluster) => (cluster.probe = failing('no endpoints available for service "vmcp-admission"')),
+  ],
+  [
+    'no Service, says the API server',
+    (cluster) => (cluster.probe = failing('service "vmcp-admission" not found')),
+  ],
+  ['no name', (cluster) => (cluster.probe = failing('dial tcp: lookup example.com: no such host'))],
+  ['no route', (cluster) => (cluster.probe = failing('dial tcp 10.0.0.7:443: connect: no route to host'))],
+  ['another failure', (cluster) => (cluster.probe = failing('EOF'))],
+  [
+    'another webhook fails',
+    (cluster) =>
+      (cluster.probe = refusal(
+        500,
+        'Internal error occurred: failed calling webhook "kyverno.example.com": failed to call webhook: EOF',
+      )),
+  ],
+  [
+    'another webhook refuses',
+    (cluster) =>
+      (cluster.probe = refusal(403, 'admission webhook "kyverno.example.com" denied the request: no')),
+  ],
+  ['stored without asking', (cluster) => (cluster.probe = json(201, {}))],
+  ['no namespace', (cluster) => (cluster.probe = refusal(404, 'namespaces "vmcp-system" not found'))],
+  [
+    'no right to try',
+    (cluster) =>
+      (cluster.probe = refusal(
+        403,
+        `mcpexternalauthconfigs.${GROUP} is forbidden: User "ann" cannot create resource "mcpexternalauthconfigs"`,
+      )),
+  ],
+]
+
+t.test('what is said of broken installations', async (t) => {
+  const parts: string[] = []
+  for (const [title, breakIt] of BROKEN) {
+    const cluster = healthy()
+    breakIt(cluster)
+    const { findings, certificates, probe } = await diagnose(t, cluster)
+    const lines = [
+      ...findings.map(lineOf),
+      ...(findings.some(({ id }) => /^(bundle|ca)-/.test(id)) || title === 'healthy'
+        ? certificates.map((each) => `certificate: ${each.of}: ${each.fingerprint}, expires ${each.expires}`)
+        : []),
+      `probe: ${probe.outcome}`,
+    ]
+    const text = lines.join('\n')
+    t.notMatch(text, /hush|aHVzaA/, `${title}: no key`)
+    parts.push(`# ${title}\n${stable(text)}\n`)
+  }
+  const found = parts.join('\n')
+  if (process.env.UPDATE_GOLDEN === '1') writeFileSync(GOLDEN, found)
+  const wanted = existsSync(GOLDEN) ? readFileSync(GOLDEN, 'utf8') : ''
+  t.equal(found, wanted, 'test/golden/doctor.txt (UPDATE_GOLDEN=1 rewrites it)')
+})
+
+t.test('both fingerprints of a mismatch', async (t) => {
+  const cluster = healthy()
+  setEntry(cluster, 'clientConfig.caBundle', bundle(other))
+  const { findings, certificates } = await diagnose(t, cluster)
+  const all = new Set(certificates.map(({ fingerprint }) => fingerprint))
+  t.equal(all.size, 2)
+  const text = findings.map(lineOf).join('\n')
+  for (const each of all) t.match(text, each)
+})
+
+t.test('a Lease by another clock, renewed while we look', async (t) => {
+  const cluster = healthy()
+  set(cluster, LEASE, 'spec.renewTime', '2025-12-31T23:00:00.000000Z')
+  const metadata = part(cluster.objects.get(LEASE), 'metadata') as object
+  let version = 7
+  Object.defineProperty(metadata, 'resourceVersion', { enumerable: true, get: () => String(++version) })
+  t.strictSame((await diagnose(t, cluster)).findings, [])
+})
+
+/** What a command printed, run in this process. */
+async function run(
+  t: Test,
+  command: (args: string[], environment: Record<string, string>) => Promise<number>,
+  args: string[],
+): Promise<Run> {
+  const out = t.capture(process.stdout, 'write', () => true)
+  const err = t.capture(process.stderr, 'write', () => true)
+  const texts = (captured: { args: readonly unknown[] }[]) => captured.map((each) => each.args[0]).join('')
+  try {
+    const status = await command(args, {})
+    return { status, stdout: texts(out()), stderr: texts(err()) }
+  } finally {
+    out.restore()
+    err.restore()
+  }
+}
+
+/** Now by the clock of this machine, which the commands use. */
+function current(): Cluster {
+  const cluster = healthy()
+  set(cluster, LEASE, 'spec.renewTime', new Date().toISOString().replace(/Z$/, '000Z'))
+  return cluster
+}
+const briefly = (args: readonly string[], environment: Record<string, string>) =>
+  doctor(args, environment, { pause: 20, lease: 20 })
+
+t.test('doctor as a command', async (t) => {
+  const cluster = current()
+  const { kubeconfig, url } = await serve(t, cluster)
+  const made = await makeAuthority('test CA', { now: Date.now(), lifetime: 100 * DAY })
+  set(cluster, SECRET, 'data', { 'current.crt': bundle(made) })
+  setBundles(cluster, bundle(made))
+
+  const well = await run(t, briefly, ['--kubeconfig', kubeconfig])
+  t.equal(well.status, 0)
+  t.match(
+    well.stdout,
+    `probe: reached: the API server asked the webhook, and it answered\n\ninstallation in namespace vmcp-system of ${url}: all is well\n`,
+  )
+
+  const service = cluster.objects.get(SERVICE) ?? {}
+  cluster.objects.delete(SERVICE)
+  const broken = await run(t, briefly, ['--kubeconfig', kubeconfig])
+  t.equal(broken.status, 1)
+  t.match(broken.stdout, 'problem: Service vmcp-system/vmcp-admission: not found; install the chart')
+  t.match(broken.stdout, /: 1 problem\n$/)
+
+  const printed = await run(t, briefly, ['--kubeconfig', kubeconfig, '--output', 'json'])
+  const { findings, counts, probe } = JSON.parse(printed.stdout) as Json
+  t.strictSame(counts, { problems: 1, notes: 0, unread: 0 })
+  t.equal(part(findings, 0, 'id'), 'service-missing')
+  t.equal(part(probe, 'outcome'), 'reached')
+
+  setTimeout(() => cluster.objects.set(SERVICE, service), 300)
+  const waited = await run(t, briefly, ['--kubeconfig', kubeconfig, '--wait', '20'])
+  t.equal(waited.status, 0, 'waits until all is well')
+
+  cluster.refusals.set(SERVICE, [401, 'Unauthorized'])
+  const unknown = await run(t, briefly, ['--kubeconfig', kubeconfig])
+  t.equal(unknown.status, 3)
+  t.match(unknown.stdout, 'could not look: API server: does not accept the credentials: 401 Unauthorized')
+})
+
+t.test('what cannot be looked at, and wrong usage', async (t) => {
+  const server = await serve(t, healthy())
+  const dead = readFileSync(server.kubeconfig, 'utf8').replace(server.url, 'http://127.0.0.1:1')
+  writeFileSync(`${server.folder}/dead`, dead)
+  const unreachable = await run(t, briefly, ['--kubeconfig', `${server.folder}/dead`])
+  t.equal(unreachable.status, 3)
+  t.match(
+    unreachable.stdout,
+    'could not look: API server: does not answer: connect ECONNREFUSED 127.0.0.1:1; look at',
+  )
+  const none = await run(t, briefly, ['--kubeconfig', `${server.folder}/none`])
+  t.strictSame(none, {
+    status: 3,
+    stdout: '',
+    stderr: `vmcp-admission: cannot look: kubeconfig ${server.folder}/none: ${server.folder}/none: no such file\n`,
+  })
+  await t.rejects(
+    doctor(['file'], {}),
+    new UsageError('doctor takes no files; --namespace names the installation'),
+  )
+  await t.rejects(
+    doctor(['--wait', 'long'], {}),
+    new UsageError("--wait: 'long' is not a whole number of seconds"),
+  )
+  await t.rejects(
+    uninstall(['file'], {}),
+    new UsageError('uninstall takes no files; --namespace names the installation'),
+  )
+})
+
+t.test('uninstall', async (t) => {
+  const cluster = current()
+  const { kubeconfig } = await serve(t, cluster)
+  const warning =
+    'vmcp-admission: warning: Deployment vmcp-system/vmcp-admission still runs and would write the configurations again; first kubectl -n vmcp-system scale deployment vmcp-admission --replicas=0\n'
+  const both =
+    'removed ValidatingWebhookConfiguration vmcp-admission\nremoved MutatingWebhookConfiguration vmcp-admission\n'
+  const args = ['--kubeconfig', kubeconfig]
+  t.strictSame(await run(t, uninstall, args), { status: 1, stdout: both, stderr: warning })
+  set(cluster, DEPLOYMENT, 'spec.replicas', 0)
+  const held =
+    'vmcp-admission: warning: one holds Lease vmcp-system/vmcp-admission and would write the configurations again; stop it first\n'
+  t.strictSame(await run(t, uninstall, args), { status: 1, stdout: 'nothing to remove\n', stderr: held })
+  set(cluster, LEASE, 'spec.renewTime', '2026-01-01T00:00:00.000000Z')
+  t.strictSame(await run(t, uninstall, [...args, '--all']), {
+    status: 0,
+    stdout: 'removed Lease vmcp-system/vmcp-admission\nremoved Secret vmcp-system/vmcp-admission-ca\n',
+    stderr: '',
+  })
+  t.strictSame(
+    [LEASE, SECRET, DEPLOYMENT].map((path) => cluster.objects.has(path)),
+    [false, false, true],
+  )
+  cluster.refusals.set(`${VALIDATING}/vmcp-admission`, [403, 'no'])
+  t.strictSame(await run(t, uninstall, args), {
+    status: 3,
+    stdout: '',
+    stderr: 'vmcp-admission: cannot remove the webhook configurations: 403 no\n',
+  })
+  const missing = await run(t, uninstall, ['--kubeconfig', '/nowhere'])
+  t.equal(missing.status, 3)
+})
+
+t.test('both from the command line', async (t) => {
+  const server = await serve(t, healthy())
+  const cwd = server.folder
+  for (const command of ['doctor', 'uninstall'])
+    t.equal((await runCli([command, '--kubeconfig', `${cwd}/none`], { cwd })).status, 3)
+})
