@@ -12,6 +12,11 @@ export interface Probe {
 /** What the API server says of a call that failed; the first that fits. */
 const FAILURES: readonly [sign: RegExp, meaning: string, remedy: string][] = [
   [
+    /remote error: tls: /,
+    'the webhook refuses the API server, which shows no client certificate that it accepts',
+    'fit --client-ca and --client-names to the certificate in the admission kubeconfig of the API server, or set neither',
+  ],
+  [
     /x509|tls: /,
     'the certificate of the webhook does not fit the caBundle or the name by which it is called',
     'compare the fingerprints that doctor prints',
@@ -36,6 +41,11 @@ const FAILURES: readonly [sign: RegExp, meaning: string, remedy: string][] = [
     /no route to host|network is unreachable/,
     'the API server has no route to the webhook',
     'look at the pod network, and at network policies',
+  ],
+  [
+    /No agent available|error dialing backend|proxy error/,
+    'the tunnel from the control plane to the nodes is down',
+    'look at its agents: kubectl -n kube-system get pods',
   ],
   [
     /deadline exceeded|timeout|timed out|Client\.Timeout/i,
