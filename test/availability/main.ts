@@ -21,7 +21,7 @@ const CREATES = Number(process.env.CREATES ?? 10_000)
 const AT_A_TIME = 8
 /** Of so many creates one is invalid. */
 const INVALID_EVERY = 10
-const SECONDS = { leaf: 30, ca: 120, propagation: 15, delay: 3 }
+const SECONDS = { leaf: 30, ca: 120, propagation: 15, delay: 10 }
 const MAIN = fileURLToPath(new URL('../../src/server/main.ts', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'vmcp-availability-'))
 const resources = `/apis/${DEFAULT_API_GROUP}/${API_VERSION}/namespaces/default/mcpexternalauthconfigs`
@@ -145,7 +145,7 @@ class Stream {
       const [outcome, text] = await this.#create(number, valid)
       if (tally === undefined) continue
       tally.counts.set(outcome, (tally.counts.get(outcome) ?? 0) + 1)
-      if (text !== '') tally.texts.add(text.slice(0, 300))
+      if (text !== '') tally.texts.add(text.slice(0, 600))
       if (outcome === 'noAnswer') await setTimeout(100)
     }
   }
