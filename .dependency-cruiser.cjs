@@ -46,7 +46,7 @@ module.exports = {
       name: 'review-knows-no-adapter',
       severity: 'error',
       from: { path: '^src/review' },
-      to: { path: `^src/(${ADAPTERS}|configuration)` },
+      to: { path: `^src/(${ADAPTERS}|arming|configuration)` },
     },
     {
       name: 'adapters-meet-in-main-only',

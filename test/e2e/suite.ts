@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import { type ApiServer, startApiServer } from './api-server.ts'
 import { findBinaries } from './find-binaries.ts'
 
-const LONGEST = 180_000
+const LONGEST = 300_000
 
 /**
  * Runs the tests of a file with an API server of their own. Without the programs for it the file is skipped with one
