@@ -83,7 +83,7 @@ interface Ports {
 function startBalancer(port: number, replicas: readonly Ports[]): ChildProcess {
   const servers = replicas.map(
     ({ port: at, probe }, i) =>
-      `  server replica-${i} 127.0.0.1:${at} check port ${probe} inter 500ms fall 1 rise 1`,
+      `  server replica-${i} 127.0.0.1:${at} check port ${probe} inter 500ms fall 2 rise 1`,
   )
   const configuration = [
     'defaults',
@@ -91,6 +91,8 @@ function startBalancer(port: number, replicas: readonly Ports[]): ChildProcess {
     '  timeout connect 1s',
     '  timeout client 5m',
     '  timeout server 5m',
+    // As patient as a kubelet: on a busy machine a check that is slow is no replica that is dead.
+    '  timeout check 3s',
     '  retries 2',
     '  option redispatch',
     'frontend webhook',
