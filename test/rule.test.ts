@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { errorBody, type ErrorType, supportedValues } from '../src/rule/field-error.ts'
-import { goQuote } from '../src/rule/go-text.ts'
+import { nameText } from '../src/rule/cluster.ts'
+import { goQuote, shortQuote } from '../src/rule/go-text.ts'
 import { nearest } from '../src/rule/nearest.ts'
 import { jsonPointer, pathText, type Segment, valueAt } from '../src/rule/path.ts'
 
@@ -95,4 +96,19 @@ t.test('near names', async (t) => {
     ['replicas', undefined],
   ])
     t.equal(nearest(name ?? '', known), near)
+})
+
+t.test('near names of anybody: the search ends', async (t) => {
+  const long = 'a'.repeat(1_000_000)
+  t.equal(nearest(long, [`${long}b`]), undefined, 'no long text has a near one')
+  t.equal(nearest('name', [long, 'nam']), 'nam')
+  const many = Array.from({ length: 100_000 }, (_, i) => `${'b'.repeat(245)}${i}`)
+  t.equal(nearest('a'.repeat(250), many), undefined)
+  t.equal(nearest('c'.repeat(253), [`${'c'.repeat(252)}d`]), `${'c'.repeat(252)}d`)
+})
+
+t.test('what is told of other objects is short', async (t) => {
+  t.equal(shortQuote('a"b'), '"a\\"b"')
+  t.equal(shortQuote('a'.repeat(1_000_000)).length, 203)
+  t.equal(nameText({ kind: 'MCPServer', name: 'a'.repeat(1_000_000) }).length, 213)
 })

@@ -1,3 +1,4 @@
+import { shortQuote } from './go-text.ts'
 import type { Resource } from './resource.ts'
 
 /** An object in the namespace of the one that is judged: no reference leaves it (specification 2). */
@@ -36,7 +37,7 @@ export const emptyCluster: Cluster = {
 }
 
 /** One text for one object. */
-export const nameText = ({ kind, name }: ObjectName): string => `${kind} "${name}"`
+export const nameText = ({ kind, name }: ObjectName): string => `${kind} ${shortQuote(name)}`
 
 /** `MCPServer "a", MCPServer "b" and 3 more`: names that a person can go and look at, in little space. */
 export function namesText(names: readonly ObjectName[], most = 3): string {

@@ -47,3 +47,10 @@ function goNumber(value: number): string {
   if (power >= -4 && power < 21 && Math.abs(power) < 6 + Number(power < 0)) return String(value)
   return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`
 }
+
+const LONGEST_QUOTED = 200
+
+/** As `goQuote`, cut where it is long: a text of another object, which may be anything and be told of many times. */
+export function shortQuote(text: string): string {
+  return goQuote(text.length > LONGEST_QUOTED ? `${text.slice(0, LONGEST_QUOTED).toWellFormed()}…` : text)
+}

@@ -1,9 +1,19 @@
-/** The known name that the given one was probably meant to be; undefined when none is near. Case and `_` count little. */
+/** No name of Kubernetes is longer, and nobody misspells more. */
+const LONGEST = 253
+const MOST = 1_000
+
+/**
+ * The known name that the given one was probably meant to be; undefined when none is near. Case and `_` count little.
+ * Both sides may be anybody's: long texts have no near name, and only the first thousand names are looked at.
+ */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
+  if (name.length > LONGEST) return undefined
   const allowed = name.length < 4 ? 1 : name.length < 9 ? 2 : 3
   let best: string | undefined
   let bestDistance = allowed + 1
+  let left = MOST
   for (const candidate of known) {
+    if (left-- === 0) break
     const distance = editDistance(plain(name), plain(candidate), allowed)
     if (distance < bestDistance && candidate.length > distance) {
       best = candidate
@@ -15,7 +25,7 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
 
 const plain = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, '')
 
-/** Insertions, deletions, replacements and swaps of neighbours; over `limit` once the lengths alone differ by more. */
+/** Insertions, deletions, replacements and swaps of neighbours; over `limit` as soon as that is certain. */
 function editDistance(one: string, other: string, limit: number): number {
   if (Math.abs(one.length - other.length) > limit) return limit + 1
   let before: number[] = []
@@ -30,6 +40,7 @@ function editDistance(one: string, other: string, limit: number): number {
     }
     before = row
     row = next
+    if (Math.min(...row) > limit && Math.min(...before) > limit) return limit + 1
   }
   return row[other.length] ?? limit + 1
 }

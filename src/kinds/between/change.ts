@@ -1,6 +1,6 @@
 import { namesText, type ObjectName } from '../../rule/cluster.ts'
 import { advice, type FieldError } from '../../rule/field-error.ts'
-import { goQuote } from '../../rule/go-text.ts'
+import { shortQuote } from '../../rule/go-text.ts'
 import type { Path } from '../../rule/path.ts'
 
 /** A field that others rely on, as it was and as it will be. */
@@ -18,6 +18,6 @@ export function* changesFor(
   if (consumers.length === 0) return
   for (const { at, before, after } of fields) {
     if (before === undefined || after === undefined || before === after) continue
-    yield advice(at, `changes from ${goQuote(before)} for ${namesText(consumers)}`)
+    yield advice(at, `changes from ${shortQuote(before)} for ${namesText(consumers)}`)
   }
 }

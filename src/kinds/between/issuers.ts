@@ -1,4 +1,4 @@
-import { goQuote } from '../../rule/go-text.ts'
+import { shortQuote } from '../../rule/go-text.ts'
 import type { Gateway, OidcConfig } from './neighbours.ts'
 
 /** Why the MCPOIDCConfig of a VirtualMCPServer does not accept the tokens that its authorization server issues. */
@@ -25,4 +25,4 @@ export function differenceText(one: string, other: string): string {
 }
 
 export const issuerText = (issuer: string, unlike: string): string =>
-  goQuote(issuer) + differenceText(issuer, unlike)
+  shortQuote(issuer) + differenceText(issuer, unlike)

@@ -1,6 +1,6 @@
 import { type Cluster, type ObjectName, nameText, namesText } from '../../rule/cluster.ts'
 import { type FieldError, invalid, notFound, required, restingOn } from '../../rule/field-error.ts'
-import { goQuote } from '../../rule/go-text.ts'
+import { shortQuote } from '../../rule/go-text.ts'
 import { nearest } from '../../rule/nearest.ts'
 import { type Path, pathTo } from '../../rule/path.ts'
 import {
@@ -59,12 +59,12 @@ function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>): Fiel
   const rests = members[0] === undefined ? [config] : [config, members[0]]
   const { field, provider, reason, providers } = problem
   if (at !== undefined) {
-    const detail = `${nameText(config)} has ${field} ${goQuote(provider)}, and ${lacking(problem)}`
+    const detail = `${nameText(config)} has ${field} ${shortQuote(provider)}, and ${lacking(problem)}`
     return restingOn(invalid(pathTo<string>(at), reached.config, detail), ...rests)
   }
   const who = `${nameText(config)} of ${namesText(members)}`
   if (reason === 'no authorization server') {
-    const detail = `${who} has ${field} ${goQuote(provider)}, a provider of an embedded authorization server`
+    const detail = `${who} has ${field} ${shortQuote(provider)}, a provider of an embedded authorization server`
     return restingOn(required(path.spec.authServerConfig, detail), ...rests)
   }
   const detail = `${who} has it as ${field}${nearText(provider, providers)}`
@@ -82,13 +82,13 @@ export function lacking({ reason, provider, providers }: Unserved): string {
 }
 
 function nearText(provider: string, { names }: Providers): string {
-  const near = nearest(provider, names)
-  if (near !== undefined) return `; did you mean ${goQuote(near)}`
-  return names.length === 0 ? '' : `; it has ${names.slice(0, 5).map(goQuote).join(', ')}`
+  const near = nearest(provider, names.slice(0, 100))
+  if (near !== undefined) return `; did you mean ${shortQuote(near)}`
+  return names.length === 0 ? '' : `; it has ${names.slice(0, 5).map(shortQuote).join(', ')}`
 }
 
 /** The same for the reader of the other object. */
 export function unservedText(gateway: ObjectName, problem: Unserved): string {
-  const given = `${problem.field} is ${goQuote(problem.provider)}${problem.written ? ' (written by default)' : ''}`
+  const given = `${problem.field} is ${shortQuote(problem.provider)}${problem.written ? ' (written by default)' : ''}`
   return `${nameText(gateway)} cannot use it: ${given}, and ${lacking(problem)}`
 }

@@ -1,11 +1,14 @@
 import { notFound, restingOn } from '../../../rule/field-error.ts'
-import { goQuote } from '../../../rule/go-text.ts'
+import { shortQuote } from '../../../rule/go-text.ts'
 import { nearest } from '../../../rule/nearest.ts'
 import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import { backend, gatewayOf, group, headerConfig, inline, oidcConfig } from '../examples.ts'
 import { referencesOf } from '../references.ts'
+
+/** A near name is looked for among all of the namespace: not for every reference of a long list. */
+const MOST_HINTS = 10
 
 /** On every kind that refers to others. */
 export const referenceFound = defineRule({
@@ -17,13 +20,14 @@ export const referenceFound = defineRule({
   why: 'The workload waits for it, or does without. Apply order is free, so this is no error: it may come later.',
   sources: ['1', '2', 'decision 9'],
   *check(resource, { cluster, self }) {
+    let hints = MOST_HINTS
     for (const { to, at } of referencesOf(self.kind, resource)) {
       if (cluster.get(to.kind, to.name) !== undefined || !cluster.knows(to.kind)) continue
-      const near = nearest(to.name, cluster.names(to.kind))
+      const near = hints-- > 0 ? nearest(to.name, cluster.names(to.kind)) : undefined
       const [other] = cluster.elsewhere(to.kind, to.name)
       const hint =
         near !== undefined
-          ? `; did you mean ${goQuote(near)}`
+          ? `; did you mean ${shortQuote(near)}`
           : other !== undefined
             ? `; there is one in namespace '${other}', but references stay within their own`
             : ' yet'

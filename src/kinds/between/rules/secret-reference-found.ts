@@ -1,5 +1,5 @@
 import { notFound, restingOn } from '../../../rule/field-error.ts'
-import { goQuote } from '../../../rule/go-text.ts'
+import { shortQuote } from '../../../rule/go-text.ts'
 import { nearest } from '../../../rule/nearest.ts'
 import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
@@ -25,10 +25,10 @@ export const secretReferenceFound = defineRule({
         if (!cluster.knows('Secret')) continue
         yield restingOn(notFound(path('name'), name, `no Secret of this name ${cluster.where} yet`), named)
       } else if (!Object.hasOwn(secret.bytes, key)) {
-        const near = nearest(key, Object.keys(secret.bytes))
-        const hint = near === undefined ? '' : `; did you mean ${goQuote(near)}`
+        const near = nearest(key, Object.keys(secret.bytes).slice(0, 100))
+        const hint = near === undefined ? '' : `; did you mean ${shortQuote(near)}`
         yield restingOn(
-          notFound(path('key'), key, `the Secret ${goQuote(name)} has no such key${hint}`),
+          notFound(path('key'), key, `the Secret ${shortQuote(name)} has no such key${hint}`),
           named,
         )
       }

@@ -1,5 +1,5 @@
 import { invalid, restingOn } from '../../../rule/field-error.ts'
-import { goQuote } from '../../../rule/go-text.ts'
+import { shortQuote } from '../../../rule/go-text.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { getSecret } from '../../between/secrets.ts'
 import { server } from '../examples.ts'
@@ -27,7 +27,7 @@ export const hmacSecretLongEnough = defineRule({
     const secret = getSecret(cluster, name)
     const bytes = secret && Object.hasOwn(secret.bytes, key) ? secret.bytes[key] : undefined
     if (bytes === undefined || bytes >= LEAST_BYTES) return
-    const detail = `the Secret ${goQuote(name)} holds ${bytes} bytes there; at least ${LEAST_BYTES} are needed, such as those of 'openssl rand 32'`
+    const detail = `the Secret ${shortQuote(name)} holds ${bytes} bytes there; at least ${LEAST_BYTES} are needed, such as those of 'openssl rand 32'`
     yield restingOn(invalid(path.hmacSecretRefs.at(0).key, key, detail), { kind: 'Secret', name })
   },
   examples: {

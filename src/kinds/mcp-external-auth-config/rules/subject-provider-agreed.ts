@@ -1,5 +1,5 @@
 import { advice } from '../../../rule/field-error.ts'
-import { goQuote } from '../../../rule/go-text.ts'
+import { shortQuote } from '../../../rule/go-text.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, backend, gateway } from '../../between/examples.ts'
 import { leavesSubjectProvider } from '../../between/neighbours.ts'
@@ -24,7 +24,7 @@ export const subjectProviderAgreed = defineRule({
     if (first === undefined || other === undefined) return
     yield advice(
       path.spec.tokenExchange.subjectProviderName,
-      `must be chosen: it would be ${goQuote(first.provider)} in VirtualMCPServer ${goQuote(first.gateway)}, ${goQuote(other.provider)} in ${goQuote(other.gateway)}`,
+      `must be chosen: it would be ${shortQuote(first.provider)} in VirtualMCPServer ${shortQuote(first.gateway)}, ${shortQuote(other.provider)} in ${shortQuote(other.gateway)}`,
     )
   },
   examples: {

@@ -1,10 +1,13 @@
 import { advice } from '../../../rule/field-error.ts'
-import { goQuote } from '../../../rule/go-text.ts'
+import { shortQuote } from '../../../rule/go-text.ts'
 import { nearest } from '../../../rule/nearest.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { backend, gatewayOf, headerConfig, inline } from '../../between/examples.ts'
 import { BACKEND_KINDS, groupOf, membersOf } from '../../between/neighbours.ts'
 import { VirtualMCPServer } from '../schema.ts'
+
+/** A near name is looked for among all members: not for every key of a long map. */
+const MOST_HINTS = 10
 
 export const outgoingAuthBackendIsMember = defineRule({
   id: 'outgoing-auth-backend-is-member',
@@ -20,13 +23,14 @@ export const outgoingAuthBackendIsMember = defineRule({
     if (group === undefined || source !== 'inline' || !BACKEND_KINDS.every((kind) => cluster.knows(kind)))
       return
     const members = new Set(membersOf(cluster, group).map(({ name }) => name))
+    let hints = MOST_HINTS
     for (const key of Object.keys(backends ?? {})) {
       if (members.has(key)) continue
-      const near = nearest(key, members)
-      const hint = near === undefined ? '' : `; did you mean ${goQuote(near)}`
+      const near = hints-- > 0 ? nearest(key, members) : undefined
+      const hint = near === undefined ? '' : `; did you mean ${shortQuote(near)}`
       yield advice(
         path.spec.outgoingAuth.backends.at(key),
-        `names no backend of group ${goQuote(group)}${hint}`,
+        `names no backend of group ${shortQuote(group)}${hint}`,
       )
     }
   },

@@ -1,6 +1,6 @@
 import { nameText, namesText } from '../../../rule/cluster.ts'
 import { advice } from '../../../rule/field-error.ts'
-import { goQuote } from '../../../rule/go-text.ts'
+import { shortQuote } from '../../../rule/go-text.ts'
 import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, backend, exchangeConfig, gateway, gatewayOf, inline } from '../../between/examples.ts'
@@ -28,7 +28,7 @@ export const subjectProviderAgreedByGateways = defineRule({
       )
       if (others.length === 0) continue
       const names = namesText(others.map(({ gateway: name }) => ({ kind: self.kind, name })))
-      const detail = `${nameText(authConfigNamed(config))} names no subjectProviderName: here it uses ${goQuote(own)}, in ${names} another`
+      const detail = `${nameText(authConfigNamed(config))} names no subjectProviderName: here it uses ${shortQuote(own)}, in ${names} another`
       yield advice(at === undefined ? path.spec.authServerConfig.upstreamProviders : pathTo(at), detail)
     }
   },

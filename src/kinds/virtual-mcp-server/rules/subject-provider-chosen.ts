@@ -1,6 +1,6 @@
 import { namesText, type ObjectName } from '../../../rule/cluster.ts'
 import { advice } from '../../../rule/field-error.ts'
-import { goQuote } from '../../../rule/go-text.ts'
+import { shortQuote } from '../../../rule/go-text.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import {
   authServer,
@@ -36,7 +36,7 @@ export const subjectProviderChosen = defineRule({
     if (decided.size === 0) return
     yield advice(
       path.spec.authServerConfig.upstreamProviders,
-      `${namesText([...decided.values()])} will exchange the token of ${goQuote(provider)}, the first; \`subjectProviderName\` there chooses another`,
+      `${namesText([...decided.values()])} will exchange the token of ${shortQuote(provider)}, the first; \`subjectProviderName\` there chooses another`,
     )
   },
   examples: {
