@@ -1,10 +1,10 @@
 /** No name of Kubernetes is longer, and nobody misspells more. */
 const LONGEST = 253
-const MOST = 1_000
+const MOST = 500
 
 /**
  * The known name that the given one was probably meant to be; undefined when none is near. Case and `_` count little.
- * Both sides may be anybody's: long texts have no near name, and only the first thousand names are looked at.
+ * Both sides may be anybody's: long texts have no near name, and only the first five hundred names are looked at.
  */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > LONGEST) return undefined
@@ -25,22 +25,37 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
 
 const plain = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, '')
 
-/** Insertions, deletions, replacements and swaps of neighbours; over `limit` as soon as that is certain. */
+/**
+ * Insertions, deletions, replacements and swaps of neighbours; over `limit` as soon as that is certain. Only the band of
+ * the table is worked out in which a distance within the limit can lie.
+ */
 function editDistance(one: string, other: string, limit: number): number {
   if (Math.abs(one.length - other.length) > limit) return limit + 1
+  const far = limit + 1
   let before: number[] = []
-  let row = Array.from({ length: other.length + 1 }, (_, column) => column)
+  let row = Array.from({ length: other.length + 1 }, (_, column) => Math.min(column, far))
   for (let line = 1; line <= one.length; line++) {
-    const next = [line]
-    for (let column = 1; column <= other.length; column++) {
-      const replaced = (row[column - 1] ?? 0) + (one[line - 1] === other[column - 1] ? 0 : 1)
+    const next = new Array<number>(other.length + 1).fill(far)
+    if (line <= limit) next[0] = line
+    let least = next[0] ?? far
+    const last = Math.min(other.length, line + limit)
+    for (let column = Math.max(1, line - limit); column <= last; column++) {
+      const replaced = (row[column - 1] ?? far) + (one[line - 1] === other[column - 1] ? 0 : 1)
       const swaps = one[line - 1] === other[column - 2] && one[line - 2] === other[column - 1]
-      const swapped = swaps ? (before[column - 2] ?? limit) + 1 : limit + 1
-      next.push(Math.min(replaced, swapped, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1))
+      const swapped = swaps ? (before[column - 2] ?? far) + 1 : far
+      const distance = Math.min(
+        replaced,
+        swapped,
+        (row[column] ?? far) + 1,
+        (next[column - 1] ?? far) + 1,
+        far,
+      )
+      next[column] = distance
+      least = Math.min(least, distance)
     }
+    if (least > limit) return far
     before = row
     row = next
-    if (Math.min(...row) > limit && Math.min(...before) > limit) return limit + 1
   }
-  return row[other.length] ?? limit + 1
+  return row[other.length] ?? far
 }

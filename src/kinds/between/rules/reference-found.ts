@@ -8,7 +8,7 @@ import { backend, gatewayOf, group, headerConfig, inline, oidcConfig } from '../
 import { referencesOf } from '../references.ts'
 
 /** A near name is looked for among all of the namespace: not for every reference of a long list. */
-const MOST_HINTS = 10
+const MOST_HINTS = 5
 
 /** On every kind that refers to others. */
 export const referenceFound = defineRule({

@@ -7,7 +7,7 @@ import { BACKEND_KINDS, groupOf, membersOf } from '../../between/neighbours.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 /** A near name is looked for among all members: not for every key of a long map. */
-const MOST_HINTS = 10
+const MOST_HINTS = 5
 
 export const outgoingAuthBackendIsMember = defineRule({
   id: 'outgoing-auth-backend-is-member',
