@@ -7,7 +7,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -16,6 +15,7 @@ import { API_VERSION, DEFAULT_API_GROUP } from '../../src/kinds/index.ts'
 import { type ApiServer, startApiServer } from '../e2e/api-server.ts'
 import { installCrds, kubectl } from '../e2e/cluster.ts'
 import { waitFor } from '../e2e/wait-for.ts'
+import { freePort } from '../support/free-port.ts'
 
 const CREATES = Number(process.env.CREATES ?? 10_000)
 const AT_A_TIME = 8
@@ -39,15 +39,6 @@ interface Replica {
   readonly name: string
   readonly probe: number
   readonly child: ChildProcess
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 async function startReplica(api: ApiServer, name: string, ports: Ports, balancer: number): Promise<Replica> {

@@ -1,7 +1,5 @@
-import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -10,6 +8,7 @@ import { startServer } from '../support/server.ts'
 import type { ApiServer } from './api-server.ts'
 import { installCrds, kubectl, ROOT } from './cluster.ts'
 import { withApiServer } from './suite.ts'
+import { freePort } from '../support/free-port.ts'
 import { waitFor } from './wait-for.ts'
 
 const NAMESPACE = 'vmcp-system'
@@ -171,13 +170,4 @@ async function kubeconfigOfServer(api: ApiServer): Promise<string> {
     contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
     'current-context': 'x',
   })
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -1,7 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import root from 'tap'
@@ -14,6 +12,7 @@ import { startServer } from '../support/server.ts'
 import { installCrds, kubectl } from './cluster.ts'
 import { withApiServer } from './suite.ts'
 import { waitFor } from './wait-for.ts'
+import { freePort } from '../support/free-port.ts'
 
 const VALIDATING = 'validatingwebhookconfiguration'
 
@@ -197,12 +196,3 @@ await withApiServer(root, async (t, api) => {
     t.match(warned.stderr, 'kubectl -n vmcp-system scale deployment vmcp-admission --replicas=0')
   })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
