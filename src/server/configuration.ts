@@ -1,18 +1,6 @@
-import { choice, type Flag, port, text, toggle, type Values } from '../configuration/flags.ts'
+import { choice, type Flag, namespaceNames, port, text, toggle, type Values } from '../configuration/flags.ts'
 import { ROTATION } from '../certificates/rotation.ts'
 import { JUDGING_FLAGS } from '../configuration/judging.ts'
-
-const namespaces: Flag<readonly string[]> = {
-  help: 'watch these namespaces only, separated by commas: then Roles suffice',
-  argument: 'NAMES',
-  fallback: [],
-  read: (written) => {
-    const names = written.split(',').map((name) => name.trim())
-    const wrong = names.find((name) => !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name))
-    if (wrong !== undefined) throw new Error(`'${wrong}' is not the name of a namespace`)
-    return names
-  },
-}
 
 const count = (help: string, argument: string, fallback: number): Flag<number> => ({
   help,
@@ -71,7 +59,7 @@ export const SERVER_FLAGS = {
     'FILE',
     '',
   ),
-  'watch-namespaces': namespaces,
+  'watch-namespaces': namespaceNames('watch these namespaces only, separated by commas: then Roles suffice'),
   'check-secrets': toggle('look whether Secrets that are named exist, have the key and are long enough'),
   'service-account-audience': text(
     'audience that /mutate writes for tokens of service accounts where none is set',
