@@ -23,6 +23,21 @@ const LONGEST_TEXT = 300
 /** No message of the API server's own has it, but other admission webhooks may say anything. */
 const LONG_BASE64 = /[A-Za-z0-9+/=]{64}/
 
+/** A conflict is the usual fate of a write with a condition; a deletion has none. */
+const isLate = (status: number, { method }: Sent) => status === 404 || (status === 409 && method !== 'DELETE')
+
+/** Where a server or an installation of it stands, and until when it is asked. */
+export interface Place {
+  readonly group: string
+  readonly namespace: string
+  readonly signal: AbortSignal
+}
+
+/** An object of which only parts matter. */
+export type Stored = Readonly<Record<string, unknown>>
+
+export const DELETE = { method: 'DELETE', contentType: 'application/json', body: '{}' } as const
+
 /** What is sent when something is to be changed. */
 export interface Sent {
   readonly method: 'POST' | 'PATCH' | 'DELETE'
@@ -57,6 +72,29 @@ export class Api {
     return this.stream(path, signals, async (response, deadline) =>
       parseJson(await this.#text(response, deadline)),
     )
+  }
+
+  /** The object in an answer of 200, or undefined when it is not there (404). Throws as `json` does. */
+  async object(path: string, signals: readonly AbortSignal[]): Promise<Stored | undefined> {
+    try {
+      const found = await this.json(path, signals)
+      if (!isObject(found)) throw new Error('the answer is no object')
+      return found
+    } catch (error) {
+      if (error instanceof StatusError && error.status === 404) return undefined
+      throw error
+    }
+  }
+
+  /** As `write`; false when it came too late: what is to go is gone (404), or somebody else was faster (409). */
+  async attempt(path: string, sent: Sent, signals: readonly AbortSignal[]): Promise<boolean> {
+    try {
+      await this.write(path, sent, signals)
+      return true
+    } catch (error) {
+      if (error instanceof StatusError && isLate(error.status, sent)) return false
+      throw error
+    }
   }
 
   /**

@@ -1,6 +1,5 @@
 import { API_VERSION, DEFAULT_API_GROUP, KINDS } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import { isObject } from '../rule/resource.ts'
 import type { Access } from './access.ts'
 import { Api, StatusError } from './api.ts'
 import type { Following, FollowOptions } from './follow.ts'
@@ -48,9 +47,12 @@ export class ClusterConnection {
       }),
     )
     for (const follower of followers) void follower.run(signal)
+    const isSynced = () => followers.every((follower) => follower.isSynced)
     return {
       synced: Promise.all(followers.map(({ synced }) => synced)).then(() => undefined),
-      isSynced: () => followers.every(({ state }) => state.synced),
+      isSynced,
+      knows: (kind, namespace) =>
+        isSynced() && !followers.some((follower) => follower.hides(kind, namespace)),
       states: () => followers.map(({ state }) => state),
       stop: () => stopped.abort(),
     }
@@ -150,14 +152,7 @@ export class ClusterConnection {
   /** Names come from resources: `..` and an empty one would lead to something else. */
   async #read(collection: string, name: string, signal: AbortSignal): Promise<object | undefined> {
     if (!POSSIBLE_NAME.test(name)) return undefined
-    try {
-      const resource = await this.#api.json(`${collection}/${name}`, [signal, this.#closed.signal])
-      if (!isObject(resource)) throw new Error('the answer is no object')
-      return resource
-    } catch (error) {
-      if (error instanceof StatusError && error.status === 404) return undefined
-      throw error
-    }
+    return this.#api.object(`${collection}/${name}`, [signal, this.#closed.signal])
   }
 }
 

@@ -34,6 +34,8 @@ export interface Following {
   /** Resolves when every kind is synced; never rejects. An API server out of reach is not synced. */
   readonly synced: Promise<void>
   isSynced(): boolean
+  /** Whether what the sink has of the kind in the namespace is all there is: synced, and not forbidden. */
+  knows(kind: string, namespace: string): boolean
   states(): readonly KindState[]
   /** Ends every request and timer at once; the sink is not called again. */
   stop(): void

@@ -48,6 +48,17 @@ export class Follower {
     return this.#firstOutcome.promise
   }
 
+  get isSynced(): boolean {
+    return this.#synced
+  }
+
+  /** Whether it follows the kind there and may not read it. */
+  hides(kind: string, namespace: string): boolean {
+    if (this.#state !== 'forbidden') return false
+    const subject = this.#subject
+    return subject.kind.kind === kind && (subject.namespace ?? namespace) === namespace
+  }
+
   get state(): KindState {
     const { kind, namespace } = this.#subject
     return {

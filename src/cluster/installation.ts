@@ -1,8 +1,5 @@
 import { isObject } from '../rule/resource.ts'
-import { type Api, StatusError } from './api.ts'
-
-/** An object of which only parts matter. */
-export type Stored = Readonly<Record<string, unknown>>
+import { type Api, DELETE, type Place, type Stored } from './api.ts'
 
 /** Something that a user may do, or not. */
 export interface Right {
@@ -22,18 +19,16 @@ const JSON_TYPE = 'application/json'
 /** The objects of an installation, to look at and to take away; undefined is one that is not there. */
 export class Installation {
   readonly #api: Api
-  readonly #signal: AbortSignal
-  readonly #group: string
-  readonly #namespace: string
+  readonly #place: Place
 
-  constructor(
-    api: Api,
-    { group, namespace, signal }: { group: string; namespace: string; signal: AbortSignal },
-  ) {
+  constructor(api: Api, place: Place) {
     this.#api = api
-    this.#signal = signal
-    this.#group = group
-    this.#namespace = encodeURIComponent(namespace)
+    this.#place = place
+  }
+
+  /** As a part of a path. */
+  get #namespace(): string {
+    return encodeURIComponent(this.#place.namespace)
   }
 
   readDeployment(name: string): Promise<Stored | undefined> {
@@ -52,7 +47,9 @@ export class Installation {
   }
 
   readDefinition(plural: string): Promise<Stored | undefined> {
-    return this.#read(`/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${plural}.${this.#group}`)
+    return this.#read(
+      `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${plural}.${this.#place.group}`,
+    )
   }
 
   /** What else may stand in admissionregistration.k8s.io/v1, by its plural; nothing of a kind that is not served. */
@@ -74,7 +71,7 @@ export class Installation {
 
   /** Whether a service account of the namespace may do it. */
   async mayDo(account: string, { verb, group, resource, namespace, name }: Right): Promise<boolean> {
-    const place = decodeURIComponent(this.#namespace)
+    const place = this.#place.namespace
     const spec = {
       user: `system:serviceaccount:${place}:${account}`,
       groups: ['system:serviceaccounts', `system:serviceaccounts:${place}`, 'system:authenticated'],
@@ -82,7 +79,7 @@ export class Installation {
     }
     const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec }
     const sent = { method: 'POST', contentType: JSON_TYPE, body: JSON.stringify(review) } as const
-    const answer = await this.#api.ask(REVIEWS, sent, [this.#signal])
+    const answer = await this.#api.ask(REVIEWS, sent, [this.#place.signal])
     return isObject(answer) && isObject(answer.status) && answer.status.allowed === true
   }
 
@@ -100,10 +97,7 @@ export class Installation {
   }
 
   #read(path: string): Promise<Stored | undefined> {
-    return unlessMissing(async () => {
-      const found = await this.#api.json(path, [this.#signal])
-      return isObject(found) ? found : undefined
-    })
+    return this.#api.object(path, [this.#place.signal])
   }
 
   async #list(path: string): Promise<Stored[]> {
@@ -111,21 +105,7 @@ export class Installation {
     return Array.isArray(items) ? items.filter(isObject) : []
   }
 
-  async #delete(path: string): Promise<boolean> {
-    const sent = { method: 'DELETE', contentType: JSON_TYPE, body: '{}' } as const
-    const gone = await unlessMissing(async () => {
-      await this.#api.write(path, sent, [this.#signal])
-      return true
-    })
-    return gone === true
-  }
-}
-
-async function unlessMissing<T>(work: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof StatusError && error.status === 404) return undefined
-    throw error
+  #delete(path: string): Promise<boolean> {
+    return this.#api.attempt(path, DELETE, [this.#place.signal])
   }
 }

@@ -2,10 +2,7 @@ import { API_VERSION } from '../kinds/index.ts'
 import { mcpExternalAuthConfig } from '../kinds/mcp-external-auth-config/index.ts'
 import { WEBHOOK_NAME } from '../kinds/registration.ts'
 import { isObject } from '../rule/resource.ts'
-import { type Api, type Sent, StatusError } from './api.ts'
-
-/** A webhook configuration, or another object of which only parts matter. */
-type Stored = Readonly<Record<string, unknown>>
+import { type Api, DELETE, type Place, type Sent, StatusError, type Stored } from './api.ts'
 
 /** A Lease, as far as it is used; the fields are those of coordination.k8s.io/v1. */
 interface LeaseFields {
@@ -27,18 +24,16 @@ const APPLY = 'application/apply-patch+yaml'
 /** What the server keeps of itself in the cluster: its webhook configurations and a Lease. */
 export class Registrations {
   readonly #api: Api
-  readonly #signal: AbortSignal
-  readonly #group: string
-  readonly #namespace: string
+  readonly #place: Place
 
-  constructor(
-    api: Api,
-    { group, namespace, signal }: { group: string; namespace: string; signal: AbortSignal },
-  ) {
+  constructor(api: Api, place: Place) {
     this.#api = api
-    this.#signal = signal
-    this.#group = group
-    this.#namespace = namespace
+    this.#place = place
+  }
+
+  /** As a part of a path. */
+  get #namespace(): string {
+    return encodeURIComponent(this.#place.namespace)
   }
 
   /** A webhook configuration; undefined when there is none. */
@@ -50,19 +45,15 @@ export class Registrations {
   applyConfiguration(configuration: Stored): Promise<void> {
     const plural = PLURALS[String(configuration.kind)] ?? ''
     const path = `${ADMISSION}/${plural}/${WEBHOOK_NAME}?fieldManager=${WEBHOOK_NAME}&force=true`
-    return this.#write(path, { method: 'PATCH', contentType: APPLY, body: JSON.stringify(configuration) })
+    const sent = { method: 'PATCH', contentType: APPLY, body: JSON.stringify(configuration) } as const
+    return this.#api.write(path, sent, [this.#place.signal])
   }
 
   /** Deletes both configurations; answers with the kinds that were there. */
   async deleteConfigurations(): Promise<string[]> {
     const deleted: string[] = []
     for (const [kind, plural] of Object.entries(PLURALS)) {
-      const gone = await this.#succeeds(`${ADMISSION}/${plural}/${WEBHOOK_NAME}`, {
-        method: 'DELETE',
-        contentType: JSON_TYPE,
-        body: '{}',
-      })
-      if (gone) deleted.push(kind)
+      if (await this.#attempt(`${ADMISSION}/${plural}/${WEBHOOK_NAME}`, DELETE)) deleted.push(kind)
     }
     return deleted
   }
@@ -80,14 +71,15 @@ export class Registrations {
   async tryProbe(annotation: string, nonce: string): Promise<string | undefined> {
     const { kind, plural } = mcpExternalAuthConfig
     const object = {
-      apiVersion: `${this.#group}/${API_VERSION}`,
+      apiVersion: `${this.#place.group}/${API_VERSION}`,
       kind,
       metadata: { name: `${WEBHOOK_NAME}-probe`, annotations: { [annotation]: nonce } },
       spec: { type: 'unauthenticated' },
     }
-    const path = `/apis/${this.#group}/${API_VERSION}/namespaces/${this.#namespace}/${plural}?dryRun=All`
+    const path = `/apis/${this.#place.group}/${API_VERSION}/namespaces/${this.#namespace}/${plural}?dryRun=All`
     try {
-      await this.#write(path, { method: 'POST', contentType: JSON_TYPE, body: JSON.stringify(object) })
+      const sent = { method: 'POST', contentType: JSON_TYPE, body: JSON.stringify(object) } as const
+      await this.#api.write(path, sent, [this.#place.signal])
       return undefined
     } catch (error) {
       if (error instanceof StatusError) return error.message
@@ -104,7 +96,7 @@ export class Registrations {
         return found === undefined ? undefined : leaseOf(found)
       },
       create: (lease: LeaseFields): Promise<boolean> =>
-        this.#succeeds(leases, {
+        this.#attempt(leases, {
           method: 'POST',
           contentType: JSON_TYPE,
           body: JSON.stringify({
@@ -115,7 +107,7 @@ export class Registrations {
           }),
         }),
       update: ({ resourceVersion, ...lease }: LeaseFields & { resourceVersion: string }): Promise<boolean> =>
-        this.#succeeds(`${leases}/${name}`, {
+        this.#attempt(`${leases}/${name}`, {
           method: 'PATCH',
           contentType: MERGE,
           body: JSON.stringify({ metadata: { resourceVersion }, spec: specOf(lease) }),
@@ -123,29 +115,12 @@ export class Registrations {
     }
   }
 
-  async #read(path: string): Promise<Stored | undefined> {
-    try {
-      const found = await this.#api.json(path, [this.#signal])
-      return isObject(found) ? found : undefined
-    } catch (error) {
-      if (error instanceof StatusError && error.status === 404) return undefined
-      throw error
-    }
+  #read(path: string): Promise<Stored | undefined> {
+    return this.#api.object(path, [this.#place.signal])
   }
 
-  #write(path: string, sent: Sent): Promise<void> {
-    return this.#api.write(path, sent, [this.#signal])
-  }
-
-  /** False when it came too late: somebody else was faster, or it is gone. */
-  async #succeeds(path: string, sent: Sent): Promise<boolean> {
-    try {
-      await this.#write(path, sent)
-      return true
-    } catch (error) {
-      if (error instanceof StatusError && [404, 409].includes(error.status)) return false
-      throw error
-    }
+  #attempt(path: string, sent: Sent): Promise<boolean> {
+    return this.#api.attempt(path, sent, [this.#place.signal])
   }
 }
 

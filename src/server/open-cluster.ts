@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { ClusterConnection, fromKubeconfig, fromServiceAccount, type KindState } from '../cluster/index.ts'
+import { ClusterConnection, fromKubeconfig, fromServiceAccount } from '../cluster/index.ts'
 import { UsageError } from '../configuration/flags.ts'
 import { kindNamed } from '../kinds/index.ts'
 import type { Settings } from '../review/settings.ts'
@@ -57,8 +57,7 @@ export async function openCluster(
     logger,
     namespaces: watched.length === 0 ? undefined : watched,
   })
-  isKnown = (kind, namespace) =>
-    following.isSynced() && !following.states().some((state) => hides(state, kind, namespace))
+  isKnown = (kind, namespace) => following.knows(kind, namespace)
   const stopped = new AbortController()
   void following.synced.then(() => view.keepJudging(stopped.signal))
   const live = new Live(connection, standing, measureCluster(registry, following, standing))
@@ -74,9 +73,4 @@ export async function openCluster(
       connection.close()
     },
   }
-}
-
-/** Whether a kind may not be read there: then nothing is known of what it has. */
-function hides({ state, ...place }: KindState, kind: string, namespace: string): boolean {
-  return state === 'forbidden' && place.kind === kind && (place.namespace ?? namespace) === namespace
 }
