@@ -174,6 +174,18 @@ t.test('nobody is denied on stale news', async (t) => {
   }
 })
 
+t.test('long names that begin alike are told apart', async (t) => {
+  const long = (end: string) => `${'n'.repeat(240)}-${end}`
+  const references = {
+    [long('a')]: { type: 'externalAuthConfigRef' as const, externalAuthConfigRef: { name: long('a') } },
+    [long('b')]: { type: 'externalAuthConfigRef' as const, externalAuthConfigRef: { name: long('b') } },
+  }
+  const server = serverWith({ stored: [] })
+  await server.send(gateway('gateway', { outgoingAuth: { source: 'inline', backends: references } }))
+  const configs = server.reads.filter((read) => read.startsWith('MCPExternalAuthConfig'))
+  t.strictSame(configs, [`MCPExternalAuthConfig/${long('a')}`, `MCPExternalAuthConfig/${long('b')}`])
+})
+
 t.test('a dry run does not deny for what others are', async (t) => {
   const answer = await serverWith({ stored: setting }).send(wrong, { dryRun: true })
   t.equal(answer.allowed, true)

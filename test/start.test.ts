@@ -48,6 +48,13 @@ t.test('wrong settings end with one clear line and exit code 2', async (t) => {
     [['surplus'], {}, /^'surplus' is not a flag\n/],
     [['--shutdown-delay', '1m'], {}, /^--shutdown-delay: '1m' is not a whole number\n/],
     [['--watch-namespaces', 'a,B'], {}, /^--watch-namespaces: 'B' is not the name of a namespace\n/],
+    [['--webhook-url', 'localhost'], {}, /^--webhook-url: 'localhost' is not a URL without a path/],
+    [
+      ['--webhook-url', 'https://a/validate'],
+      {},
+      /^--webhook-url: 'https:\/\/a\/validate' is not a URL without/,
+    ],
+    [['--webhook-url', 'http://a:1'], {}, /^--webhook-url: 'http:\/\/a:1' is not https/],
     [['--kubeconfig', '/no/such/file'], {}, /^kubeconfig \/no\/such\/file: /],
     [[], { VMCP_PROBE_PORT: 'x' }, /^VMCP_PROBE_PORT: 'x' is not a port/],
     [

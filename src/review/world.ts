@@ -2,7 +2,7 @@ import { projected } from '../kinds/between/projections.ts'
 import { referencesOf } from '../kinds/between/references.ts'
 import { secretFacts } from '../kinds/between/secrets.ts'
 import type { Kind } from '../kinds/kind.ts'
-import type { Cluster, ObjectName } from '../rule/cluster.ts'
+import { type Cluster, nameKey, type ObjectName } from '../rule/cluster.ts'
 import type { Segment } from '../rule/path.ts'
 import type { Resource } from '../rule/resource.ts'
 import { ANYTHING, shape } from './shape.ts'
@@ -79,12 +79,12 @@ export class World {
     names.set(name, { name: named, resource, version })
     for (const { to } of referencesOf(kind, resource)) {
       const targets = branch(this.#referrers, namespace)
-      const target = keyOf(to)
+      const target = nameKey(to)
       const referrers = targets.get(target) ?? new Referrers()
       targets.set(target, referrers)
       referrers.add(named)
     }
-    if (before === undefined) this.#addNamespace(keyOf(named), namespace)
+    if (before === undefined) this.#addNamespace(nameKey(named), namespace)
   }
 
   remove(kind: string, namespace: string, name: string): void {
@@ -92,7 +92,7 @@ export class World {
     if (stored === undefined) return
     this.#unlink(namespace, stored)
     prune(this.#objects.get(kind), namespace, name)
-    const key = keyOf(stored.name)
+    const key = nameKey(stored.name)
     const namespaces = this.#namespaces.get(key)
     if (namespaces instanceof Set) namespaces.delete(namespace)
     else this.#namespaces.delete(key)
@@ -120,11 +120,11 @@ export class World {
     return {
       get: (kind, name) => objects.get(kind)?.get(namespace)?.get(name)?.resource,
       referrers: (kind, name, among) =>
-        ofKinds(referrers?.get(keyOf({ kind, name }))?.inOrder() ?? [], among),
+        ofKinds(referrers?.get(nameKey({ kind, name }))?.inOrder() ?? [], among),
       knows: (kind) => extent.knows(kind, namespace),
       names: (kind) => first(objects.get(kind)?.get(namespace)?.keys() ?? [], MOST_NAMES),
       elsewhere: (kind, name) => {
-        const found = this.#namespaces.get(keyOf({ kind, name })) ?? []
+        const found = this.#namespaces.get(nameKey({ kind, name })) ?? []
         return [...(typeof found === 'string' ? [found] : found)]
           .filter((each) => each !== namespace)
           .toSorted()
@@ -136,7 +136,7 @@ export class World {
   #unlink(namespace: string, { name, resource }: Stored): void {
     for (const { to } of referencesOf(name.kind, resource)) {
       const targets = this.#referrers.get(namespace)
-      const target = keyOf(to)
+      const target = nameKey(to)
       targets?.get(target)?.remove(name)
       if (targets?.get(target)?.size === 0) targets.delete(target)
       if (targets?.size === 0) this.#referrers.delete(namespace)
@@ -161,12 +161,12 @@ class Referrers {
   }
 
   add(name: ObjectName): void {
-    this.#names.set(keyOf(name), name)
+    this.#names.set(nameKey(name), name)
     this.#sorted = undefined
   }
 
   remove(name: ObjectName): void {
-    this.#names.delete(keyOf(name))
+    this.#names.delete(nameKey(name))
     this.#sorted = undefined
   }
 
@@ -178,14 +178,14 @@ class Referrers {
 
 /** The view with one object put in place of the stored one of its name: what a rule judges is part of what it sees. */
 export function withObject(cluster: Cluster, self: ObjectName, resource: Resource): Cluster {
-  const targets = new Set(referencesOf(self.kind, resource).map(({ to }) => keyOf(to)))
+  const targets = new Set(referencesOf(self.kind, resource).map(({ to }) => nameKey(to)))
   const isSelf = ({ kind, name }: ObjectName) => kind === self.kind && name === self.name
   return {
     ...cluster,
     get: (kind, name) => (isSelf({ kind, name }) ? resource : cluster.get(kind, name)),
     referrers: (kind, name, among) => {
       const before = cluster.referrers(kind, name, among)
-      const isOne = targets.has(keyOf({ kind, name })) && (among === undefined || among.includes(self.kind))
+      const isOne = targets.has(nameKey({ kind, name })) && (among === undefined || among.includes(self.kind))
       if (before.some(isSelf)) return isOne ? before : before.filter((each) => !isSelf(each))
       return isOne ? [...before, self].sort(compareNames) : before
     },
@@ -200,8 +200,6 @@ export function versionOf({ metadata }: Resource): string {
 
 const ofKinds = (names: readonly ObjectName[], among?: readonly string[]): readonly ObjectName[] =>
   among === undefined ? names : names.filter(({ kind }) => among.includes(kind))
-
-const keyOf = ({ kind, name }: ObjectName): string => `${kind}/${name}`
 
 const compareNames = (a: ObjectName, b: ObjectName): number =>
   a.kind === b.kind ? compare(a.name, b.name) : compare(a.kind, b.kind)

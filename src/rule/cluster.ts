@@ -36,7 +36,10 @@ export const emptyCluster: Cluster = {
   where: 'anywhere',
 }
 
-/** One text for one object. */
+/** One key for one object; names may be long and alike. */
+export const nameKey = ({ kind, name }: ObjectName): string => `${kind}/${name}`
+
+/** An object as a person is told of it. */
 export const nameText = ({ kind, name }: ObjectName): string => `${kind} ${shortQuote(name)}`
 
 /** `MCPServer "a", MCPServer "b" and 3 more`: names that a person can go and look at, in little space. */

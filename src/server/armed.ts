@@ -45,9 +45,6 @@ function clientConfigOf(
   bundle: string | undefined,
   path: '/validate' | '/mutate',
 ): ClientConfig {
-  const where =
-    url === ''
-      ? { service: { namespace, name: service, port: 443, path } }
-      : { url: url.replace(/\/$/, '') + path }
+  const where = url === '' ? { service: { namespace, name: service, port: 443, path } } : { url: url + path }
   return bundle === undefined ? where : { ...where, caBundle: Buffer.from(bundle).toString('base64') }
 }

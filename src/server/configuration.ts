@@ -19,6 +19,20 @@ const names = (help: string, argument: string): Flag<readonly string[]> => ({
   read: (written) => written.split(',').map((name) => name.trim()),
 })
 
+const webhookUrl: Flag<string> = {
+  help: 'URL by which the API server reaches us instead of the Service, such as https://10.0.0.1:8443',
+  argument: 'URL',
+  fallback: '',
+  read: (written) => {
+    const url = URL.canParse(written) ? new URL(written) : undefined
+    if (url?.href !== `${url?.origin}/`)
+      throw new Error(`'${written}' is not a URL without a path, such as https://10.0.0.1:8443`)
+    if (url.protocol !== 'https:')
+      throw new Error(`'${written}' is not https, and API servers call nothing else`)
+    return url.origin
+  },
+}
+
 /** Every setting of the server, by flag and by environment variable. */
 export const SERVER_FLAGS = {
   host: text('address to listen on', 'ADDRESS', '127.0.0.1'),
@@ -50,7 +64,7 @@ export const SERVER_FLAGS = {
   ),
   service: text('Service by which the API server reaches us', 'NAME', 'vmcp-admission'),
   namespace: text('namespace of the Service, the Lease and the Secret of the CA', 'NAME', 'vmcp-system'),
-  'webhook-url': text('URL by which the API server reaches us instead, without a path', 'URL', ''),
+  'webhook-url': webhookUrl,
   'owner-cluster-role': text('ClusterRole with which the webhook configurations go', 'NAME', ''),
   mode: choice('enforce denies; warn turns every denial into a warning', ['enforce', 'warn'], 'enforce'),
   ...JUDGING_FLAGS,

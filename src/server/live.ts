@@ -3,7 +3,7 @@ import { type SecretFacts, secretFacts } from '../kinds/between/secrets.ts'
 import { kindNamed } from '../kinds/index.ts'
 import type { Confirmed, Verdict } from '../review/judge.ts'
 import type { Standing } from '../review/standing.ts'
-import { nameText, type ObjectName } from '../rule/cluster.ts'
+import { nameKey, type ObjectName } from '../rule/cluster.ts'
 import { isObject } from '../rule/resource.ts'
 
 /** How many objects are read from the API server for one review. */
@@ -45,13 +45,13 @@ export class Live {
     const signal = AbortSignal.timeout(milliseconds)
     const read = async (name: ObjectName) => {
       if (!(await this.#isRead(namespace, name, secrets, signal))) return
-      confirmed.add(nameText(name))
+      confirmed.add(nameKey(name))
     }
     this.#waiting += 1
     await Promise.all(names.slice(0, MOST_READS).map(read))
     this.#waiting -= 1
     return {
-      has: (name) => confirmed.has(nameText(name)),
+      has: (name) => confirmed.has(nameKey(name)),
       with: (cluster) => ({
         ...cluster,
         get: (kind, name) => (kind === 'Secret' ? secrets.get(name) : cluster.get(kind, name)),
@@ -113,7 +113,7 @@ export class Live {
 export function restsOn({ errors, warnings }: Verdict): ObjectName[] {
   const found = new Map<string, ObjectName>()
   for (const { error } of [...errors, ...warnings]) {
-    for (const name of error.restsOn ?? []) found.set(nameText(name), name)
+    for (const name of error.restsOn ?? []) found.set(nameKey(name), name)
   }
   return [...found.values()]
 }

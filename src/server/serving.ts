@@ -92,7 +92,7 @@ async function fromFiles(
   return {
     pair: handing.last,
     told: `serving the certificate in ${folder}, and its successors`,
-    follow: handing.follow,
+    follow: handing.follow(handing.last),
     bundle: () => undefined,
     carried: () => undefined,
     state: () => {
@@ -138,7 +138,7 @@ async function selfManaged(
   return {
     pair: handing.last,
     told: `serving a certificate of the CA in the Secret ${configuration.namespace}/${SECRET}`,
-    follow: handing.follow,
+    follow: handing.follow(handing.last),
     bundle: () => bundle,
     carried: (bundles) =>
       carried.look(bundles.map((each) => authoritiesIn(each).map(({ fingerprint }) => fingerprint))),
@@ -161,8 +161,12 @@ class Handing {
     this.#arrived?.()
   }
 
-  readonly follow = (use: (pair: ServingPair) => void): void => {
-    this.#use = use
+  /** Also hands over what came while nobody followed, after the pair that was taken. */
+  follow(taken: ServingPair): (use: (pair: ServingPair) => void) => void {
+    return (use) => {
+      this.#use = use
+      if (this.last !== undefined && this.last !== taken) use(this.last)
+    }
   }
 
   first(patience: number): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Cluster, ObjectName } from '../../rule/cluster.ts'
+import { type Cluster, nameKey, type ObjectName } from '../../rule/cluster.ts'
 import type { Resource } from '../../rule/resource.ts'
 import { type Gateway, groupOf, membersOf, type Workload } from './neighbours.ts'
 import { configsReached, reachersOf } from './reach.ts'
@@ -13,7 +13,7 @@ const GATEWAY = 'VirtualMCPServer'
 export function affectedBy(self: ObjectName, cluster: Cluster): Iterable<ObjectName> {
   const found = new Map<string, ObjectName>()
   const add = (names: Iterable<ObjectName>) => {
-    for (const name of names) found.set(`${name.kind}/${name.name}`, name)
+    for (const name of names) found.set(nameKey(name), name)
   }
   add([self])
   add(cluster.referrers(self.kind, self.name))

@@ -1,6 +1,5 @@
-import { type Given, isAbsent } from '../../rule/resource.ts'
+import { isAbsent } from '../../rule/resource.ts'
 import type { AuthConfig, Workload } from './neighbours.ts'
-import { groupOf } from './neighbours.ts'
 
 type AuthType = NonNullable<NonNullable<AuthConfig['spec']>['type']>
 
@@ -42,10 +41,7 @@ export function unsuited(kind: string, workload: Workload, config: AuthConfig): 
   return NOT_FOR_WORKLOAD[kind]?.[type]
 }
 
-const inGroup = (workload: Workload): boolean =>
-  groupOf(workload) !== undefined || !isAbsent<Spec>(workload.spec ?? {}, 'groupRef')
+const inGroup = ({ spec }: Workload): boolean => spec !== undefined && !isAbsent(spec, 'groupRef')
 
 /** `oidcConfigRef` of a workload is a field of releases, which the specification does not name. */
 const validatesTokens = ({ spec }: Workload): boolean => Object.hasOwn(spec ?? {}, 'oidcConfigRef')
-
-type Spec = NonNullable<Given<Workload>['spec']>
