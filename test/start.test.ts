@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
-import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { createConnection, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
@@ -140,6 +141,19 @@ t.test('after SIGTERM it serves on for a while, not ready, and asks each client 
   t.strictSame([during.status, during.headers.connection], [200, 'close'])
   t.equal((await post(server, '/nowhere', '{}')).headers.connection, 'close', 'also what is refused')
   t.equal(await ended, 0)
+})
+
+t.test('connections that were never used, and scrapers, do not hold up the end', async (t) => {
+  const server = await startServer()
+  const { port } = new URL(server.url)
+  const unused = connect({ host: '127.0.0.1', port: Number(port), ca: server.ca })
+  const plain = createConnection({ host: '127.0.0.1', port: Number(port) })
+  const scraper = createConnection({ host: '127.0.0.1', port: Number(new URL(server.probeUrl).port) })
+  await Promise.all([once(unused, 'secureConnect'), once(plain, 'connect'), once(scraper, 'connect')])
+  const cut = Promise.all([unused, plain, scraper].map((socket) => once(socket, 'close')))
+  for (const socket of [unused, plain, scraper]) socket.resume().on('error', () => undefined)
+  t.equal(await server.stop(), 0)
+  await cut
 })
 
 t.test('a second signal ends the wait', async (t) => {

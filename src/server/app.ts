@@ -39,7 +39,10 @@ export interface Parts {
  * what is stored: 2 × 2 × 1.5 MiB, and 1 MiB for the rest of the review, as controller-runtime reckons it.
  */
 const BODY_LIMIT = 7 * 1024 * 1024
-/** Longer than the 90 s for which the API server keeps an idle connection, so that it never meets one we closed. */
+/**
+ * Longer than the 90 s for which the API server keeps an idle connection, so that it never meets one we closed; also for
+ * one that it opened and has not used yet.
+ */
 const KEEP_ALIVE = 95_000
 
 /** What TLS serves with: at the start, and again whenever the pair changes. */
@@ -53,11 +56,11 @@ export function buildWebhook(
   clients?: { readonly tls: object; readonly gate: (socket: Socket) => string | undefined },
 ): FastifyInstance {
   const app = fastify({
-    https: { ...secureOptions(pair), ...clients?.tls },
+    https: { ...secureOptions(pair), ...clients?.tls, headersTimeout: KEEP_ALIVE },
     bodyLimit: BODY_LIMIT,
     keepAliveTimeout: KEEP_ALIVE,
-    requestTimeout: 30_000,
-    forceCloseConnections: 'idle',
+    requestTimeout: KEEP_ALIVE,
+    return503OnClosing: false,
   }) as unknown as FastifyInstance
   if (clients !== undefined) {
     app.addHook('onRequest', (request, reply, done) => {

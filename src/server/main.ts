@@ -78,14 +78,10 @@ async function serve(configuration: ServerConfiguration): Promise<void> {
     }
     stopping = true
     logger.info({ signal, delay }, 'stopping')
-    const { signal: now } = impatient
-    const quiet = quietness(server)
-    await setTimeout(delay, undefined, { signal: now }).catch(() => undefined)
-    if (delay > 0) await quiet(now)
+    await setTimeout(delay, undefined, { signal: impatient.signal }).catch(() => undefined)
     ended.abort()
-    await Promise.all([webhook.close(), armed])
+    await Promise.race([Promise.all([webhook.close(), armed]), setTimeout(DRAIN)])
     cluster?.close()
-    await probes.close()
     destination.flushSync()
     process.exit(0)
   }
@@ -97,20 +93,11 @@ async function serve(configuration: ServerConfiguration): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => void stop(signal))
 }
 
-/** Milliseconds: an idle connection that is closed just as the client takes it up again loses a request. */
-const QUIET = 1_000
-const LONGEST_QUIET = 5_000
-
-/** From now on counts requests; what it answers waits until none has come for a second, or five seconds are over. */
-function quietness(server: TlsServer): (signal: AbortSignal) => Promise<void> {
-  let last = -Infinity
-  server.on('request', () => (last = performance.now()))
-  return async (signal) => {
-    const end = performance.now() + LONGEST_QUIET
-    while (!signal.aborted && performance.now() < end && performance.now() - last < QUIET)
-      await setTimeout(50)
-  }
-}
+/**
+ * Milliseconds for what has begun: as long as an API server waits unless it is told otherwise. Then the end comes anyway:
+ * Node would wait for connections on which nothing was ever sent, and API servers keep such.
+ */
+const DRAIN = 10_000
 
 async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
   try {

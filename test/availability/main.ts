@@ -134,8 +134,9 @@ class Stream {
     while (!this.#stopped) {
       const number = this.#sent++
       const valid = number % INVALID_EVERY !== 0
-      const tally = this.tallies.at(-1)
       const [outcome, text] = await this.#create(number, valid)
+      // Of the phase in which it ended: a kill is what fails those that are under way.
+      const tally = this.tallies.at(-1)
       if (tally === undefined) continue
       tally.counts.set(outcome, (tally.counts.get(outcome) ?? 0) + 1)
       if (text !== '') tally.texts.add(text.slice(0, 600))
