@@ -187,7 +187,7 @@ function writeCredentials({ folder, token }: Place): void {
 }
 
 /** A kubeconfig (JSON is YAML) with the CA and the token in it. */
-function kubeconfigText(url: string, ca: string, token: string): string {
+export function kubeconfigText(url: string, ca: string, token: string): string {
   const cluster = { server: url, 'certificate-authority-data': Buffer.from(ca).toString('base64') }
   return JSON.stringify({
     apiVersion: 'v1',

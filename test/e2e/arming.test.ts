@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { parseAllDocuments } from 'yaml'
 import { startServer } from '../support/server.ts'
-import type { ApiServer } from './api-server.ts'
+import { type ApiServer, kubeconfigText } from './api-server.ts'
 import { installCrds, kubectl, ROOT } from './cluster.ts'
 import { withApiServer } from './suite.ts'
 import { freePort } from '../support/free-port.ts'
@@ -161,13 +161,5 @@ function installedRights(): string {
 
 async function kubeconfigOfServer(api: ApiServer): Promise<string> {
   const token = await kubectl(api, ['create', 'token', 'vmcp-admission', '-n', NAMESPACE])
-  const ca = Buffer.from(api.ca).toString('base64')
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name: 'c', cluster: { server: api.url, 'certificate-authority-data': ca } }],
-    users: [{ name: 'u', user: { token: token.trim() } }],
-    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-    'current-context': 'x',
-  })
+  return kubeconfigText(api.url, api.ca, token.trim())
 }
