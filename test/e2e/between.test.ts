@@ -4,12 +4,19 @@ import {
   backend,
   exchangeConfig,
   gateway,
+  group,
   headerConfig,
   oidcConfig,
 } from '../../src/kinds/between/examples.ts'
 import { DEFAULT_API_GROUP } from '../../src/kinds/index.ts'
-import { examplesAt, type PlacedExample, type RulePlace, rulePlaces } from '../../src/kinds/places.ts'
-import type { Other } from '../../src/rule/rule.ts'
+import {
+  allRules,
+  examplesAt,
+  type PlacedExample,
+  type RulePlace,
+  rulePlaces,
+} from '../../src/kinds/places.ts'
+import type { Other, Rule } from '../../src/rule/rule.ts'
 import { type RunningServer, startServer } from '../support/server.ts'
 import type { ApiServer } from './api-server.ts'
 import { called, installCrds, kubectl, register } from './cluster.ts'
@@ -21,7 +28,6 @@ import {
   createNamespaces,
   EXCEPT_STORED,
   merge,
-  type Outcome,
   remove,
   type Resource,
   resourceIn,
@@ -30,6 +36,7 @@ import {
   store,
   storeAll,
   stored,
+  textOf,
   update,
 } from './resources.ts'
 import { inBatches } from './rule-examples.ts'
@@ -39,6 +46,20 @@ import { withApiServer } from './suite.ts'
 const SHARED = 'shared'
 const ON_DELETE = 'deleted-resource-unreferenced'
 const ANNOTATION = `${DEFAULT_API_GROUP}/subject-provider-written`
+
+/** What many examples name and leave out, because their rule does not read it. */
+const SETTING = [
+  group(),
+  oidcConfig('corporate'),
+  oidcConfig('tools'),
+  secret('auth', 'signing-key', 'hmac'),
+  secret('redis', 'username', 'password'),
+  secret('okta', 'client-secret'),
+]
+
+const INTRODUCTION = `Each rule between resources, on each kind, as a person meets it: the first example of docs/rules.md
+that is denied or warned about, submitted beside the other resources of the example.
+`
 
 await withApiServer(root, async (t, api) => {
   await installCrds(api, 'crds')
@@ -79,25 +100,61 @@ interface Placed extends PlacedExample {
   readonly namespace: string
   /** What is stored before. */
   readonly before: readonly Resource[]
+  /** Whether kubectl submits it, and what it prints is golden. */
+  readonly isShown: boolean
 }
 
+function isBetween({ reads, when }: Rule): boolean {
+  return reads.length > 0 || when === 'delete'
+}
+
+/** Every example; the first one with findings of each rule on each kind is shown. */
 function placedExamples(): Placed[] {
-  const places = rulePlaces().filter(({ rule }) => rule.reads.length > 0 || rule.when === 'delete')
-  const examples = places.flatMap((place) => examplesAt(place).map((example) => ({ ...example, place })))
+  const places = rulePlaces().filter(({ rule }) => isBetween(rule))
+  const examples = places.flatMap((place) => {
+    const all = examplesAt(place)
+    const first = all.find(({ findings }) => findings.length > 0)
+    return all.map((example) => ({ ...example, place, isShown: example === first }))
+  })
   return examples.map((example, i) => {
-    const namespace = `e${i}`
+    const { place, isShown, old, resource, others, findings } = example
+    const namespace = isShown ? `${place.rule.id}-${place.kind.kind.toLowerCase()}` : `e${i}`
     const here = (resource: unknown) => inNamespace(resource as Resource, namespace)
-    const { place, old, resource, others, findings } = example
     const first = place.rule.when === 'delete' ? resource : old
+    const around = others.map(here)
     return {
       ...example,
       title: `${place.rule.id} on ${place.kind.kind}: ${example.title}`,
       namespace,
       resource: { ...here(resource) },
-      before: [...others, ...(first === undefined ? [] : [first])].map(here),
+      before: [
+        ...around,
+        ...(isShown && !expectsNowhere(example) ? settingBeside(around, namespace) : []),
+        ...(first === undefined ? [] : [asApplied(here(first))]),
+      ],
       findings: findings.map((text) => text.replaceAll("namespace 'default'", `namespace '${namespace}'`)),
     }
   })
+}
+
+function secret(name: string, ...keys: readonly string[]) {
+  const stringData = Object.fromEntries(keys.map((key) => [key, 'x'.repeat(32)]))
+  return { kind: 'Secret', metadata: { name }, stringData }
+}
+
+/** The setting without what is given. */
+function settingBeside(given: readonly Resource[], namespace: string): Resource[] {
+  const names = new Set(given.map(textOf))
+  return SETTING.map((object) => resourceIn(namespace, object)).filter(
+    (resource) => !names.has(textOf(resource)),
+  )
+}
+
+/** The resource as `kubectl apply` stores it. */
+function asApplied(resource: Resource): Resource {
+  const { metadata } = resource
+  const lastApplied = { 'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(resource) }
+  return { ...resource, metadata: { ...metadata, annotations: { ...metadata.annotations, ...lastApplied } } }
 }
 
 /** The resource in the namespace, unless its example puts it in another one than that of the example. */
@@ -108,14 +165,13 @@ function inNamespace(resource: Resource, namespace: string): Resource {
 }
 
 /** Those come first that expect that no other namespace has a resource of some name. */
-function expectsNowhere({ place, findings }: Placed): boolean {
+function expectsNowhere({ place, findings }: Pick<Placed, 'place' | 'findings'>): boolean {
   return place.rule.id === 'reference-found' && findings.some((text) => text.includes(' yet ('))
 }
 
 async function judgeExamples(t: Test, api: ApiServer, server: RunningServer): Promise<void> {
   const all = placedExamples()
-  const ids = new Set(all.map(({ place }) => place.rule.id))
-  t.comment(`${all.length} examples of ${ids.size} rules`)
+  const sections: string[] = []
   await createNamespaces(api, [SHARED, ...all.map(({ namespace }) => namespace)])
   for (const examples of [all.filter(expectsNowhere), all.filter((example) => !expectsNowhere(example))]) {
     await storeAll(
@@ -123,30 +179,66 @@ async function judgeExamples(t: Test, api: ApiServer, server: RunningServer): Pr
       examples.flatMap(({ before }) => before),
     )
     await settled(api, server)
-    const outcomes = await inBatches(examples, (example) => submit(api, example))
+    const verdicts = await inBatches(examples, (example) => submit(api, example), 4)
     for (const [i, example] of examples.entries()) {
-      const outcome = outcomes[i]
-      if (outcome !== undefined) showsItsFindings(t, example, outcome)
+      const verdict = verdicts[i]
+      if (verdict === undefined) continue
+      showsItsFindings(t, example, verdict)
+      if (example.isShown) sections.push(`# ${example.title}\n\n${verdict.answer}`)
     }
   }
+  const ids = allRules().flatMap((rule) => (isBetween(rule) ? [rule.id] : []))
+  t.comment(`${all.length} examples of ${ids.length} rules, ${sections.length} of them through kubectl`)
+  const shows = (id: string) =>
+    sections.some((text) => text.startsWith(`# ${id} on `) && text.includes(`(${id})\n`))
+  t.strictSame(
+    ids.filter((id) => !shows(id)),
+    [],
+    'each rule is shown through kubectl',
+  )
+  await matchesGolden(t, 'between/rules.txt', [INTRODUCTION, ...sections.toSorted()].join('\n'))
 }
 
-function submit(api: ApiServer, { place, resource, old }: Placed): Promise<Outcome> {
-  if (place.rule.when === 'delete') return remove(api, resource)
-  return (old === undefined ? create : update)(api, resource)
+/** How a submission went. */
+interface Verdict {
+  readonly isDenied: boolean
+  /** The causes when it is denied, else the warnings. */
+  readonly texts: readonly string[]
+  /** What was answered, to be read. */
+  readonly answer: string
 }
 
-function showsItsFindings(t: Test, { title, place, findings }: Placed, outcome: Outcome): void {
-  const own = (texts: readonly string[]) =>
-    texts.filter((text) => text.endsWith(` (${place.rule.id})`)).toSorted()
-  const isDenied = findings.length > 0 && place.rule.severity === 'error'
-  const why = `${title}: ${outcome.body.message ?? 'admitted'}`
-  t.equal(outcome.status >= 400, isDenied, why)
-  if (isDenied) t.strictSame(own(causes(outcome)), findings.toSorted(), `${title}: exactly its causes`)
-  else {
-    const shown = findings.map((text) => fitted(text, place.rule.id)).toSorted()
-    t.strictSame(own(outcome.warnings), shown, `${title}: exactly its warnings`)
-  }
+function submit(api: ApiServer, example: Placed): Promise<Verdict> {
+  return example.isShown ? submitWithKubectl(api, example) : submitInRequest(api, example)
+}
+
+async function submitInRequest(api: ApiServer, { place, resource, old }: Placed): Promise<Verdict> {
+  const change = old === undefined ? create : update
+  const outcome = await (place.rule.when === 'delete' ? remove : change)(api, resource)
+  const isDenied = outcome.status >= 400
+  const texts = isDenied ? causes(outcome) : outcome.warnings
+  return { isDenied, texts, answer: outcome.body.message ?? 'admitted' }
+}
+
+async function submitWithKubectl(api: ApiServer, { place, resource, namespace }: Placed): Promise<Verdict> {
+  const command =
+    place.rule.when === 'delete'
+      ? ['delete', place.kind.kind.toLowerCase(), resource.metadata.name, `--namespace=${namespace}`]
+      : ['apply', `--namespace=${namespace}`, '-f', '-']
+  const stdin = JSON.stringify(resource)
+  const answer = await transcript({ ...api, kubectl: (args) => api.kubectl(args, { stdin }) }, [command])
+  const isDenied = answer.endsWith('(exit code 1)\n')
+  const line = isDenied ? /^(?:\* |The \w+ "\S+" is invalid: )(.+)$/gm : /^Warning: (.+)$/gm
+  return { isDenied, texts: Array.from(answer.matchAll(line), ([, text = '']) => text), answer }
+}
+
+function showsItsFindings(t: Test, { title, place, findings }: Placed, verdict: Verdict): void {
+  const { id, severity } = place.rule
+  const isDenied = findings.length > 0 && severity === 'error'
+  t.equal(verdict.isDenied, isDenied, `${title}: ${verdict.answer}`)
+  const own = verdict.texts.filter((text) => text.endsWith(` (${id})`))
+  const expected = isDenied ? findings : findings.map((text) => fitted(text, id))
+  t.strictSame(own.toSorted(), expected.toSorted(), `${title}: exactly its findings`)
 }
 
 /** A warning as the API server passes it on: in 256 characters, with the id of its rule. */
