@@ -1,7 +1,7 @@
 import { outsideStringLiterals } from '../cel/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import type { Segment } from '../rule/path.ts'
-import type { Resource } from '../rule/resource.ts'
+import { isObject, type Resource } from '../rule/resource.ts'
 import { type Finding, MOST_FINDINGS } from './finding.ts'
 import { fieldOf, type SchemaNode, segmentsOf } from './pointer.ts'
 
@@ -29,8 +29,8 @@ export function placeholdersIn(kind: Kind, { spec }: Resource): Placeholder[] {
       if (text !== undefined) found.push({ at: segmentsOf(kind.schema, keys), text })
     } else if (Array.isArray(value)) {
       for (let i = 0; i < value.length; i++) step(i, value[i], node?.items)
-    } else if (typeof value === 'object' && value !== null) {
-      for (const [key, field] of Object.entries(value)) step(key, field, fieldOf(node, key))
+    } else if (isObject(value)) {
+      for (const key of Object.keys(value)) step(key, value[key], fieldOf(node, key))
     }
   }
   const step = (key: string | number, value: unknown, node: SchemaNode | undefined): void => {

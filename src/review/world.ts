@@ -178,14 +178,16 @@ class Referrers {
 
 /** The view with one object put in place of the stored one of its name: what a rule judges is part of what it sees. */
 export function withObject(cluster: Cluster, self: ObjectName, resource: Resource): Cluster {
-  const targets = new Set(referencesOf(self.kind, resource).map(({ to }) => nameKey(to)))
+  let known: ReadonlySet<string> | undefined
+  const targets = () => (known ??= new Set(referencesOf(self.kind, resource).map(({ to }) => nameKey(to))))
   const isSelf = ({ kind, name }: ObjectName) => kind === self.kind && name === self.name
   return {
     ...cluster,
     get: (kind, name) => (isSelf({ kind, name }) ? resource : cluster.get(kind, name)),
     referrers: (kind, name, among) => {
       const before = cluster.referrers(kind, name, among)
-      const isOne = targets.has(nameKey({ kind, name })) && (among === undefined || among.includes(self.kind))
+      const isOne =
+        (among === undefined || among.includes(self.kind)) && targets().has(nameKey({ kind, name }))
       if (before.some(isSelf)) return isOne ? before : before.filter((each) => !isSelf(each))
       return isOne ? [...before, self].sort(compareNames) : before
     },

@@ -226,7 +226,7 @@ function notYetThere(order: readonly Resource[]): string[] {
     const later = new Set(order.slice(i + 1).map(textOf))
     return referencesOf(resource.kind, resource)
       .filter(({ to }) => later.has(`${to.kind}/${to.name}`))
-      .map(({ at, to }) => `${pathText(at)} ${to.kind}/${to.name}`)
+      .map(({ at, to }) => `${pathText(at())} ${to.kind}/${to.name}`)
   })
   return [...new Set(texts)].toSorted()
 }

@@ -60,7 +60,7 @@ function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>): Fiel
   const { field, provider, reason, providers } = problem
   if (at !== undefined) {
     const detail = `${nameText(config)} has ${field} ${shortQuote(provider)}, and ${lacking(problem)}`
-    return restingOn(invalid(pathTo<string>(at), reached.config, detail), ...rests)
+    return restingOn(invalid(pathTo<string>(at()), reached.config, detail), ...rests)
   }
   const who = `${nameText(config)} of ${namesText(members)}`
   if (reason === 'no authorization server') {

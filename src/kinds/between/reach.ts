@@ -27,8 +27,8 @@ export interface Backend {
   readonly member?: ObjectName
   readonly from: From
   readonly config?: string
-  /** Where the VirtualMCPServer names the configuration; nowhere when the workload does. */
-  readonly at?: readonly Segment[]
+  /** Where the VirtualMCPServer names the configuration; absent when the workload does. */
+  readonly at?: () => readonly Segment[]
 }
 
 /** Where the strategies come from, given or default; undefined when it cannot be read. Section 2.2, decision 10. */
@@ -79,7 +79,7 @@ function inline({ spec }: Gateway, name: string): Backend {
     // A value of releases: the backend's own reference, whatever stands beside it (decision 5).
     if (entry?.type === 'discovered') return { name, from: 'unknown' }
     const config = entry?.externalAuthConfigRef?.name
-    const at = ['spec', 'outgoingAuth', 'backends', { key: name }, 'externalAuthConfigRef', 'name']
+    const at = () => ['spec', 'outgoingAuth', 'backends', { key: name }, 'externalAuthConfigRef', 'name']
     return config === undefined ? { name, from: 'unknown' } : { name, from: 'backends', config, at }
   }
   return { name, ...defaultOf({ spec: { outgoingAuth } }) }
@@ -91,18 +91,18 @@ function defaultOf({ spec }: Gateway): Pick<Backend, 'from' | 'config' | 'at'> {
   if (isAbsent(outgoingAuth, 'default')) return { from: 'none' }
   const fallback = outgoingAuth.default
   const config = fallback?.externalAuthConfigRef?.name
-  if (config !== undefined) return { from: 'default', config, at: [...DEFAULT, 'name'] }
+  if (config !== undefined) return { from: 'default', config, at: () => DEFAULT }
   return { from: fallback !== undefined && isAbsent(fallback, 'externalAuthConfigRef') ? 'none' : 'unknown' }
 }
 
-const DEFAULT = ['spec', 'outgoingAuth', 'default', 'externalAuthConfigRef']
+const DEFAULT = ['spec', 'outgoingAuth', 'default', 'externalAuthConfigRef', 'name']
 
 /** A configuration that a VirtualMCPServer reaches, at one place of it, and the backends that are contacted with it. */
 export interface Reached {
   readonly config: string
   /** The configuration itself, if it is known. */
   readonly auth: AuthConfig | undefined
-  readonly at?: readonly Segment[]
+  readonly at?: () => readonly Segment[]
   readonly members: readonly ObjectName[]
 }
 
@@ -111,11 +111,11 @@ export const configsReached = onceAReview((gateway, cluster): readonly Reached[]
   const found = new Map<string, Omit<Reached, 'members'> & { readonly members: ObjectName[] }>()
   const add = ({ config, at, from, name, member }: Backend) => {
     if (config === undefined) return
-    const key = [from, from === 'backends' ? name : config].join('/')
-    const auth = found.get(key)?.auth ?? getAuthConfig(cluster, config)
-    const reached = found.get(key) ?? { config, auth, ...(at && { at }), members: [] }
-    if (member !== undefined) reached.members.push(member)
-    found.set(key, reached)
+    const key = `${from}/${from === 'backends' ? name : config}`
+    const members = member === undefined ? [] : [member]
+    const reached = found.get(key)
+    if (reached !== undefined) reached.members.push(...members)
+    else found.set(key, { config, auth: getAuthConfig(cluster, config), ...(at && { at }), members })
   }
   for (const backend of backendsOf(gateway, cluster)) add(backend)
   const fallback = sourceOf(gateway) === 'inline' ? defaultOf(gateway) : undefined

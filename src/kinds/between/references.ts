@@ -5,8 +5,8 @@ import { isObject } from '../../rule/resource.ts'
 /** A reference from one resource to another in the same namespace. */
 export interface Reference {
   readonly to: ObjectName
-  /** Where the name stands. */
-  readonly at: readonly Segment[]
+  /** Where the name stands; worked out by those who have something to say of it. */
+  readonly at: () => readonly Segment[]
 }
 
 interface Field {
@@ -42,31 +42,28 @@ export const REFERENCES: Readonly<Record<string, readonly Field[]>> = {
 /** Every reference that the resource makes, in the order in which the specification has them. */
 export function referencesOf(kind: string, resource: { readonly spec?: unknown }): Reference[] {
   const found: Reference[] = []
-  for (const { at, to } of REFERENCES[kind] ?? []) collect(resource, at, 0, [], to, found)
+  for (const field of REFERENCES[kind] ?? []) collect(resource, field, 0, '', found)
   return found
 }
 
-function collect(
-  value: unknown,
-  steps: readonly string[],
-  depth: number,
-  at: readonly Segment[],
-  to: string,
-  found: Reference[],
-): void {
-  const step = steps[depth]
+/** `key` is the one of the map on the way. */
+function collect(value: unknown, field: Field, depth: number, key: string, found: Reference[]): void {
+  const step = field.at[depth]
   if (step === undefined) {
     // Older releases wrote groupRef as the bare name (decision 5).
     const name = isObject(value) ? value.name : value
     if (typeof name === 'string' && name !== '')
-      found.push({ to: { kind: to, name }, at: isObject(value) ? [...at, 'name'] : at })
+      found.push({ to: { kind: field.to, name }, at: () => placeOf(field, key, isObject(value)) })
   } else if (isObject(value)) {
     if (step === '*') {
-      for (const key of Object.keys(value)) {
-        collect(value[key], steps, depth + 1, [...at, { key }], to, found)
-      }
+      for (const each of Object.keys(value)) collect(value[each], field, depth + 1, each, found)
     } else if (Object.hasOwn(value, step)) {
-      collect(value[step], steps, depth + 1, [...at, step], to, found)
+      collect(value[step], field, depth + 1, key, found)
     }
   }
+}
+
+function placeOf({ at }: Field, key: string, named: boolean): Segment[] {
+  const segments = at.map((step) => (step === '*' ? { key } : step))
+  return named ? [...segments, 'name'] : segments
 }

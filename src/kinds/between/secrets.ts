@@ -44,21 +44,29 @@ export function secretReferencesOf({ spec }: { readonly spec?: unknown }): Secre
   return found
 }
 
-function collect(value: unknown, at: readonly Segment[], found: SecretReference[]): void {
-  if (Array.isArray(value)) value.forEach((item, i) => collect(item, [...at, i], found))
-  if (!isObject(value)) return
-  for (const [field, part] of Object.entries(value)) {
-    const here = [...at, field]
-    if (field.endsWith('SecretRef')) add(part, here, found)
-    else if (field.endsWith('SecretRefs') && Array.isArray(part)) {
-      part.forEach((item, i) => add(item, [...here, i], found))
-    } else collect(part, here, found)
+/** `at` is where the value stands; it is put back as it was. */
+function collect(value: unknown, at: (string | number)[], found: SecretReference[]): void {
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) step(value[i], i, at, found)
+  } else if (isObject(value)) {
+    for (const field of Object.keys(value)) step(value[field], field, at, found)
   }
 }
+
+function step(value: unknown, key: string | number, at: (string | number)[], found: SecretReference[]): void {
+  const isReference = typeof key === 'string' ? key.endsWith('SecretRef') : isReferences(at.at(-1))
+  at.push(key)
+  if (isReference) add(value, at, found)
+  else collect(value, at, found)
+  at.pop()
+}
+
+const isReferences = (field: string | number | undefined): boolean =>
+  typeof field === 'string' && field.endsWith('SecretRefs')
 
 function add(value: unknown, at: readonly Segment[], found: SecretReference[]): void {
   if (!isObject(value)) return
   const { name, key } = value
   if (typeof name === 'string' && typeof key === 'string' && name !== '' && key !== '')
-    found.push({ name, key, at })
+    found.push({ name, key, at: [...at] })
 }

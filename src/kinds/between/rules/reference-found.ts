@@ -32,7 +32,7 @@ export const referenceFound = defineRule({
             ? `; there is one in namespace '${other}', but references stay within their own`
             : ' yet'
       yield restingOn(
-        notFound(pathTo<string>(at), to.name, `no ${to.kind} of this name ${cluster.where}${hint}`),
+        notFound(pathTo<string>(at()), to.name, `no ${to.kind} of this name ${cluster.where}${hint}`),
         to,
       )
     }

@@ -24,7 +24,7 @@ export const workloadAuthServerSingleProvider = defineRule({
       const count = config?.embeddedAuthServer?.upstreamProviders?.length ?? 0
       if (config?.type !== 'embeddedAuthServer' || count < 2) continue
       const detail = `${nameText(to)} has ${count} upstream providers, and ${self.kind} accepts one`
-      yield restingOn(invalid(pathTo<string>(at), to.name, detail), to)
+      yield restingOn(invalid(pathTo<string>(at()), to.name, detail), to)
     }
   },
   examples: {

@@ -29,7 +29,7 @@ export const backendAuthTypeSupported = defineRule({
       if (type === undefined || !NOT_FOR_BACKENDS.includes(type)) continue
       const who = members.length === 0 ? '' : ` for ${namesText(members)}`
       yield advice(
-        at === undefined ? path.spec.outgoingAuth : pathTo(at),
+        at === undefined ? path.spec.outgoingAuth : pathTo(at()),
         `${nameText(authConfigNamed(config))} is of type ${type}, with which releases contact no backend${who}`,
       )
     }

@@ -29,7 +29,7 @@ export const subjectProviderAgreedByGateways = defineRule({
       if (others.length === 0) continue
       const names = namesText(others.map(({ gateway: name }) => ({ kind: self.kind, name })))
       const detail = `${nameText(authConfigNamed(config))} names no subjectProviderName: here it uses ${shortQuote(own)}, in ${names} another`
-      yield advice(at === undefined ? path.spec.authServerConfig.upstreamProviders : pathTo(at), detail)
+      yield advice(at === undefined ? path.spec.authServerConfig.upstreamProviders : pathTo(at()), detail)
     }
   },
   examples: {
