@@ -24,6 +24,12 @@ export interface KubectlOptions {
   readonly as?: { readonly user: string; readonly groups?: readonly string[] }
 }
 
+/** How an API server is started. */
+export interface ApiServerOptions {
+  /** Flags of kube-apiserver beside ours, such as `--v=2`. */
+  readonly flags?: readonly string[]
+}
+
 /** What one kubectl run printed, and its exit code (-1 when a signal ended it). */
 export interface KubectlResult {
   readonly stdout: string
@@ -80,12 +86,12 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
  * folder is removed when this process ends, however it ends. Rejects when the programs are missing, and
  * when the server does not become ready: then with the end of both logs, whose folder is left.
  */
-export async function startApiServer(): Promise<ApiServer> {
+export async function startApiServer({ flags = [] }: ApiServerOptions = {}): Promise<ApiServer> {
   const binaries = findBinaries()
   if ('missing' in binaries) throw new Error(binaries.missing)
   for (let attempt = 1; ; attempt++) {
     try {
-      return await start(binaries)
+      return await start(binaries, flags)
     } catch (error) {
       // Another process took a port between our finding it free and the server's listening on it.
       if (attempt === 3 || !String(error).includes('address already in use')) throw error
@@ -94,9 +100,10 @@ export async function startApiServer(): Promise<ApiServer> {
 }
 
 /** One attempt of `startApiServer`. */
-async function start(binaries: Binaries): Promise<ApiServer> {
+async function start(found: Binaries, flags: readonly string[]): Promise<ApiServer> {
   const [etcdPort, port] = await freePorts()
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-e2e-'))
+  const binaries = withFlags(found, folder, flags)
   const place: Place = { binaries, folder, etcdPort, port, token: randomBytes(16).toString('hex') }
   writeCredentials(place)
   const servers = new Servers(place)
@@ -108,6 +115,16 @@ async function start(binaries: Binaries): Promise<ApiServer> {
     await servers.abandon()
     throw error
   }
+}
+
+/** The same programs, but kube-apiserver gets these flags after its others: they stand in a script that becomes it. */
+function withFlags(binaries: Binaries, folder: string, flags: readonly string[]): Binaries {
+  if (flags.length === 0) return binaries
+  const apiServer = join(folder, 'kube-apiserver')
+  const words = [binaries.apiServer, ...flags].map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`)
+  const [program, ...more] = words
+  writeFileSync(apiServer, `#!/bin/sh\nexec ${program} "$@" ${more.join(' ')}\n`, { mode: 0o700 })
+  return { ...binaries, apiServer }
 }
 
 /** The API server for its users, once it is ready and its CA known. Writes the kubeconfig file. */
