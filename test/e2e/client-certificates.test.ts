@@ -1,0 +1,204 @@
+import 'reflect-metadata'
+import type { IncomingMessage } from 'node:http'
+import { request } from 'node:https'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import * as x509 from '@peculiar/x509'
+import root, { type Test } from 'tap'
+import { type KeyedCertificate, makeAuthority } from '../../src/certificates/x509.ts'
+import { freePort } from '../support/free-port.ts'
+import { type RunningServer, startServer } from '../support/server.ts'
+import { type ApiServer, startApiServer } from './api-server.ts'
+import { installCrds, kubectl, register } from './cluster.ts'
+import { withApiServer } from './suite.ts'
+import { waitFor } from './wait-for.ts'
+
+const BAD = 'examples/bad/aws-sts-without-role.yaml'
+const GOOD = 'examples/unauthenticated.yaml'
+const DRY_RUN = '--dry-run=server'
+const REQUIRED = 'a client certificate is required'
+const ANOTHER_NAME = 'the client certificate is for none of the allowed subjects'
+/** What an API server makes of any 401; our own words do not get through it. */
+const REFUSED =
+  /failed calling webhook "validate\.vmcp-admission\.[^"]+": failed to call webhook: the server has asked for the client to provide credentials$/m
+/** In seconds; a certificate is renewed after two thirds of its life. */
+const BRISK = ['--leaf-lifetime', '30', '--ca-lifetime', '120', '--ca-propagation', '15']
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2'
+
+await withApiServer(root, async (t, plain) => {
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-clients-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const authority = await makeAuthority('clients', { now: Date.now(), lifetime: 60 * 60 * 1_000 })
+  const client = await clientCertificate(authority, 'kube-apiserver')
+  const known = await freePort()
+  const files = { folder, authority, client }
+  const presenting = await startApiServer({ flags: admissionFlags(files, [`127.0.0.1:${known}`]) })
+  t.teardown(() => presenting.stop())
+  await Promise.all([plain, presenting].map((api) => installCrds(api, 'crds')))
+
+  const start = async (t: Test, names: string, port: number, ...flags: string[]) => {
+    const clients = ['--client-ca', join(folder, 'client-ca.crt'), '--client-names', names]
+    const server = await startServer(['--port', String(port), ...clients, ...flags])
+    t.teardown(() => server.stop('SIGKILL'))
+    return server
+  }
+  const armed = (api: ApiServer, port: number) => [
+    ...['--kubeconfig', api.kubeconfig, '--namespace', 'default', '--arming', 'on'],
+    ...['--webhook-url', `https://127.0.0.1:${port}`],
+  ]
+  const selfManaged = ['--certificates', 'self-managed', ...BRISK]
+  const first = await start(t, 'kube-apiserver', known, ...armed(presenting, known), ...selfManaged)
+
+  await t.test('an API server that shows the certificate arms it, and is answered', async (t) => {
+    await waitFor(async () => (await policyOf(presenting)) === 'Fail', {
+      seconds: 40,
+      what: 'the webhook to be armed',
+    })
+    await isJudged(t, presenting)
+    t.equal(await refusals(first), 0)
+  })
+
+  await t.test('one that shows none never arms it', async (t) => {
+    const port = await freePort()
+    const server = await start(t, 'kube-apiserver', port, ...armed(plain, port))
+    await waitFor(() => server.log().includes('the API server does not reach the webhook'), {
+      seconds: 20,
+      what: 'a proof that fails',
+    })
+    t.equal(await policyOf(plain), 'Ignore')
+    t.equal((await apply(plain, BAD, DRY_RUN)).code, 0, 'nobody is kept from work')
+    await server.stop()
+  })
+
+  await t.test('the next serving certificate is served to the same clients', async (t) => {
+    await waitFor(() => first.log().includes('certificates: serving another one'), {
+      seconds: 40,
+      what: 'the next certificate',
+    })
+    t.strictSame(await ask(first), { status: 401, error: REQUIRED })
+    t.match(await ask(first, client), { status: 404 })
+    await isJudged(t, presenting)
+    t.equal(await refusals(first), 1)
+    await first.stop()
+  })
+
+  const rows = [
+    ['a certificate for another name', presenting, 'somebody', known, ANOTHER_NAME],
+    ['no user for this host and port', presenting, 'kube-apiserver', await freePort(), undefined],
+    ['no admission configuration', plain, 'kube-apiserver', await freePort(), undefined],
+  ] as const
+  for (const [title, api, names, port, problem] of rows) {
+    await t.test(`${title}: nothing is judged, and nothing let through`, async (t) => {
+      const server = await start(t, names, port)
+      await register(api, server)
+      await waitFor(async () => REFUSED.test((await apply(api, BAD, DRY_RUN)).stderr), {
+        seconds: 20,
+        what: 'the call to be refused',
+      })
+      const good = await apply(api, GOOD, DRY_RUN)
+      t.equal(good.code, 1)
+      t.match(good.stderr, REFUSED)
+      t.strictSame(await ask(server), { status: 401, error: REQUIRED })
+      if (problem !== undefined) t.strictSame(await ask(server, client), { status: 401, error: problem })
+      else t.match(await ask(server, client), { status: 404 })
+      t.ok((await refusals(server)) >= 3)
+      t.notMatch(await metricsOf(server), /^vmcp_admission_reviews_total\{/m)
+      for (const path of ['/livez', '/readyz'])
+        t.equal((await fetch(server.probeUrl + path)).status, 200, `${path} asks for no certificate`)
+      await server.stop()
+    })
+  }
+})
+
+interface Files {
+  readonly folder: string
+  readonly authority: KeyedCertificate
+  readonly client: KeyedCertificate
+}
+
+/** What an administrator writes beside the API server, which then shows the certificate to webhooks at these hosts. */
+function admissionFlags({ folder, authority, client }: Files, hosts: readonly string[]): string[] {
+  const at = (name: string) => join(folder, name)
+  const user = { 'client-certificate': 'client.crt', 'client-key': 'client.key' }
+  const kubeconfig = { apiVersion: 'v1', kind: 'Config', users: hosts.map((name) => ({ name, user })) }
+  const apiVersion = 'apiserver.config.k8s.io/v1'
+  const configuration = {
+    apiVersion,
+    kind: 'WebhookAdmissionConfiguration',
+    kubeConfigFile: at('kubeconfig'),
+  }
+  const plugins = ['ValidatingAdmissionWebhook', 'MutatingAdmissionWebhook'].map((name) => ({
+    name,
+    configuration,
+  }))
+  writeFileSync(at('client-ca.crt'), authority.certificate)
+  writeFileSync(at('client.crt'), client.certificate)
+  writeFileSync(at('client.key'), client.key, { mode: 0o600 })
+  writeFileSync(at('kubeconfig'), JSON.stringify(kubeconfig))
+  writeFileSync(at('admission.yaml'), JSON.stringify({ apiVersion, kind: 'AdmissionConfiguration', plugins }))
+  return [`--admission-control-config-file=${at('admission.yaml')}`]
+}
+
+/** A certificate for clients alone, with the name as its common name. */
+async function clientCertificate(authority: KeyedCertificate, name: string): Promise<KeyedCertificate> {
+  const [der = new ArrayBuffer()] = x509.PemConverter.decode(authority.key)
+  const signingKey = await crypto.subtle.importKey('pkcs8', der, ALGORITHM, false, ['sign'])
+  const { publicKey, privateKey } = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+  const certificate = await x509.X509CertificateGenerator.create({
+    subject: `CN=${name}`,
+    issuer: new x509.X509Certificate(authority.certificate).subject,
+    publicKey,
+    signingKey,
+    signingAlgorithm: ALGORITHM,
+    extensions: [new x509.ExtendedKeyUsageExtension([CLIENT_AUTH])],
+  })
+  const key = x509.PemConverter.encode(await crypto.subtle.exportKey('pkcs8', privateKey), 'PRIVATE KEY')
+  return { certificate: certificate.toString('pem'), key }
+}
+
+function apply(api: ApiServer, file: string, ...flags: string[]) {
+  return api.kubectl(['apply', '-f', file, ...flags])
+}
+
+async function isJudged(t: Test, api: ApiServer): Promise<void> {
+  const bad = await apply(api, BAD)
+  t.equal(bad.code, 1)
+  t.match(bad.stderr, /^\* spec\.awsSts: Required value: .* \(aws-sts-role-configured\)$/m)
+  const good = await apply(api, GOOD)
+  t.equal(good.code, 0)
+  t.match(good.stderr, 'Warning: spec.type: ', 'admitted in words of ours')
+  await kubectl(api, ['delete', '-f', GOOD])
+}
+
+function policyOf(api: ApiServer): Promise<string> {
+  const policy = ['-o', 'jsonpath={.webhooks[0].failurePolicy}', '--ignore-not-found']
+  return kubectl(api, ['get', 'validatingwebhookconfiguration', 'vmcp-admission', ...policy])
+}
+
+async function metricsOf({ probeUrl }: RunningServer): Promise<string> {
+  return (await fetch(`${probeUrl}/metrics`)).text()
+}
+
+/** How many requests were answered with 401. */
+async function refusals(server: RunningServer): Promise<number> {
+  const metrics = await metricsOf(server)
+  return Number(/^vmcp_admission_refused_requests_total\{status="401"\} (\d+)$/m.exec(metrics)?.[1] ?? 0)
+}
+
+/** A request without an API server between: nothing is at this path but the question who calls. */
+async function ask(
+  { url }: RunningServer,
+  client?: KeyedCertificate,
+): Promise<{ readonly status: number | undefined; readonly error: string }> {
+  const tls = client && { cert: client.certificate, key: client.key }
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    request(url, { ...tls, agent: false, rejectUnauthorized: false }, resolve)
+      .on('error', reject)
+      .end()
+  })
+  const { error } = JSON.parse(await text(response)) as { readonly error: string }
+  return { status: response.statusCode, error }
+}
