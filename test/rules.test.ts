@@ -18,6 +18,12 @@ t.test('every example of every rule, at every place where the rule applies', asy
         const { title, findings: expected } = example
         const findings = found(place, example)
         const own = findings.filter(({ id }) => id === rule.id)
+        const warned = findings.filter(({ severity }) => severity === 'warning').map(findingText)
+        t.strictSame(
+          warned.filter((text) => text.length > 256),
+          [],
+          'warnings are short (decision 21)',
+        )
         t.strictSame(texts(own), expected, title)
         const others = findings.filter(({ id, severity }) => severity === 'error' && id !== rule.id)
         t.strictSame(texts(others), [], `${title}: no other error`)

@@ -308,7 +308,7 @@ async function writeSubjectProviders(t: Test, api: ApiServer, server: RunningSer
 
   const renamed = await apply(api, providing('tools', 'github'))
   t.equal(renamed.status, 200, 'a value of ours is no reason to refuse another provider')
-  t.match(renamed.warnings.join('\n'), /it was written by default: .* \(written-subject-provider-exists\)$/m)
+  t.match(renamed.warnings.join('\n'), /; written by default: .* \(written-subject-provider-exists\)$/m)
   await settled(api, server)
   await apply(api, config)
   t.strictSame(await written(api, config), ['okta', 'okta'], 'the same file again is no write')

@@ -3,7 +3,7 @@ import type { AuthConfig, Workload } from './neighbours.ts'
 
 type AuthType = NonNullable<NonNullable<AuthConfig['spec']>['type']>
 
-/** Types with which releases of vMCP contact no backend. */
+/** Types that releases of vMCP do not use for backends. */
 export const NOT_FOR_BACKENDS: readonly AuthType[] = ['bearerToken', 'embeddedAuthServer']
 
 /** Of a workload itself, beside what vMCP makes of its reference: what a type does not do. */
@@ -19,8 +19,8 @@ const NOT_FOR_WORKLOAD: Readonly<Record<string, Readonly<Partial<Record<AuthType
     upstreamInject: 'has no effect on an MCPRemoteProxy outside a group',
   },
   MCPServerEntry: {
-    bearerToken: 'is none with which releases of vMCP contact a backend',
-    embeddedAuthServer: 'is none with which releases of vMCP contact a backend',
+    bearerToken: 'is not used for backends by releases of vMCP',
+    embeddedAuthServer: 'is not used for backends by releases of vMCP',
   },
 }
 
@@ -36,7 +36,7 @@ export function unsuited(kind: string, workload: Workload, config: AuthConfig): 
   if (type === undefined) return undefined
   if (USED_BY_GATEWAY.has(type) && inGroup(workload)) return undefined
   if (type === 'embeddedAuthServer' && kind !== 'MCPServerEntry' && !validatesTokens(workload)) {
-    return `issues tokens that this ${kind} does not check; it needs an \`oidcConfigRef\` too`
+    return `issues tokens that an ${kind} checks only with an \`oidcConfigRef\``
   }
   return NOT_FOR_WORKLOAD[kind]?.[type]
 }

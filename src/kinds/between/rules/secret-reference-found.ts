@@ -53,6 +53,19 @@ export const secretReferenceFound = defineRule({
         ],
       },
       {
+        title: 'the client of introspection',
+        kind: 'MCPOIDCConfig',
+        value: {
+          spec: {
+            type: 'inline',
+            inline: { issuer: 'https://login.example.com', clientSecretRef: { name: 'oidc', key: 'secret' } },
+          },
+        },
+        findings: [
+          'spec.inline.clientSecretRef.name: Not found: "oidc": no Secret of this name in namespace \'default\' yet',
+        ],
+      },
+      {
         title: 'another key',
         kind: 'VirtualMCPServer',
         value: gatewayOf({

@@ -89,7 +89,7 @@ export const workloadAuthTypeSuited = defineRule({
         value: workload('auth'),
         others: [serverConfig('auth', 'okta')],
         findings: [
-          'spec.externalAuthConfigRef.name: type embeddedAuthServer of MCPExternalAuthConfig "auth" issues tokens that this MCPRemoteProxy does not check; it needs an `oidcConfigRef` too',
+          'spec.externalAuthConfigRef.name: type embeddedAuthServer of MCPExternalAuthConfig "auth" issues tokens that an MCPRemoteProxy checks only with an `oidcConfigRef`',
         ],
       },
       {
@@ -98,7 +98,7 @@ export const workloadAuthTypeSuited = defineRule({
         value: workload('token', 'tools'),
         others: [bearerConfig('token')],
         findings: [
-          'spec.externalAuthConfigRef.name: type bearerToken of MCPExternalAuthConfig "token" is none with which releases of vMCP contact a backend',
+          'spec.externalAuthConfigRef.name: type bearerToken of MCPExternalAuthConfig "token" is not used for backends by releases of vMCP',
         ],
       },
     ],

@@ -32,7 +32,7 @@ export const authConfigTypeSuitsConsumers = defineRule({
     if (reachers.length === 0) return
     yield advice(
       path.spec.type,
-      `releases contact no backend with it; it is reached by ${namesText(reachers)}`,
+      `releases do not use it for backends; it is reached by ${namesText(reachers)}`,
     )
   },
   examples: {
@@ -63,7 +63,7 @@ export const authConfigTypeSuitsConsumers = defineRule({
         },
         others: [gateway('tools', { outgoingAuth: inline({ jira: 'example' }) })],
         findings: [
-          'spec.type: releases contact no backend with it; it is reached by VirtualMCPServer "tools"',
+          'spec.type: releases do not use it for backends; it is reached by VirtualMCPServer "tools"',
         ],
       },
     ],

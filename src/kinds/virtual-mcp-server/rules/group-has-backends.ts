@@ -1,4 +1,5 @@
 import { advice } from '../../../rule/field-error.ts'
+import { shortQuote } from '../../../rule/go-text.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { backend, gatewayOf, group } from '../../between/examples.ts'
 import { BACKEND_KINDS, groupOf, membersOf } from '../../between/neighbours.ts'
@@ -18,7 +19,7 @@ export const groupHasBackends = defineRule({
     if (!BACKEND_KINDS.every((kind) => cluster.knows(kind)) || membersOf(cluster, group).length > 0) return
     yield advice(
       path.spec.groupRef.name,
-      `nothing ${cluster.where} has this group in its \`groupRef\`; there is no backend yet`,
+      `no backend ${cluster.where} has ${shortQuote(group)} as its \`groupRef\` yet`,
     )
   },
   examples: {
@@ -32,7 +33,7 @@ export const groupHasBackends = defineRule({
         value: gatewayOf(),
         others: [group()],
         findings: [
-          "spec.groupRef.name: nothing in namespace 'default' has this group in its `groupRef`; there is no backend yet",
+          'spec.groupRef.name: no backend in namespace \'default\' has "tools" as its `groupRef` yet',
         ],
       },
     ],

@@ -1,4 +1,4 @@
-import { nameText, namesText } from '../../../rule/cluster.ts'
+import { nameText } from '../../../rule/cluster.ts'
 import { advice } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { pathTo } from '../../../rule/path.ts'
@@ -23,12 +23,12 @@ export const subjectProviderAgreedByGateways = defineRule({
     if (own === undefined) return
     for (const { config, auth: shared, at } of configsReached(value, cluster)) {
       if (shared === undefined || !leavesSubjectProvider(shared)) continue
-      const others = subjectProviders(config, cluster).filter(
+      const other = subjectProviders(config, cluster).find(
         ({ gateway, provider }) => gateway !== self.name && provider !== own,
       )
-      if (others.length === 0) continue
-      const names = namesText(others.map(({ gateway: name }) => ({ kind: self.kind, name })))
-      const detail = `${nameText(authConfigNamed(config))} names no subjectProviderName: here it uses ${shortQuote(own)}, in ${names} another`
+      if (other === undefined) continue
+      const there = nameText({ kind: self.kind, name: other.gateway })
+      const detail = `${nameText(authConfigNamed(config))} must choose its subjectProviderName: it would be ${shortQuote(own)} here, ${shortQuote(other.provider)} in ${there}`
       yield advice(at === undefined ? path.spec.authServerConfig.upstreamProviders : pathTo(at()), detail)
     }
   },
@@ -63,7 +63,7 @@ export const subjectProviderAgreedByGateways = defineRule({
           exchangeConfig('jira'),
         ],
         findings: [
-          'spec.authServerConfig.upstreamProviders: MCPExternalAuthConfig "jira" names no subjectProviderName: here it uses "okta", in VirtualMCPServer "other" another',
+          'spec.authServerConfig.upstreamProviders: MCPExternalAuthConfig "jira" must choose its subjectProviderName: it would be "okta" here, "github" in VirtualMCPServer "other"',
         ],
       },
       {
@@ -75,7 +75,7 @@ export const subjectProviderAgreedByGateways = defineRule({
           exchangeConfig('jira'),
         ],
         findings: [
-          'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: MCPExternalAuthConfig "jira" names no subjectProviderName: here it uses "okta", in VirtualMCPServer "other" another',
+          'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: MCPExternalAuthConfig "jira" must choose its subjectProviderName: it would be "okta" here, "github" in VirtualMCPServer "other"',
         ],
       },
     ],

@@ -9,7 +9,12 @@ import {
   exchangeConfigWritten,
   gatewayOf,
 } from '../../between/examples.ts'
-import { authConfigNamed, leavesSubjectProvider, writtenProvider } from '../../between/neighbours.ts'
+import {
+  authConfigNamed,
+  leavesSubjectProvider,
+  providersOf,
+  writtenProvider,
+} from '../../between/neighbours.ts'
 import { configsReached, REACHED_KINDS } from '../../between/reach.ts'
 import { agreedProvider, firstProvider } from '../../between/subject-provider.ts'
 import { VirtualMCPServer } from '../schema.ts'
@@ -27,16 +32,19 @@ export const subjectProviderChosen = defineRule({
     if (provider === undefined) return
     const before = old()
     if (before !== undefined && firstProvider(before) === provider) return
+    const providers = providersOf(gateway.spec, 'authServerConfig')?.names ?? []
     const decided = new Map<string, ObjectName>()
     for (const { config, auth: found } of configsReached(gateway, cluster)) {
-      if (found === undefined || !leavesSubjectProvider(found) || writtenProvider(found) === provider)
-        continue
+      if (found === undefined || !leavesSubjectProvider(found)) continue
+      const written = writtenProvider(found)
+      // What was written and is not here any more is told by another rule.
+      if (written === provider || (written !== undefined && !providers.includes(written))) continue
       if (agreedProvider(config, cluster) === provider) decided.set(config, authConfigNamed(config))
     }
     if (decided.size === 0) return
     yield advice(
       path.spec.authServerConfig.upstreamProviders,
-      `${namesText([...decided.values()])} will exchange the token of ${shortQuote(provider)}, the first; \`subjectProviderName\` there chooses another`,
+      `${namesText([...decided.values()])} will exchange the token of ${shortQuote(provider)}, the first; set \`subjectProviderName\` there to choose another`,
     )
   },
   examples: {
@@ -52,6 +60,11 @@ export const subjectProviderChosen = defineRule({
         others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
       },
       {
+        title: 'one that is gone was written: the configuration keeps it until it is written again',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'github')],
+      },
+      {
         title: 'an update that keeps the first provider',
         value: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
         old: gatewayOf({ authServerConfig: authServer('okta') }),
@@ -64,7 +77,16 @@ export const subjectProviderChosen = defineRule({
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [backend('jira', 'jira'), exchangeConfig('jira')],
         findings: [
-          'spec.authServerConfig.upstreamProviders: MCPExternalAuthConfig "jira" will exchange the token of "okta", the first; `subjectProviderName` there chooses another',
+          'spec.authServerConfig.upstreamProviders: MCPExternalAuthConfig "jira" will exchange the token of "okta", the first; set `subjectProviderName` there to choose another',
+        ],
+      },
+      {
+        title: 'another one comes first',
+        value: gatewayOf({ authServerConfig: authServer('github', 'okta') }),
+        old: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
+        others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
+        findings: [
+          'spec.authServerConfig.upstreamProviders: MCPExternalAuthConfig "jira" will exchange the token of "github", the first; set `subjectProviderName` there to choose another',
         ],
       },
     ],

@@ -18,7 +18,7 @@ export const writtenSubjectProviderExists = defineRule({
     for (const problem of problems) {
       yield {
         ...problem,
-        detail: `${problem.detail}; it was written by default: set it there, or remove it`,
+        detail: `${problem.detail}; written by default: set or remove it there`,
       }
     }
   },
@@ -36,7 +36,7 @@ export const writtenSubjectProviderExists = defineRule({
         value: gatewayOf({ authServerConfig: authServer('corporate') }),
         others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
         findings: [
-          'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" of MCPServer "jira" has it as tokenExchange.subjectProviderName; it has "corporate"; it was written by default: set it there, or remove it',
+          'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" of MCPServer "jira" has it as tokenExchange.subjectProviderName; it has "corporate"; written by default: set or remove it there',
         ],
       },
     ],
