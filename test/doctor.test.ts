@@ -432,7 +432,7 @@ const BROKEN: readonly [title: string, breakIt: (cluster: Cluster) => unknown][]
   ],
   ['no name', (cluster) => (cluster.probe = failing('dial tcp: lookup example.com: no such host'))],
   ['no route', (cluster) => (cluster.probe = failing('dial tcp 10.0.0.7:443: connect: no route to host'))],
-  ['a client certificate', (cluster) => (cluster.probe = failing('remote error: tls: certificate required'))],
+  ['a client certificate', (cluster) => (cluster.probe = failing('a client certificate is required'))],
   ['no tunnel', (cluster) => (cluster.probe = failing('No agent available'))],
   ['another failure', (cluster) => (cluster.probe = failing('EOF'))],
   [

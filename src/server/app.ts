@@ -63,10 +63,13 @@ export function buildWebhook(
     return503OnClosing: false,
   }) as unknown as FastifyInstance
   if (clients !== undefined) {
+    let told: string | undefined
     app.addHook('onRequest', (request, reply, done) => {
       const problem = clients.gate(request.raw.socket)
+      if (problem !== undefined && problem !== told) parts.logger.warn({ problem }, 'refusing a client')
+      told = problem
       if (problem === undefined) done()
-      else answerProblem(parts, reply, 401, problem)
+      else refuseClient(parts, reply, problem)
     })
   }
   app.removeAllContentTypeParsers()
@@ -233,6 +236,12 @@ function answerProblem(parts: Parts, reply: FastifyReply, status: number, proble
     .code(status)
     .type('application/json')
     .send(JSON.stringify({ error: problem }))
+}
+
+/** The API server shows its user the text of a 403, and nothing of a 401 or of JSON. */
+function refuseClient(parts: Parts, reply: FastifyReply, problem: string): void {
+  parts.metrics.refused(403)
+  leaving(parts, reply).code(403).type('text/plain').send(problem)
 }
 
 /** The probes, over plain HTTP on a port of their own: /livez, /readyz, /metrics. */

@@ -12,7 +12,7 @@ export interface Probe {
 /** What the API server says of a call that failed; the first that fits. */
 const FAILURES: readonly [sign: RegExp, meaning: string, remedy: string][] = [
   [
-    /remote error: tls: /,
+    /client certificate|remote error: tls: /,
     'the webhook refuses the API server, which shows no client certificate that it accepts',
     'fit --client-ca and --client-names to the certificate in the admission kubeconfig of the API server, or set neither',
   ],
