@@ -41,12 +41,16 @@ export class Registrations {
     return this.#read(`${ADMISSION}/${PLURALS[kind] ?? ''}/${name}`)
   }
 
-  /** Server-side apply, forced. */
-  applyConfiguration(configuration: Stored): Promise<void> {
+  /**
+   * Server-side apply, forced. That alone would leave what only other managers wrote, an entry of theirs or a Service
+   * beside our URL, so whatever is there is first made the same.
+   */
+  async applyConfiguration(configuration: Stored): Promise<void> {
     const plural = PLURALS[String(configuration.kind)] ?? ''
-    const path = `${ADMISSION}/${plural}/${WEBHOOK_NAME}?fieldManager=${WEBHOOK_NAME}&force=true`
-    const sent = { method: 'PATCH', contentType: APPLY, body: JSON.stringify(configuration) } as const
-    return this.#api.write(path, sent, [this.#place.signal])
+    const path = `${ADMISSION}/${plural}/${WEBHOOK_NAME}?fieldManager=${WEBHOOK_NAME}`
+    const sent = { method: 'PATCH', body: JSON.stringify(configuration) } as const
+    await this.#attempt(path, { ...sent, contentType: MERGE })
+    await this.#api.write(`${path}&force=true`, { ...sent, contentType: APPLY }, [this.#place.signal])
   }
 
   /** Deletes both configurations; answers with the kinds that were there. */

@@ -104,6 +104,43 @@ await withApiServer(t, async (t, api) => {
     await waitFor(isArmed, { seconds: 40, what: 'a deleted configuration to come back' })
   })
 
+  await t.test('what other field managers apply is taken over whole', async (t) => {
+    const entry = {
+      name: 'extra.example.com',
+      clientConfig: { url: 'https://127.0.0.1:1/extra' },
+      admissionReviewVersions: ['v1'],
+      sideEffects: 'None',
+      failurePolicy: 'Ignore',
+    }
+    const extra = {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingWebhookConfiguration',
+      metadata: { name: 'vmcp-admission' },
+      webhooks: [entry],
+    }
+    const written = async (kind: string) => {
+      const text = await kubectl(api, ['get', kind, 'vmcp-admission', '-o', 'json'])
+      const { webhooks } = JSON.parse(text) as { webhooks: { name: string; clientConfig: object }[] }
+      return webhooks.map(({ name, clientConfig }) => [name, Object.keys(clientConfig).toSorted()])
+    }
+    const before = [await written(VALIDATING), await written(MUTATING)]
+    for (const [title, command, stdin] of [
+      ['an entry of theirs', ['apply', '--server-side', '--force-conflicts'], JSON.stringify(extra)],
+      [
+        'a Service in place of the URL',
+        ['replace'],
+        readFileSync(`${ROOT}deploy/static-webhooks.yaml`, 'utf8'),
+      ],
+    ] as const) {
+      await kubectl(api, [...command, '-f', '-'], stdin)
+      const isBack = async () =>
+        JSON.stringify([await written(VALIDATING), await written(MUTATING)]) === JSON.stringify(before)
+      await waitFor(isBack, { seconds: 20, what: `${title} to go` })
+      await waitFor(isArmed, { ...armed, what: `${title}: to be armed again` })
+      t.pass(title)
+    }
+  })
+
   await t.test('with every replica dead, only what would change a spec has to wait', async (t) => {
     const name = 'orphan'
     const stdin = JSON.stringify({
