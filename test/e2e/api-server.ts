@@ -100,11 +100,10 @@ export async function startApiServer({ flags = [] }: ApiServerOptions = {}): Pro
 }
 
 /** One attempt of `startApiServer`. */
-async function start(found: Binaries, flags: readonly string[]): Promise<ApiServer> {
+async function start(binaries: Binaries, flags: readonly string[]): Promise<ApiServer> {
   const [etcdPort, port] = await freePorts()
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-e2e-'))
-  const binaries = withFlags(found, folder, flags)
-  const place: Place = { binaries, folder, etcdPort, port, token: randomBytes(16).toString('hex') }
+  const place: Place = { binaries, folder, etcdPort, port, token: randomBytes(16).toString('hex'), flags }
   writeCredentials(place)
   const servers = new Servers(place)
   try {
@@ -115,16 +114,6 @@ async function start(found: Binaries, flags: readonly string[]): Promise<ApiServ
     await servers.abandon()
     throw error
   }
-}
-
-/** The same programs, but kube-apiserver gets these flags after its others: they stand in a script that becomes it. */
-function withFlags(binaries: Binaries, folder: string, flags: readonly string[]): Binaries {
-  if (flags.length === 0) return binaries
-  const apiServer = join(folder, 'kube-apiserver')
-  const words = [binaries.apiServer, ...flags].map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`)
-  const [program, ...more] = words
-  writeFileSync(apiServer, `#!/bin/sh\nexec ${program} "$@" ${more.join(' ')}\n`, { mode: 0o700 })
-  return { ...binaries, apiServer }
 }
 
 /** The API server for its users, once it is ready and its CA known. Writes the kubeconfig file. */

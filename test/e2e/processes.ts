@@ -12,6 +12,8 @@ export interface Place {
   readonly etcdPort: number
   readonly port: number
   readonly token: string
+  /** More flags of kube-apiserver. */
+  readonly flags: readonly string[]
 }
 
 type Name = 'etcd' | 'kube-apiserver'
@@ -122,7 +124,7 @@ function etcdArguments({ folder, etcdPort }: Place): string[] {
 }
 
 /** kube-apiserver's command line: RBAC, one administrator with a token, no service account admission. */
-function apiServerArguments({ folder, etcdPort, port }: Place): string[] {
+function apiServerArguments({ folder, etcdPort, port, flags }: Place): string[] {
   return [
     `--etcd-servers=http://127.0.0.1:${etcdPort}`,
     `--secure-port=${port}`,
@@ -136,6 +138,7 @@ function apiServerArguments({ folder, etcdPort, port }: Place): string[] {
     `--service-account-signing-key-file=${join(folder, 'service-account.key')}`,
     '--service-cluster-ip-range=10.0.0.0/24',
     '--disable-admission-plugins=ServiceAccount',
+    ...flags,
   ]
 }
 
