@@ -29,6 +29,10 @@ function decodedLength(base64: string): number {
 export const getSecret = (cluster: Cluster, name: string) =>
   cluster.get('Secret', name) as SecretFacts | undefined
 
+/** Whether anything is known of Secrets: mostly nobody may look at them. */
+export const seesSecrets = (cluster: Cluster): boolean =>
+  cluster.knows('Secret') || [...cluster.names('Secret')].length > 0
+
 /** A reference to a key of a Secret. Section 2.1. */
 export interface SecretReference {
   readonly name: string

@@ -5,7 +5,7 @@ import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPGroup } from '../../mcp-group/schema.ts'
 import { authServer, bearerConfig, gatewayOf } from '../examples.ts'
-import { getSecret, secretReferencesOf } from '../secrets.ts'
+import { getSecret, secretReferencesOf, seesSecrets } from '../secrets.ts'
 
 /** On every kind that refers to Secrets. */
 export const secretReferenceFound = defineRule({
@@ -17,6 +17,7 @@ export const secretReferenceFound = defineRule({
   why: 'The workload does not start, or fails at its first call.',
   sources: ['2.1', 'decision 22'],
   *check(resource, { cluster }) {
+    if (!seesSecrets(cluster)) return
     for (const { at, name, key } of secretReferencesOf(resource)) {
       const secret = getSecret(cluster, name)
       const named = { kind: 'Secret', name }
