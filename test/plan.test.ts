@@ -11,9 +11,12 @@ import { changesMermaid, planMermaid } from '../src/cli/plan/mermaid.ts'
 import { changesText, planText } from '../src/cli/plan/text.ts'
 import { UsageError } from '../src/configuration/flags.ts'
 import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
+import { mcpServer } from '../src/kinds/mcp-server/index.ts'
+import { virtualMcpServer } from '../src/kinds/virtual-mcp-server/index.ts'
 import { compare } from '../src/review/plan/comparison.ts'
 import type { Outgoing } from '../src/review/plan/outgoing.ts'
 import { type Plan, planOf, plansOf } from '../src/review/plan/plan.ts'
+import { World } from '../src/review/world.ts'
 import { resourceOf } from './support/review.ts'
 
 type Spec = Readonly<Record<string, unknown>>
@@ -354,6 +357,18 @@ t.test('where the configuration comes from', async (t) => {
   }
 })
 
+t.test('nobody says of what may not be read that it is not there', async (t) => {
+  const world = new World({ group: DEFAULT_API_GROUP, knows: () => false, where: () => 'in the cluster' })
+  world.put(mcpServer, member('jira', 'gone'))
+  world.put(virtualMcpServer, gateway({}))
+  const [found] = plansOf(world)
+  t.equal(found?.group.reason, 'could not be looked for in the cluster')
+  t.equal(
+    found?.backends[0]?.summary,
+    'not known (MCPExternalAuthConfig "gone" could not be looked for in the cluster)',
+  )
+})
+
 const BEARER = { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'a', key: 'b' } } }
 const FIRST_NOTE =
   'releases exchange the vMCP-issued JWT where a discovered token exchange has no subjectProviderName'
@@ -572,7 +587,7 @@ t.test('a table for people', async (t) => {
 
   no backends found
 
-VirtualMCPServer gateway (namespace default), MCPGroup tools (not found)
+VirtualMCPServer gateway (namespace default), MCPGroup tools (not found in the given files)
   incoming: not known (incomingAuth is missing)
 
   no backends found

@@ -18,7 +18,8 @@ export function explain(args: readonly string[]): number {
 
 function pageOf(id: string): string[] {
   const rule = allRules().find((each) => each.id === id)
-  if (rule !== undefined) return [...head(rule), places(rule), ...relaxing(rule), ...exampleLines(rule)]
+  if (rule !== undefined)
+    return [...head(rule), places(rule), ...reads(rule), ...relaxing(rule), ...exampleLines(rule)]
   const found = ENGINE_IDS.find((each) => each.id === id)
   if (found !== undefined) return [...head(found), ...relaxing(found)]
   const near = nearest(id, ALL_IDS)
@@ -46,6 +47,8 @@ function places(rule: Rule): string {
   )
   return `on: ${texts.join(', ')}`
 }
+
+const reads = (rule: Rule): string[] => (rule.reads.length === 0 ? [] : [`reads: ${rule.reads.join(', ')}`])
 
 /** How its severity is changed. */
 function relaxing({ id, severity }: Described): string[] {

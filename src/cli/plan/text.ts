@@ -33,9 +33,7 @@ function pageOf({ namespace, name, group, incoming, authServer, backends }: Plan
 
 function groupText({ name, reason }: Group): string {
   const why = reason === null ? '' : ` (${reason})`
-  return name === null
-    ? `no MCPGroup known${why}`
-    : `MCPGroup ${name}${reason === null ? '' : ' (not found)'}`
+  return `${name === null ? 'no MCPGroup known' : `MCPGroup ${name}`}${why}`
 }
 
 /** Texts with numbers, each once. */

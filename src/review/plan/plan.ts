@@ -4,7 +4,7 @@ import type { Cluster } from '../../rule/cluster.ts'
 import type { World } from '../world.ts'
 import { type AuthServer, authServerOf, type Incoming, incomingOf } from './incoming.ts'
 import { type Outgoing, outgoingOf } from './outgoing.ts'
-import { notFound, unreadable } from './unknown.ts'
+import { absence, unreadable } from './unknown.ts'
 
 /** The effective authentication of one VirtualMCPServer: plain JSON, nothing is left out. */
 export interface Plan {
@@ -58,7 +58,6 @@ function fronted(gateway: Gateway, cluster: Cluster): Group {
       groupRef === undefined ? unreadable(spec, 'groupRef') : unreadable(groupRef, 'name', 'groupRef.name')
     return { name: null, reason }
   }
-  const group = { kind: 'MCPGroup', name }
-  const found = cluster.get(group.kind, name) !== undefined
-  return { name, reason: found ? null : notFound(group, cluster) }
+  const found = cluster.get('MCPGroup', name) !== undefined
+  return { name, reason: found ? null : absence('MCPGroup', cluster) }
 }

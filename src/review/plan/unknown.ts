@@ -14,5 +14,9 @@ export function unreadable<T extends object>(
 export const notSpecified = (what: string, value: string): string =>
   `${what} ${JSON.stringify(value)} is not in the specification`
 
+/** Why an object of the kind is not there: nobody can say so of a kind that may not be read. */
+export const absence = (kind: string, cluster: Cluster): string =>
+  `${cluster.knows(kind) ? 'not found' : 'could not be looked for'} ${cluster.where}`
+
 export const notFound = (name: ObjectName, cluster: Cluster): string =>
-  `${nameText(name)} not found ${cluster.where}`
+  `${nameText(name)} ${absence(name.kind, cluster)}`
