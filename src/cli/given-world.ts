@@ -1,3 +1,4 @@
+import { secretFacts } from '../kinds/between/secrets.ts'
 import { kindNamed } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { placeholdersIn } from '../review/placeholder.ts'
@@ -42,7 +43,7 @@ export function worldOfBoth(live: Live, values: readonly unknown[], reading: Rea
 
 function liveWorld({ objects, secrets }: Live, world: World): World {
   for (const { kind, value } of objects) world.put(kind, value)
-  for (const secret of secrets) world.putSecret(secret)
+  for (const { namespace, name, facts } of secrets) world.putSecret(namespace, name, facts)
   return world
 }
 
@@ -54,7 +55,9 @@ export function putAll(world: World, values: readonly unknown[], reading: Readin
       const unknown = isObject(value) ? placeholdersIn(kind, value).map(({ at }) => at) : []
       world.put(kind, value, reading.namespace, unknown)
     } else if (isObject(value) && value.kind === 'Secret' && value.apiVersion === 'v1') {
-      world.putSecret(value, reading.namespace)
+      const { name, namespace = reading.namespace } = isObject(value.metadata) ? value.metadata : {}
+      if (typeof name === 'string' && typeof namespace === 'string')
+        world.putSecret(namespace, name, secretFacts(value))
     }
   }
 }

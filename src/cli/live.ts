@@ -13,6 +13,7 @@ import {
   type Times,
 } from '../cluster/index.ts'
 import { KINDS } from '../kinds/index.ts'
+import { type SecretFacts, secretFacts } from '../kinds/between/secrets.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { isObject } from '../rule/resource.ts'
 
@@ -31,6 +32,10 @@ export interface SecretName {
   readonly name: string
 }
 
+export interface SeenSecret extends SecretName {
+  readonly facts: SecretFacts
+}
+
 /** What was read of a cluster. */
 export interface Live {
   /** Its URL; empty when none was found. */
@@ -39,8 +44,7 @@ export interface Live {
   readonly namespace: string
   /** In the order of namespace, kind and name. */
   readonly objects: readonly LiveObject[]
-  /** As many bytes in each key as in the cluster, but other ones. */
-  readonly secrets: readonly object[]
+  readonly secrets: readonly SeenSecret[]
   /** Kinds that the API server does not serve. */
   readonly absent: readonly Kind[]
   /** What could not be read, and why. */
@@ -224,7 +228,7 @@ function objectOf(kind: Kind, value: unknown): LiveObject[] {
 
 /** Keeps nothing of the values. One failure in a namespace leaves its Secrets unknown, and is told once. */
 async function readSecrets(connection: ClusterConnection, names: Iterable<SecretName> | undefined) {
-  const found: object[] = []
+  const found: SeenSecret[] = []
   const unread = new Map<string, string>()
   const gaveUp = new AbortController()
   const distinct = new Map([...(names ?? [])].map((each) => [`${each.namespace}/${each.name}`, each]))
@@ -232,7 +236,7 @@ async function readSecrets(connection: ClusterConnection, names: Iterable<Secret
     if (unread.has(namespace)) return
     try {
       const secret = await connection.readSecret(namespace, name, gaveUp.signal)
-      if (isObject(secret)) found.push(withoutValues(secret, { namespace, name }))
+      if (isObject(secret)) found.push({ namespace, name, facts: secretFacts(secret) })
     } catch (error) {
       if (!(error instanceof StatusError)) gaveUp.abort(error)
       unread.set(namespace, `Secret in namespace '${namespace}': ${messageOf(error)}`)
@@ -243,14 +247,6 @@ async function readSecrets(connection: ClusterConnection, names: Iterable<Secret
     unread: [...unread.values()],
     knows: (namespace: string) => names !== undefined && !unread.has(namespace),
   }
-}
-
-function withoutValues({ data }: Record<string, unknown>, metadata: SecretName): object {
-  const kept = Object.entries(isObject(data) ? data : {}).map(([key, value]) => [
-    key,
-    typeof value === 'string' ? value.replace(/[^=\s]/g, 'A') : '',
-  ])
-  return { apiVersion: 'v1', kind: 'Secret', metadata, data: Object.fromEntries(kept) as object }
 }
 
 /** What failed, by reason: one reason is told once. */

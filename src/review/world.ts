@@ -1,6 +1,6 @@
 import { projected } from '../kinds/between/projections.ts'
 import { referencesOf } from '../kinds/between/references.ts'
-import { secretFacts } from '../kinds/between/secrets.ts'
+import type { SecretFacts } from '../kinds/between/secrets.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { type Cluster, nameKey, type ObjectName } from '../rule/cluster.ts'
 import type { Segment } from '../rule/path.ts'
@@ -63,12 +63,8 @@ export class World {
     return this.#objects.get(kind)?.get(namespace)?.get(name)?.version
   }
 
-  /** Takes of a Secret how many bytes each of its keys holds, and nothing else. */
-  putSecret(object: unknown, fallback = ''): void {
-    const { metadata, data, stringData } = object as Resource & Record<'data' | 'stringData', unknown>
-    const { name, namespace = fallback } = metadata ?? {}
-    if (typeof name === 'string' && typeof namespace === 'string')
-      this.#store('Secret', namespace, name, secretFacts(data, stringData), '')
+  putSecret(namespace: string, name: string, facts: SecretFacts): void {
+    this.#store('Secret', namespace, name, facts, '')
   }
 
   #store(kind: string, namespace: string, name: string, resource: Resource, version: string): void {

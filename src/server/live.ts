@@ -87,7 +87,7 @@ export class Live {
       this.#count(found === undefined ? 'missing' : 'found')
       if (found === undefined) this.#remember(key)
       if (known === undefined) {
-        if (isObject(found)) secrets.set(name, secretFacts(found.data, undefined))
+        if (isObject(found)) secrets.set(name, secretFacts(found))
       } else if (found === undefined) this.#standing.remove(known, namespace, name)
       else this.#standing.put(known, found)
       return true

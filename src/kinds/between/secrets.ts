@@ -8,7 +8,7 @@ export interface SecretFacts extends Resource {
 }
 
 /** Reads `data` (base64) and `stringData` (text) of a Secret. */
-export function secretFacts(data: unknown, stringData: unknown): SecretFacts {
+export function secretFacts({ data, stringData }: Readonly<Record<string, unknown>>): SecretFacts {
   const sizes = [
     ...entries(data).map(([key, value]) => [key, decodedLength(value)] as const),
     ...entries(stringData).map(([key, value]) => [key, new TextEncoder().encode(value).length] as const),
