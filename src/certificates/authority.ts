@@ -6,12 +6,14 @@ import {
   type AuthorityState,
   bundleOf,
   type Change,
+  type FormerAuthority,
   type Leaf,
   problemWithSettings,
   type RotationSettings,
   SLACK,
   type Step,
   step,
+  unknownTo,
 } from './rotation.ts'
 import { SecretConflict, type SecretStore } from './secret-store.ts'
 import { type Authority, authorityOf, bare, certificatesIn, makeAuthority, signLeaf } from './x509.ts'
@@ -63,6 +65,8 @@ const RETRY = 5_000
 const SOON = 1_000
 /** A state of longer ago may have been left behind by the others: nothing is signed with it while a leaf still serves. */
 const STALE = SLACK / 2
+/** A leaf that ends sooner is as good as gone: the next check comes after RETRY and the patience for an answer. */
+const LAST = 30_000
 
 /** The names by which a Service is called, and localhost. */
 export function serviceNames(service: string, namespace: string, more: readonly string[] = []): string[] {
@@ -76,6 +80,8 @@ export class SelfManaged {
   readonly #now: () => number
   readonly #problems: Problems
   #state: AuthorityState | undefined
+  /** Trusted before, and missing in what is stored now: so it stays until it is written down again. */
+  #left: readonly FormerAuthority[] = []
   #read = -Infinity
   #leaf: Leaf | undefined
   #bundle = ''
@@ -169,7 +175,7 @@ export class SelfManaged {
   async #step(stored: AuthorityState | undefined): Promise<Step> {
     const { settings, carriedFor } = this.#options
     const now = this.#now()
-    const observed = { carriedFor: carriedFor(), leaf: this.#leaf, remembered: this.#state }
+    const observed = { carriedFor: carriedFor(), leaf: this.#leaf, remembered: this.#state, left: this.#left }
     const first = step(stored, now, observed, settings)
     if (!first.wantsFresh) return first
     const { authorityLifetime, leafLifetime } = settings
@@ -180,11 +186,15 @@ export class SelfManaged {
   /** Takes note of what is stored, and hands on the bundle; what cannot be used changes nothing of what we know. */
   #know(state: AuthorityState | undefined): void {
     if (state === undefined) return
-    const before = this.#state?.current.fingerprint
-    if (before !== undefined && before !== state.current.fingerprint) this.#rotations += 1
+    const before = this.#state
+    const now = this.#now()
+    if (before !== undefined) {
+      if (before.current.fingerprint !== state.current.fingerprint) this.#rotations += 1
+      this.#left = unknownTo(state, before, this.#left, now)
+    }
     this.#state = state
-    this.#read = this.#now()
-    const bundle = bundleOf(state)
+    this.#read = now
+    const bundle = bundleOf({ ...state, former: [...state.former, ...this.#left] })
       .map(({ certificate }) => certificate)
       .join('')
     if (bundle === this.#bundle) return
@@ -196,7 +206,7 @@ export class SelfManaged {
   async #signFromMemory(problems: string[]): Promise<void> {
     const now = this.#now()
     const isRecent = Math.abs(now - this.#read) <= STALE
-    const serves = this.#leaf !== undefined && this.#leaf.expires > now
+    const serves = this.#leaf !== undefined && this.#leaf.expires > now + LAST
     if (this.#state === undefined || (serves && !isRecent)) return
     const { settings, carriedFor } = this.#options
     try {

@@ -44,6 +44,8 @@ export interface Observed {
   readonly leaf?: Leaf | undefined
   /** The last state that this replica read, for when nothing usable is stored any more. */
   readonly remembered?: AuthorityState | undefined
+  /** CAs that were in the bundle before somebody put another Secret in place of ours; see `unknownTo`. */
+  readonly left?: readonly FormerAuthority[] | undefined
   /** A CA just made; given when the last step asked for one. */
   readonly fresh?: SigningAuthority | undefined
 }
@@ -113,6 +115,27 @@ export function renewalDue({ issued, expires }: Leaf): number {
 export function bundleOf({ current, next, former }: AuthorityState): Authority[] {
   const all = [current, ...(next === undefined ? [] : [next]), ...former]
   return all.toSorted((a, b) => a.issued - b.issued || (a.fingerprint < b.fingerprint ? -1 : 1))
+}
+
+/**
+ * The CAs that were trusted before, and of which the stored state, that of another installation or an old backup, has
+ * never heard: those of the state before, and those left from an earlier one. Leaves of all of them may serve, also
+ * those of other replicas.
+ */
+export function unknownTo(
+  stored: AuthorityState,
+  { current, next, former }: AuthorityState,
+  left: readonly FormerAuthority[],
+  now: number,
+): FormerAuthority[] {
+  const known = new Set(bundleOf(stored).map(({ fingerprint }) => fingerprint))
+  const signing = next === undefined ? [current] : [current, next]
+  const signed = signing.map((each) => ({
+    ...bare(each),
+    until: Math.min(now + each.longestLeaf + SLACK, each.expires),
+  }))
+  const all = known.has(current.fingerprint) ? left : [...signed, ...former, ...left]
+  return all.filter(({ fingerprint, until }) => !known.has(fingerprint) && until > now)
 }
 
 /**
@@ -226,16 +249,17 @@ class Draft {
   /** Writes down what others must know before we may do it, and what they do not know of us. */
   #amend(): void {
     const { leafLifetime } = this.#settings
-    const { leaf } = this.#observed
+    const { leaf, left = [] } = this.#observed
     const { state } = this
     if (state === undefined) return
     if (state.current.longestLeaf < leafLifetime)
       this.#become('amended', { ...state, current: { ...state.current, longestLeaf: leafLifetime } })
+    for (const { until, ...authority } of left) this.#vouchFor({ authority, expires: until })
     if (leaf !== undefined && leaf.expires > this.#now) this.#vouchFor(leaf)
   }
 
-  /** The CA of our leaf stays trusted, even if the Secret came back from a backup that does not know it. */
-  #vouchFor({ authority, expires }: Leaf): void {
+  /** The CA of a leaf stays trusted, even if the Secret came back from a backup that does not know it. */
+  #vouchFor({ authority, expires }: Pick<Leaf, 'authority' | 'expires'>): void {
     const { state } = this
     if (state === undefined) return
     const { fingerprint } = authority
