@@ -57,6 +57,17 @@ t.test('one replica holds the Lease', async (t) => {
   )
   await a.release()
   t.equal(await late.hold(), false, 'somebody was faster')
+  store.lease = {
+    holder: 'ghost',
+    renewed: '',
+    seconds: 2 ** 31 - 1,
+    transitions: 2 ** 31 - 1,
+    resourceVersion: '0',
+  }
+  t.equal(await a.hold(), false, 'whoever it names may be there')
+  now += 16_000
+  t.equal(await a.hold(), true, 'but is waited for no longer than any other, whatever the Lease says')
+  t.equal(store.lease.transitions, 2 ** 31 - 1, 'nor does the count go beyond what can be stored')
 })
 
 /** A cluster that reaches the webhook or does not. */
@@ -211,6 +222,47 @@ t.test('only the holder of the Lease writes; an error is told once and passes', 
   await second.lookSafely()
   t.equal(told.length, 1)
   t.equal(second.state.errors, 2)
+})
+
+t.test('what keeps both configurations from being read is told once', async (t) => {
+  const told: object[] = []
+  let looks = 0
+  const arming = new Arming(
+    {
+      ...cluster(),
+      readConfiguration: async (kind) => {
+        if ((kind === VALIDATING) === looks % 2 > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+        throw new Error(`403 ${kind}`)
+      },
+    },
+    {
+      setting: 'on',
+      group: DEFAULT_API_GROUP,
+      identity: 'a',
+      owner: '',
+      clientConfig: () => ({ url: 'https://a' }),
+      onLook: () => undefined,
+      logger: { info: () => undefined, warn: (fields) => told.push(fields) },
+    },
+  )
+  for (; looks < 4; looks++) await arming.lookSafely()
+  t.strictSame(told, [{ problem: `403 ${VALIDATING}` }])
+})
+
+t.test('conditions on the entry that wants none are repaired', async (t) => {
+  const fake = cluster()
+  const arming = armingOf(fake, 'on', () => 0)
+  await arming.look()
+  fake.applied.length = 0
+  const webhooksOf = () => fake.stored.get(VALIDATING)?.webhooks as { matchConditions?: unknown[] }[]
+  // An API server stores no empty list.
+  for (const webhook of webhooksOf())
+    if (webhook.matchConditions?.length === 0) delete webhook.matchConditions
+  await arming.look()
+  t.strictSame(fake.applied, [], 'nothing differs')
+  for (const webhook of webhooksOf()) webhook.matchConditions ??= [{ name: 'never', expression: 'false' }]
+  await arming.look()
+  t.strictSame(fake.applied, [`${VALIDATING} Fail`])
 })
 
 t.test('what differs', async (t) => {

@@ -27,8 +27,13 @@ export function wantedConfigurations(wanted: Wanted): readonly Configuration[] {
       name: WEBHOOK_NAME,
       ...(wanted.owner && { ownerReferences: [ownerReference(wanted.owner)] }),
     },
-    // Said, so that nobody else's selector stays: one that excludes a namespace would be a way round us.
-    webhooks: each.webhooks.map((webhook) => ({ ...webhook, namespaceSelector: {}, objectSelector: {} })),
+    // Said, so that nobody else's selector or condition stays: one that excludes a namespace would be a way round us.
+    webhooks: each.webhooks.map((webhook) => ({
+      matchConditions: [],
+      ...webhook,
+      namespaceSelector: {},
+      objectSelector: {},
+    })),
   }))
 }
 
@@ -60,6 +65,7 @@ function webhooksOf(configuration: Configuration | undefined): Record<string, un
 /** Where a stored value differs from the wanted one; what only the stored one has (defaults, status) is left alone. */
 export function drift(wanted: unknown, stored: unknown, at = ''): string | undefined {
   if (Array.isArray(wanted)) {
+    if (wanted.length === 0 && stored === undefined) return undefined
     if (!Array.isArray(stored) || stored.length !== wanted.length) return at
     return firstDrift(wanted.map((item, i) => drift(item, stored[i], `${at}[${i}]`)))
   }

@@ -128,7 +128,9 @@ export class Arming {
   }
 
   async #read(): Promise<readonly (Configuration | undefined)[]> {
-    const stored = await Promise.all(KINDS.map((kind) => this.#cluster.readConfiguration(kind, WEBHOOK_NAME)))
+    const stored: (Configuration | undefined)[] = []
+    // One after the other, so that what keeps both from being read is one problem and not two by turns.
+    for (const kind of KINDS) stored.push(await this.#cluster.readConfiguration(kind, WEBHOOK_NAME))
     this.#set({ policy: policyOf(stored[0]) })
     this.#options.onLook(stored)
     return stored

@@ -15,8 +15,10 @@ export interface LeaseStore {
   update(lease: Lease): Promise<boolean>
 }
 
-/** Others may take it this long after the last renewal that they saw, in seconds. */
+/** Others may take it this long after the last renewal that they saw, in seconds; what it says itself is for people. */
 const SECONDS = 15
+/** As many as the API server takes. */
+const MOST_TRANSITIONS = 2 ** 31 - 1
 
 /**
  * Who writes: one replica at a time holds the Lease. As client-go does, its age is reckoned from when a change was seen
@@ -42,7 +44,8 @@ export class LeaseHolder {
     if (lease === undefined) return this.#store.create({ ...ours, transitions: 0 })
     const isOurs = lease.holder === this.#identity
     if (!isOurs && lease.holder !== '' && !this.#hasExpired(lease)) return false
-    return this.#store.update({ ...lease, ...ours, transitions: lease.transitions + (isOurs ? 0 : 1) })
+    const transitions = Math.min(lease.transitions + (isOurs ? 0 : 1), MOST_TRANSITIONS)
+    return this.#store.update({ ...lease, ...ours, transitions })
   }
 
   /** Lets the next replica take it at once. */
@@ -51,9 +54,8 @@ export class LeaseHolder {
     if (lease?.holder === this.#identity) await this.#store.update({ ...lease, holder: '' })
   }
 
-  #hasExpired(lease: Lease): boolean {
-    const { resourceVersion } = lease
+  #hasExpired({ resourceVersion }: Lease): boolean {
     if (this.#seen?.resourceVersion !== resourceVersion) this.#seen = { resourceVersion, at: this.#clock() }
-    return this.#clock() - this.#seen.at > lease.seconds * 1_000
+    return this.#clock() - this.#seen.at > SECONDS * 1_000
   }
 }
