@@ -41,6 +41,8 @@ export interface SelfManagedOptions {
 export interface SelfManagedStatus {
   /** The CA that signs. */
   readonly authority: Authority | undefined
+  /** The CA of the leaf in use. */
+  readonly leafAuthority: Authority | undefined
   /** The one that will sign. */
   readonly next: Authority | undefined
   readonly bundle: readonly Authority[]
@@ -103,6 +105,7 @@ export class SelfManaged {
     const { current, next } = this.#state ?? {}
     return {
       authority: current === undefined ? undefined : bare(current),
+      leafAuthority: this.#leaf?.authority,
       next: next === undefined ? undefined : bare(next),
       bundle: bundle.map(bare),
       expiry: {

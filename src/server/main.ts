@@ -53,7 +53,11 @@ async function serve(configuration: ServerConfiguration): Promise<void> {
   }
   let listening = false
   let stopping = false
-  const isReady = () => listening && !stopping && (cluster?.isSynced() ?? true)
+  let trustedBy = Infinity
+  /** Nobody is to be sent to a pair of a CA made anew before the configurations carry that; but nor is it waited for long. */
+  const isTrusted = () =>
+    serving.isTrusted() || (arming?.state.errors ?? 0) > 0 || performance.now() > trustedBy
+  const isReady = () => listening && !stopping && (cluster?.isSynced() ?? true) && isTrusted()
   const webhook = buildWebhook(parts, serving.pair, tls && { tls, gate })
   const server = webhook.server as unknown as TlsServer
   serving.follow((pair) => {
@@ -64,6 +68,7 @@ async function serve(configuration: ServerConfiguration): Promise<void> {
   const url = `https://${await listen(webhook, host, configuration.port)}`
   const probeUrl = `http://${await listen(probes, host, configuration['probe-port'])}`
   listening = true
+  trustedBy = performance.now() + TRUST
   logger.info({ url, probeUrl, mode, group, certificates: configuration.certificates }, 'listening')
   destination.flushSync()
   const ca = configuration.certificates === 'local' ? join(folder, 'ca.crt') : undefined
@@ -93,6 +98,8 @@ async function serve(configuration: ServerConfiguration): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => void stop(signal))
 }
 
+/** Milliseconds in which the replica that leads has learned of another CA and written it: it looks every minute. */
+const TRUST = 90_000
 /**
  * Milliseconds for what has begun: as long as an API server waits unless it is told otherwise. Then the end comes anyway:
  * Node would wait for connections on which nothing was ever sent, and API servers keep such.

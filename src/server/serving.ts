@@ -23,6 +23,8 @@ export interface Serving {
   bundle(): string | undefined
   /** Told of the bundles that both webhook configurations carry, an entry each. */
   carried(bundles: readonly string[]): void
+  /** Whether API servers trust the pair, as far as the configurations say; what has been trusted once stays so. */
+  isTrusted(): boolean
   /** For metrics: Unix milliseconds, and how often. */
   state(): ServingState
 }
@@ -64,6 +66,7 @@ async function local({ 'cert-dir': folder, host }: ServerConfiguration): Promise
     follow: () => undefined,
     bundle: () => pair.ca,
     carried: () => undefined,
+    isTrusted: () => true,
     state: () => ({
       expiry: { leaf: firstExpiry(pair.certificate), ca, bundle: ca },
       rotations: 0,
@@ -95,6 +98,7 @@ async function fromFiles(
     follow: handing.follow(handing.last),
     bundle: () => undefined,
     carried: () => undefined,
+    isTrusted: () => true,
     state: () => {
       const { expiry, pairs, errors } = followed.status()
       const ca = handing.last?.ca === undefined ? undefined : firstExpiry(handing.last.ca)
@@ -116,6 +120,7 @@ async function selfManaged(
   const handing = new Handing()
   const carried = new Carried()
   let bundle: string | undefined
+  let trusted = false
   const authority = new SelfManaged({
     store: clusterSecret(connection, configuration.namespace, SECRET, signal),
     names: namesOf(configuration),
@@ -140,8 +145,12 @@ async function selfManaged(
     told: `serving a certificate of the CA in the Secret ${configuration.namespace}/${SECRET}`,
     follow: handing.follow(handing.last),
     bundle: () => bundle,
-    carried: (bundles) =>
-      carried.look(bundles.map((each) => authoritiesIn(each).map(({ fingerprint }) => fingerprint))),
+    carried: (bundles) => {
+      carried.look(bundles.map(fingerprintsIn))
+      const { leafAuthority } = authority.status()
+      trusted ||= bundles.length === 0 || carried.carriedFor().has(leafAuthority?.fingerprint ?? '')
+    },
+    isTrusted: () => trusted,
     state: () => {
       const { expiry, rotations, errors } = authority.status()
       return { expiry: { leaf: expiry.leaf, ca: expiry.authority, bundle: expiry.bundle }, rotations, errors }
@@ -189,6 +198,15 @@ function namesOf({ service, namespace, host, 'webhook-url': url }: ServerConfigu
 const firstExpiry = (pem: string): number | undefined => {
   const all = authoritiesIn(pem).map(({ expires }) => expires)
   return all.length === 0 ? undefined : Math.min(...all)
+}
+
+/** Of the CAs of a caBundle that anybody may have written; none of one that cannot be read, which API servers trust in nothing. */
+function fingerprintsIn(bundle: string): string[] {
+  try {
+    return authoritiesIn(bundle).map(({ fingerprint }) => fingerprint)
+  } catch {
+    return []
+  }
 }
 
 /** What TLS needs to ask for client certificates; nothing without a CA for them. Throws UsageError on an unfit file. */

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connect } from 'node:tls'
 import t from 'tap'
 import { parseAllDocuments } from 'yaml'
 import { startServer } from '../support/server.ts'
@@ -71,6 +72,8 @@ await withApiServer(t, async (t, api) => {
   })
 
   await t.test('what others change comes back', async (t) => {
+    const webhooks = () => kubectl(api, ['get', VALIDATING, 'vmcp-admission', '-o', 'jsonpath={.webhooks}'])
+    const before = await webhooks()
     for (const [title, patch] of [
       ['the policy', [{ op: 'replace', path: '/webhooks/0/failurePolicy', value: 'Ignore' }]],
       ['the bundle', [{ op: 'replace', path: '/webhooks/0/clientConfig/caBundle', value: '' }]],
@@ -84,17 +87,31 @@ await withApiServer(t, async (t, api) => {
           },
         ],
       ],
+      [
+        'conditions on deletions',
+        [
+          {
+            op: 'add',
+            path: '/webhooks/1/matchConditions',
+            value: [{ name: 'never', expression: 'false' }],
+          },
+        ],
+      ],
+      [
+        'a bundle that nobody can read',
+        [
+          {
+            op: 'replace',
+            path: '/webhooks/0/clientConfig/caBundle',
+            value: Buffer.from('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n').toString(
+              'base64',
+            ),
+          },
+        ],
+      ],
     ] as const) {
       await kubectl(api, ['patch', VALIDATING, 'vmcp-admission', '--type=json', '-p', JSON.stringify(patch)])
-      const isBack = async () => {
-        const text = await kubectl(api, ['get', VALIDATING, 'vmcp-admission', '-o', 'json'])
-        const { webhooks } = JSON.parse(text) as {
-          webhooks: { clientConfig: { caBundle?: string }; namespaceSelector: object }[]
-        }
-        const [webhook] = webhooks
-        const whole = Object.keys(webhook?.namespaceSelector ?? { a: 1 }).length === 0
-        return (webhook?.clientConfig.caBundle ?? '') !== '' && whole
-      }
+      const isBack = async () => (await webhooks()) === before
       await waitFor(isBack, { seconds: 20, what: `${title} to come back` })
       if (title !== 'the policy') await waitFor(isArmed, { ...armed, what: `${title}: to be armed again` })
       t.pass(title)
@@ -141,6 +158,19 @@ await withApiServer(t, async (t, api) => {
     }
   })
 
+  await t.test('a replica with a CA that nobody knows yet is not ready until it is trusted', async (t) => {
+    await kubectl(api, ['delete', 'secret', 'vmcp-admission-ca', '-n', NAMESPACE])
+    const late = await startServer([...flags, '--port', '0'], folder)
+    const isReady = async () => (await fetch(`${late.probeUrl}/readyz`)).status === 200
+    await waitFor(isReady, { seconds: 80, what: 'it to be ready' })
+    const bundle = await kubectl(api, [
+      ...['get', VALIDATING, 'vmcp-admission'],
+      ...['-o', 'jsonpath={.webhooks[0].clientConfig.caBundle}'],
+    ])
+    t.equal(await trustProblem(late.url, Buffer.from(bundle, 'base64').toString()), undefined)
+    await late.stop()
+  })
+
   await t.test('with every replica dead, only what would change a spec has to wait', async (t) => {
     const name = 'orphan'
     const stdin = JSON.stringify({
@@ -184,6 +214,18 @@ await withApiServer(t, async (t, api) => {
     t.equal(holder, '', 'and lets go of it in the end')
   })
 })
+
+/** What a client that trusts only these CAs finds wrong with the certificate. */
+function trustProblem(url: string, ca: string): Promise<string | undefined> {
+  const { hostname: host, port } = new URL(url)
+  return new Promise((resolve) => {
+    const socket = connect({ host, port: Number(port), ca }, () => {
+      resolve(undefined)
+      socket.end()
+    })
+    socket.on('error', (error: Error) => resolve(error.message))
+  })
+}
 
 /** What `deploy/install.yaml` grants: everything in it that is neither a workload nor about the network. */
 function installedRights(): string {
