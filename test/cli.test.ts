@@ -565,6 +565,155 @@ t.test('placeholders', async (t) => {
   )
 })
 
+/** What stands in several documents, and what is found in them: kind/name and id of errors and warnings that tell of others. */
+const GATEWAY = `apiVersion: toolhive.stacklok.dev/v1beta1
+kind: VirtualMCPServer
+metadata: { name: gateway }
+spec:
+  groupRef: { name: tools }
+`
+const group = (name: string) =>
+  `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPGroup\nmetadata: { name: ${name} }\nspec: {}\n`
+const serverIn = (ref: string, more = '') =>
+  `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPServer\nmetadata: { name: wiki }\nspec: { groupRef: ${ref}${more} }\n`
+const injecting = (name: string, provider: string) =>
+  `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPExternalAuthConfig\nmetadata: { name: ${name} }\nspec: { type: upstreamInject, upstreamInject: { providerName: '${provider}' } }\n`
+const AUTH_SERVER = `  authServerConfig:
+    issuer: https://mcp.example.com
+    hmacSecretRefs: [{ name: keys, key: hmac }]
+    signingKeySecretRefs: [{ name: keys, key: signing }]
+    storage: { type: redis, redis: { sentinelAddrs: ['a:1'] } }
+    upstreamProviders:
+      - { name: okta, type: oidc, oidcConfig: { issuerUrl: 'https://okta.example.com', clientId: a, redirectUri: 'https://mcp.example.com/c' } }
+`
+const secret = (field: string, value: string) =>
+  `apiVersion: v1\nkind: Secret\nmetadata: { name: keys }\n${field}: ${value}\n`
+const DISCOVERING = [group('tools'), serverIn('{ name: tools }', ', externalAuthConfigRef: { name: cfg }')]
+const OF_OTHERS = [
+  'hmac-secret-long-enough',
+  'secret-reference-found',
+  'reference-found',
+  'group-has-backends',
+  'outgoing-auth-backend-is-member',
+  'backend-credentials-configured',
+  'upstream-inject-has-auth-server',
+  'upstream-inject-provider-exists',
+]
+const TOGETHER: readonly {
+  readonly title: string
+  readonly documents: readonly string[]
+  readonly found: readonly string[]
+  readonly strict?: readonly string[]
+}[] = [
+  {
+    title: 'a placeholder is no HMAC secret that is too short',
+    documents: [
+      GATEWAY + AUTH_SERVER,
+      ...DISCOVERING.slice(0, 1),
+      secret('stringData', '{ hmac: <HMAC_KEY>, signing: x }'),
+    ],
+    found: ['group-has-backends'],
+    strict: ['group-has-backends', 'hmac-secret-long-enough'],
+  },
+  {
+    title: 'nor what another tool fills in',
+    documents: [GATEWAY + AUTH_SERVER, secret('stringData', "{ hmac: '<path:kv/vmcp#hmac>', signing: x }")],
+    found: ['reference-found'],
+    strict: ['hmac-secret-long-enough', 'reference-found'],
+  },
+  {
+    title: 'a Secret whose keys are filled in later may have any',
+    documents: [GATEWAY + AUTH_SERVER, secret('stringData', '${ALL}')],
+    found: ['reference-found'],
+  },
+  {
+    title: 'a key that is not there is told',
+    documents: [GATEWAY + AUTH_SERVER, secret('data', '{ signing: YQ== }')],
+    found: ['reference-found', 'secret-reference-found'],
+  },
+  {
+    title: 'whichever provider it is, there is no authorization server',
+    documents: [GATEWAY, ...DISCOVERING, injecting('cfg', '${PROVIDER}')],
+    found: ['upstream-inject-has-auth-server'],
+  },
+  {
+    title: 'a provider that is filled in later may be the one',
+    documents: [GATEWAY + AUTH_SERVER, ...DISCOVERING, injecting('cfg', '${PROVIDER}')],
+    found: [],
+    strict: ['upstream-inject-provider-exists'],
+  },
+  {
+    title: 'a name that is filled in later may be the one',
+    documents: [GATEWAY + AUTH_SERVER, ...DISCOVERING, injecting(`'\${NAME}'`, 'okta')],
+    found: [],
+    strict: ['reference-found'],
+  },
+  {
+    title: 'so may the namespace of another',
+    documents: [GATEWAY + AUTH_SERVER, ...DISCOVERING, injecting("cfg, namespace: '${NAMESPACE}'", 'okta')],
+    found: [],
+    strict: ['reference-found'],
+  },
+  {
+    title: 'a backend whose group is filled in later may be of any',
+    documents: [
+      `${GATEWAY}  outgoingAuth: { source: inline, backends: { wiki: { type: externalAuthConfigRef, externalAuthConfigRef: { name: cfg } } } }\n`,
+      group('tools'),
+      serverIn("{ name: '${GROUP}' }"),
+      injecting('cfg', 'okta'),
+    ],
+    found: ['upstream-inject-has-auth-server'],
+    strict: [
+      'group-has-backends',
+      'outgoing-auth-backend-is-member',
+      'reference-found',
+      'upstream-inject-has-auth-server',
+    ],
+  },
+  {
+    title: 'a key of backends that is filled in later may be that of any',
+    documents: [
+      `${GATEWAY}  outgoingAuth: { source: inline, backends: { '\${BACKEND}': { type: externalAuthConfigRef, externalAuthConfigRef: { name: cfg } } } }\n`,
+      group('tools'),
+      serverIn('{ name: tools }'),
+    ],
+    found: [],
+    strict: ['backend-credentials-configured', 'outgoing-auth-backend-is-member', 'reference-found'],
+  },
+]
+
+t.test('what is filled in later is not held against others', async (t) => {
+  const files = await write(
+    Object.fromEntries(TOGETHER.map(({ documents }, i) => [`together/${i}.yaml`, documents.join('---\n')])),
+  )
+  await Promise.all(
+    TOGETHER.map(async ({ title, found, strict = found }, i) => {
+      const file = files[i] ?? ''
+      const ids = ({ findings }: { readonly findings: readonly Finding[] }) =>
+        [...new Set(findings.map(({ id }) => id))].filter((id) => OF_OTHERS.includes(id)).toSorted()
+      t.strictSame(ids(await printed([file])), found, title)
+      t.strictSame(ids(await printed(['--strict', file])), strict, `${title}, strict`)
+    }),
+  )
+})
+
+t.test('of a resource that comes twice the last one counts, in whatever file', async (t) => {
+  await write({
+    'twice/gateway.yaml': [GATEWAY + AUTH_SERVER, ...DISCOVERING].join('---\n'),
+    'twice/a.yaml': injecting('cfg', 'gone'),
+    'twice/b.yaml': injecting('cfg', 'okta'),
+  })
+  const told = async (...files: string[]) => {
+    const { findings, notes } = await printed(files.map((file) => `twice/${file}.yaml`))
+    const ids = findings.map(({ id }) => id).filter((id) => OF_OTHERS.includes(id))
+    return [ids, notes.map((each) => `${at(each)}: ${each.message}`)]
+  }
+  const again = (file: string, last: string) =>
+    `twice/${file}.yaml:3:19: comes again in twice/${last}.yaml:3; who refers to it is judged beside the last one`
+  t.strictSame(await told('gateway', 'a', 'b'), [[], [again('a', 'b')]])
+  t.strictSame(await told('gateway', 'b', 'a'), [['upstream-inject-provider-exists'], [again('b', 'a')]])
+})
+
 function noteText(file: string, [place, path, placeholder, name]: NonNullable<Held['note']>): string {
   const advice = name === undefined ? '' : `; to judge it: --set ${name}=VALUE`
   return `${file}:${place}: ${path}: not judged, because ${placeholder} is filled in later${advice}`

@@ -21,7 +21,7 @@ import { resourceOf } from './support/review.ts'
 
 type Spec = Readonly<Record<string, unknown>>
 
-const READING = { group: DEFAULT_API_GROUP, namespace: 'default' }
+const READING = { group: DEFAULT_API_GROUP, namespace: 'default', strict: false }
 const named = (kind: string, name: string, spec: unknown) => resourceOf(kind, spec, { name })
 const plansIn = (objects: readonly unknown[]): Plan[] => plansOf(worldOf(objects, READING))
 

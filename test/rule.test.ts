@@ -96,6 +96,11 @@ t.test('near names', async (t) => {
     ['replicas', undefined],
   ])
     t.equal(nearest(name ?? '', known), near)
+  for (const names of [
+    ['c0', 'c1'],
+    ['c1', 'c0'],
+  ])
+    t.equal(nearest('cx', names), 'c0', 'of two that are equally near, the first by name')
 })
 
 t.test('near names of anybody: the search ends', async (t) => {

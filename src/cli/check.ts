@@ -1,3 +1,5 @@
+import type { World } from '../review/world.ts'
+import { isObject } from '../rule/resource.ts'
 import { choice, isNamespaceName, readFlags, toggle, UsageError } from '../configuration/flags.ts'
 import { JUDGING_FLAGS } from '../configuration/judging.ts'
 import { CHECK_SECRETS, CLUSTER_FLAGS, needCluster } from './cluster-flags.ts'
@@ -7,7 +9,7 @@ import { joinCluster, type Joined, namespaceOf } from './joined.ts'
 import { type Beside, judgeDocument, type Judging } from './judge-document.ts'
 import { absences } from './absences.ts'
 import { READING_FLAGS, tellUnread, valuesFor } from './reading.ts'
-import { counted, exitCode, IN_CLUSTER, printHuman, printJson, type Report } from './report.ts'
+import { counted, exitCode, IN_CLUSTER, type Located, printHuman, printJson, type Report } from './report.ts'
 
 export const CHECK_FLAGS = {
   output: choice('how to print', ['human', 'json'], 'human'),
@@ -83,5 +85,31 @@ function examine(documents: Documents, judging: Judging, beside: Beside): Report
   const { files, unread } = documents
   const report: Report = { files, resources: 0, others: 0, findings: [], notes: [], unread }
   for (const { file, document } of documents.documents) judgeDocument(file, document, judging, beside, report)
+  report.notes.push(...repetitions(documents, judging, beside.world))
   return report
+}
+
+/** Of resources to which others refer: where they come again. Beside which one the others are judged depends on the order. */
+function repetitions({ documents }: Documents, judging: Judging, world: World): Located[] {
+  const last = new Map(documents.map((each) => [resourceKey(each.document.value, judging, world), each]))
+  return documents.flatMap((each) => {
+    const { file, document } = each
+    const key = resourceKey(document.value, judging, world)
+    const next = key === undefined ? undefined : last.get(key)
+    if (next === undefined || next === each) return []
+    const { line } = next.document.locate(NAME, 'value')
+    const message = `comes again in ${next.file}:${line}; who refers to it is judged beside the last one`
+    return [{ file, ...document.locate(NAME, 'value'), message }]
+  })
+}
+
+const NAME = ['metadata', 'name']
+
+/** Undefined for what is no resource of ours, has no name yet, or has none that refers to it. */
+function resourceKey(value: unknown, judging: Judging, world: World): string | undefined {
+  const kind = kindOf(value, judging)?.kind
+  const { name } = isObject(value) && isObject(value.metadata) ? value.metadata : {}
+  if (kind === undefined || typeof name !== 'string') return undefined
+  const namespace = namespaceOf(value, judging)
+  return world.in(namespace).referrers(kind, name).length === 0 ? undefined : `${kind}/${namespace}/${name}`
 }

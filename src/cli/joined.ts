@@ -31,9 +31,13 @@ export async function joinCluster(
   asked: Asked,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Joined> {
-  const { group, kubeconfig } = asked
+  const { group, kubeconfig, strict } = asked
   const values = documents.map(({ document }) => document.value)
-  const readingFor = (own: string): Reading => ({ group, namespace: asked.namespace || own || 'default' })
+  const readingFor = (own: string): Reading => ({
+    group,
+    strict,
+    namespace: asked.namespace || own || 'default',
+  })
   const { readCluster } = await import('./live.ts')
   const wanted = {
     kubeconfig,

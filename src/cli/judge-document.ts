@@ -16,7 +16,6 @@ import type { ReadDocument } from './load.ts'
 import { addVerdict, type Report, type Subject } from './report.ts'
 
 export interface Judging extends Reading {
-  readonly strict: boolean
   readonly severities: readonly SeveritySetting[]
 }
 

@@ -41,7 +41,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 async function ofFiles(names: readonly string[], flags: Flags, environment: Environment): Promise<Printed> {
   if (names.length === 0)
     throw new UsageError('name the files or folders to plan, an old and a new one, or - for standard input')
-  const reading = { group: flags['api-group'], namespace: flags.namespace || 'default' }
+  const reading = { group: flags['api-group'], namespace: flags.namespace || 'default', strict: false }
   const read = (some: readonly string[]) => plansIn(some, valuesFor(flags, environment), reading)
   const [old, now] = names
   return names.length === 2 && old !== undefined && now !== undefined && !flags.together
@@ -63,7 +63,7 @@ async function ofCluster(names: readonly string[], flags: Flags, environment: En
       '--namespaces is for --cluster alone: with files, the namespaces that they name are read',
     )
   const documents = await readDocuments(names, valuesFor(flags, environment))
-  const asked = { group, namespace, kubeconfig, secrets: false }
+  const asked = { group, namespace, kubeconfig, secrets: false, strict: false }
   const { live, before, after } = await joinCluster(documents, asked, environment)
   tellAbsent(live, group)
   const unread = [...unreadOf(live), ...documents.unread]

@@ -3,7 +3,7 @@ import type { Kind } from '../kinds/kind.ts'
 import type { Segment } from '../rule/path.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
 import { type Finding, MOST_FINDINGS } from './finding.ts'
-import { fieldOf, type SchemaNode, segmentsOf } from './pointer.ts'
+import { fieldOf, isKeyOfMap, type SchemaNode, segmentsOf } from './pointer.ts'
 
 /** A string in which a deployment tool was to fill something in (decision 28, specification 5.3). */
 export interface Placeholder {
@@ -18,7 +18,13 @@ const IN_EXPRESSION = /\$\{[A-Za-z_]\w*\}|<[A-Z][A-Z0-9_-]*>|^\s*\{\{[^{}]*\}\}\
 /** In fields that the specification does not name `$NAME` may be shell and `{{ … }}` a template of run time. */
 const IN_OPEN_FIELD = /\$\{[A-Za-z_]\w*\}|<[A-Z][A-Z0-9_-]*>/
 
-/** The strings of the spec that hold a placeholder: the first one of each string, and of a thousand strings. */
+/** Whether a text of a field that the specification names holds one. */
+export const holdsPlaceholder = (text: string): boolean => PLACEHOLDER.test(text)
+
+/**
+ * The strings of the spec that hold a placeholder: the first one of each string, and of a thousand strings. For a key
+ * of a map it is the map: nobody knows which of its members there will be.
+ */
 export function placeholdersIn(kind: Kind, { spec }: Resource): Placeholder[] {
   const found: Placeholder[] = []
   const keys: (string | number)[] = ['spec']
@@ -30,7 +36,11 @@ export function placeholdersIn(kind: Kind, { spec }: Resource): Placeholder[] {
     } else if (Array.isArray(value)) {
       for (let i = 0; i < value.length; i++) step(i, value[i], node?.items)
     } else if (isObject(value)) {
-      for (const key of Object.keys(value)) step(key, value[key], fieldOf(node, key))
+      for (const key of Object.keys(value)) {
+        if (isKeyOfMap(node, key) && holdsPlaceholder(key))
+          found.push({ at: segmentsOf(kind.schema, keys), text: PLACEHOLDER.exec(key)?.[0] ?? key })
+        else step(key, value[key], fieldOf(node, key))
+      }
     }
   }
   const step = (key: string | number, value: unknown, node: SchemaNode | undefined): void => {

@@ -15,6 +15,11 @@ export function fieldOf(node: SchemaNode | undefined, key: string): SchemaNode |
   return properties !== undefined && Object.hasOwn(properties, key) ? properties[key] : additionalProperties
 }
 
+/** Whether the schema leaves it to its author how the members of an object are called. */
+export const isKeyOfMap = (node: SchemaNode | undefined, key: string): boolean =>
+  node?.additionalProperties !== undefined &&
+  !(node.properties !== undefined && Object.hasOwn(node.properties, key))
+
 /** The segments of a JSON pointer into a value of the schema. */
 export function segmentsOfPointer(schema: TSchema, pointer: string): Segment[] {
   const keys: (string | number)[] = []

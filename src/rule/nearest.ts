@@ -3,7 +3,8 @@ const LONGEST = 253
 const MOST = 500
 
 /**
- * The known name that the given one was probably meant to be; undefined when none is near. Case and `_` count little.
+ * The known name that the given one was probably meant to be; undefined when none is near. Case and `_` count little;
+ * of several that are equally near, the first by name.
  * Both sides may be anybody's: long texts have no near name, and only the first five hundred names are looked at.
  */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
@@ -15,7 +16,9 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   for (const candidate of known) {
     if (left-- === 0) break
     const distance = editDistance(plain(name), plain(candidate), allowed)
-    if (distance < bestDistance && candidate.length > distance) {
+    const nearer =
+      distance < bestDistance || (distance === bestDistance && best !== undefined && candidate < best)
+    if (nearer && candidate.length > distance) {
       best = candidate
       bestDistance = distance
     }

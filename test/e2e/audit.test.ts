@@ -61,11 +61,11 @@ const ISSUER = 'https://mcp.example.com'
 /** What audit says of the contradictions. */
 const CONTRADICTIONS = [
   `MCPExternalAuthConfig shop/aws: error: spec.awsSts.region: Invalid value: "europe": must be an AWS region, such as 'eu-central-1' (schema-pattern)`,
-  'MCPExternalAuthConfig tools/wiki: warning: spec.upstreamInject.providerName: VirtualMCPServer "gateway" cannot use it: upstreamInject.providerName is "github", and authServerConfig has no such upstream provider; it has "okta" (auth-config-served)',
+  'MCPExternalAuthConfig tools/wiki: warning: spec.upstreamInject.providerName: VirtualMCPServer "gateway" cannot use it: it has upstreamInject.providerName "github", and authServerConfig has no such upstream provider; there is "okta" (auth-config-served)',
   `MCPOIDCConfig tools/clients: warning: spec.inline.issuer: refuses the tokens that VirtualMCPServer "gateway" issues as "${ISSUER}" (auth-server-issuers-accepted)`,
-  'MCPServer tools/wiki: warning: spec.externalAuthConfigRef.name: VirtualMCPServer "gateway" cannot use it: upstreamInject.providerName is "github", and authServerConfig has no such upstream provider; it has "okta" (backend-auth-served)',
+  'MCPServer tools/wiki: warning: spec.externalAuthConfigRef.name: VirtualMCPServer "gateway" cannot use it: it has upstreamInject.providerName "github", and authServerConfig has no such upstream provider; there is "okta" (backend-auth-served)',
   `VirtualMCPServer tools/gateway: error: spec.authServerConfig.issuer: Invalid value: "${ISSUER}": must equal the issuer of MCPOIDCConfig "clients", "https://okta.example.com" (auth-server-tokens-accepted)`,
-  'VirtualMCPServer tools/gateway: error: spec.authServerConfig.upstreamProviders: Not found: "github": MCPExternalAuthConfig "wiki" of MCPServer "wiki" has it as upstreamInject.providerName; it has "okta" (upstream-inject-provider-exists)',
+  'VirtualMCPServer tools/gateway: error: spec.authServerConfig.upstreamProviders: Not found: "github": MCPExternalAuthConfig "wiki" of MCPServer "wiki" has it as upstreamInject.providerName; there is "okta" (upstream-inject-provider-exists)',
 ]
 const CHANGED =
   'warning: MCPExternalAuthConfig wiki: spec.upstreamInject.providerName: changes from "github" for MCPServer "wiki" and VirtualMCPServer "gateway" (auth-config-change-meant)'
@@ -159,7 +159,7 @@ await withApiServer(root, async (t, api) => {
         0,
         [
           STORED_ISSUER,
-          'warning: VirtualMCPServer gateway: spec.authServerConfig.upstreamProviders: stored before: Not found: "github": MCPExternalAuthConfig "wiki" of MCPServer "wiki" has it as upstreamInject.providerName; it has "okta" (upstream-inject-provider-exists)',
+          'warning: VirtualMCPServer gateway: spec.authServerConfig.upstreamProviders: stored before: Not found: "github": MCPExternalAuthConfig "wiki" of MCPServer "wiki" has it as upstreamInject.providerName; there is "okta" (upstream-inject-provider-exists)',
         ],
       ],
       [
@@ -271,9 +271,9 @@ await withApiServer(root, async (t, api) => {
       [
         1,
         [
-          'error: VirtualMCPServer gateway: spec.authServerConfig.upstreamProviders: Not found: "entra": MCPExternalAuthConfig "wiki" of MCPServer "wiki" has it as upstreamInject.providerName; it has "okta" (upstream-inject-provider-exists)',
+          'error: VirtualMCPServer gateway: spec.authServerConfig.upstreamProviders: Not found: "entra": MCPExternalAuthConfig "wiki" of MCPServer "wiki" has it as upstreamInject.providerName; there is "okta" (upstream-inject-provider-exists)',
           'warning: MCPExternalAuthConfig wiki: spec.upstreamInject.providerName: changes from "okta" for MCPServer "wiki" and VirtualMCPServer "gateway" (auth-config-change-meant)',
-          'warning: MCPExternalAuthConfig wiki: spec.upstreamInject.providerName: VirtualMCPServer "gateway" cannot use it: upstreamInject.providerName is "entra", and authServerConfig has no such upstream provider; it has "okta" (auth-config-served)',
+          'warning: MCPExternalAuthConfig wiki: spec.upstreamInject.providerName: VirtualMCPServer "gateway" cannot use it: it has upstreamInject.providerName "entra", and authServerConfig has no such upstream provider; there is "okta" (auth-config-served)',
         ],
       ],
       'an error that the stored object has only with the files is none that it had before',

@@ -1,5 +1,6 @@
 import { isAbsent } from '../../rule/resource.ts'
 import type { AuthConfig, Workload } from './neighbours.ts'
+import type { Reference } from './references.ts'
 
 type AuthType = NonNullable<NonNullable<AuthConfig['spec']>['type']>
 
@@ -19,8 +20,8 @@ const NOT_FOR_WORKLOAD: Readonly<Record<string, Readonly<Partial<Record<AuthType
     upstreamInject: 'has no effect on an MCPRemoteProxy outside a group',
   },
   MCPServerEntry: {
-    bearerToken: 'is not used for backends by releases of vMCP',
-    embeddedAuthServer: 'is not used for backends by releases of vMCP',
+    bearerToken: 'cannot be used for backends by ToolHive releases',
+    embeddedAuthServer: 'cannot be used for backends by ToolHive releases',
   },
 }
 
@@ -28,12 +29,20 @@ const NOT_FOR_WORKLOAD: Readonly<Record<string, Readonly<Partial<Record<AuthType
 const USED_BY_GATEWAY: ReadonlySet<string> = new Set<AuthType>(['headerInjection', 'upstreamInject'])
 
 /**
- * Why the type of a configuration does nothing for a workload of the kind, or makes it fail; undefined when it works.
+ * Why the type of a configuration does nothing for a workload of the kind that refers to it, or makes it fail; undefined
+ * when it works.
  * The specification lets every kind refer to every type (section 1); this is what releases do with it.
  */
-export function unsuited(kind: string, workload: Workload, config: AuthConfig): string | undefined {
+export function unsuited(
+  kind: string,
+  workload: Workload,
+  config: AuthConfig,
+  { at }: Reference,
+): string | undefined {
   const type = config.spec?.type
   if (type === undefined) return undefined
+  if (type !== 'embeddedAuthServer' && at()[1] === 'authServerRef')
+    return `cannot be the authorization server of an ${kind}`
   if (USED_BY_GATEWAY.has(type) && inGroup(workload)) return undefined
   if (type === 'embeddedAuthServer' && kind !== 'MCPServerEntry' && !validatesTokens(workload)) {
     return `issues tokens that an ${kind} checks only with an \`oidcConfigRef\``

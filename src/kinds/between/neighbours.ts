@@ -50,7 +50,8 @@ export const membersOf = (cluster: Cluster, group: string): readonly ObjectName[
 /** The group that a workload or a VirtualMCPServer names; older releases wrote the bare name (decision 5). */
 export function groupOf(resource: Workload | Gateway): string | undefined {
   const ref = resource.spec?.groupRef
-  return typeof ref === 'string' ? ref : ref?.name
+  const name = typeof ref === 'string' ? ref : ref?.name
+  return name === '' ? undefined : name
 }
 
 /** The names of the upstream providers of an authorization server, in order. */
@@ -71,9 +72,10 @@ export function providersOf<F extends string>(
   if (isAbsent(spec, field)) return undefined
   const server: AuthServer | undefined = spec[field]
   const given = server?.upstreamProviders
-  const names = (given ?? []).map((provider) => provider?.name).filter((name) => name !== undefined)
-  const complete =
-    server !== undefined && (given?.length === names.length || isAbsent(server, 'upstreamProviders'))
+  const names = (given ?? [])
+    .map((provider) => provider?.name)
+    .filter((name): name is string => name !== undefined && name !== '')
+  const complete = given?.length === names.length
   return { names, complete }
 }
 

@@ -22,13 +22,18 @@ export interface Unserved extends NamedProvider {
 }
 
 const NONE: Providers = { names: [], complete: true }
+/** Whichever provider a configuration takes the token of: it cannot be read, or nobody has said it. */
+const ANY: NamedProvider = { field: 'upstreamInject.providerName', provider: '', written: false }
 
 /** Undefined when it can, or when it cannot be told. Sections 2.4.5, 2.4.6, 5.2. */
 export function unserved(gateway: Gateway, config: AuthConfig): Unserved | undefined {
-  const named = namedProvider(config)
-  if (named === undefined) return undefined
   const providers = providersOf(gateway.spec, 'authServerConfig')
-  if (providers === undefined) return { ...named, reason: 'no authorization server', providers: NONE }
+  const named = namedProvider(config)
+  if (providers === undefined) {
+    const needing = named ?? (config.spec?.type === 'upstreamInject' ? ANY : undefined)
+    return needing && { ...needing, reason: 'no authorization server', providers: NONE }
+  }
+  if (named === undefined) return undefined
   if (!providers.complete || providers.names.includes(named.provider)) return undefined
   return { ...named, reason: 'no such provider', providers }
 }
@@ -57,22 +62,27 @@ function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>): Fiel
   const { members, at } = reached
   const config = authConfigNamed(reached.config)
   const rests = members[0] === undefined ? [config] : [config, members[0]]
-  const { field, provider, reason, providers } = problem
+  const { field, provider, reason, written, providers } = problem
   if (at !== undefined) {
-    const detail = `${nameText(config)} has ${field} ${shortQuote(provider)}, and ${lacking(problem)}`
+    const detail = `${nameText(config)} ${claim(problem)}, and ${lacking(problem)}`
     return restingOn(invalid(pathTo<string>(at()), reached.config, detail), ...rests)
   }
   const who = `${nameText(config)} of ${namesText(members)}`
   if (reason === 'no authorization server') {
-    const detail = `${who} has ${field} ${shortQuote(provider)}, a provider of an embedded authorization server`
+    const detail = `${who} ${claim(problem)}: set an authorization server with that provider, or use another configuration`
     return restingOn(required(path.spec.authServerConfig, detail), ...rests)
   }
-  const detail = `${who} has it as ${field}${nearText(provider, providers)}`
+  const hint = written ? '; written by default: set or remove it there' : nearText(provider, providers)
+  const detail = `${who} has it as ${field}${hint}`
   return restingOn(
     notFound(path.spec.authServerConfig.upstreamProviders as Path<unknown>, provider, detail),
     ...rests,
   )
 }
+
+/** What a configuration asks of a VirtualMCPServer. */
+const claim = ({ field, provider }: Unserved): string =>
+  provider === '' ? 'is of type upstreamInject' : `has ${field} ${shortQuote(provider)}`
 
 /** What the VirtualMCPServer lacks, as the end of a sentence. */
 export function lacking({ reason, provider, providers }: Unserved): string {
@@ -84,11 +94,11 @@ export function lacking({ reason, provider, providers }: Unserved): string {
 function nearText(provider: string, { names }: Providers): string {
   const near = nearest(provider, names.slice(0, 100))
   if (near !== undefined) return `; did you mean ${shortQuote(near)}`
-  return names.length === 0 ? '' : `; it has ${names.slice(0, 5).map(shortQuote).join(', ')}`
+  return names.length === 0 ? '' : `; there is ${names.slice(0, 5).map(shortQuote).join(', ')}`
 }
 
 /** The same for the reader of the other object. */
 export function unservedText(gateway: ObjectName, problem: Unserved): string {
-  const given = `${problem.field} is ${shortQuote(problem.provider)}${problem.written ? ' (written by default)' : ''}`
-  return `${nameText(gateway)} cannot use it: ${given}, and ${lacking(problem)}`
+  const { written } = problem
+  return `${nameText(gateway)} cannot use it: it ${claim(problem)}${written ? ' (written by default)' : ''}, and ${lacking(problem)}`
 }

@@ -2,28 +2,40 @@ import type { Cluster } from '../../rule/cluster.ts'
 import type { Segment } from '../../rule/path.ts'
 import { isObject, type Resource } from '../../rule/resource.ts'
 
-/** What is known of a Secret: how many bytes each key holds. Values are never kept (decision 22). */
+/** What is known of a Secret. Values are never kept (decision 22). */
 export interface SecretFacts extends Resource {
-  readonly bytes: Readonly<Record<string, number>>
+  /** How many bytes each key holds; undefined where that cannot be told. */
+  readonly bytes: Readonly<Record<string, number | undefined>>
+  /** Whether these are all of its keys. */
+  readonly complete: boolean
 }
 
-/** Reads `data` (base64) and `stringData` (text) of a Secret. */
-export function secretFacts({ data, stringData }: Readonly<Record<string, unknown>>): SecretFacts {
+/** Reads `data` (base64) and `stringData` (text) of a Secret; `isFilled` tells the texts that something else puts in later. */
+export function secretFacts(
+  { data, stringData }: Readonly<Record<string, unknown>>,
+  isFilled: (text: string) => boolean = () => false,
+): SecretFacts {
   const sizes = [
     ...entries(data).map(([key, value]) => [key, decodedLength(value)] as const),
-    ...entries(stringData).map(([key, value]) => [key, new TextEncoder().encode(value).length] as const),
+    ...entries(stringData).map(
+      ([key, value]) => [key, isFilled(value) ? undefined : bytesOf(value)] as const,
+    ),
   ]
-  return { bytes: Object.fromEntries(sizes) }
+  const maps = [data, stringData].every((map) => map === undefined || map === null || isObject(map))
+  return { bytes: Object.fromEntries(sizes), complete: maps && !sizes.some(([key]) => isFilled(key)) }
 }
+
+const bytesOf = (text: string): number => new TextEncoder().encode(text).length
 
 const entries = (map: unknown): [string, string][] =>
   Object.entries(isObject(map) ? map : {}).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   )
 
-function decodedLength(base64: string): number {
-  const digits = base64.replace(/[\s=]/g, '').length
-  return Math.floor((digits * 3) / 4)
+/** Undefined for what is no base64: no API server takes it. */
+function decodedLength(base64: string): number | undefined {
+  const digits = base64.replace(/[\s=]/g, '')
+  return /^[A-Za-z0-9+/]*$/.test(digits) ? Math.floor((digits.length * 3) / 4) : undefined
 }
 
 export const getSecret = (cluster: Cluster, name: string) =>

@@ -196,6 +196,8 @@ function upstream(config: AuthConfig, gateway: Gateway): Token {
     const reason = server === undefined ? NO_SERVER : 'the embedded authorization server has no such provider'
     return { ...found, credentials: 'unavailable', reason }
   }
+  if (config.spec?.type === 'upstreamInject' && server === undefined)
+    return { token: 'upstream', provider: null, chosen: null, credentials: 'unavailable', reason: NO_SERVER }
   if (!leavesSubjectProvider(config)) {
     const reason = unnamed(config)
     return { token: null, provider: null, chosen: null, credentials: 'unknown', reason }

@@ -49,7 +49,7 @@ export const backendAuthServed = defineRule({
         value: workload('jira', 'tools'),
         others: [injectConfig('jira', 'okta'), gateway('tools', { authServerConfig: authServer('github') })],
         findings: [
-          'spec.externalAuthConfigRef.name: VirtualMCPServer "tools" cannot use it: upstreamInject.providerName is "okta", and authServerConfig has no such upstream provider; it has "github"',
+          'spec.externalAuthConfigRef.name: VirtualMCPServer "tools" cannot use it: it has upstreamInject.providerName "okta", and authServerConfig has no such upstream provider; there is "github"',
         ],
       },
     ],

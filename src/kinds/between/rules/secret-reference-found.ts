@@ -25,7 +25,7 @@ export const secretReferenceFound = defineRule({
       if (secret === undefined) {
         if (!cluster.knows('Secret')) continue
         yield restingOn(notFound(path('name'), name, `no Secret of this name ${cluster.where} yet`), named)
-      } else if (!Object.hasOwn(secret.bytes, key)) {
+      } else if (secret.complete && !Object.hasOwn(secret.bytes, key)) {
         const near = nearest(key, Object.keys(secret.bytes).slice(0, 100))
         const hint = near === undefined ? '' : `; did you mean ${shortQuote(near)}`
         yield restingOn(

@@ -1,10 +1,12 @@
 import { nameText } from '../../../rule/cluster.ts'
 import { advice } from '../../../rule/field-error.ts'
+import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import { bearerConfig, headerConfig, injectConfig, serverConfig, workload } from '../examples.ts'
 import { unsuited } from '../matrix.ts'
-import { authConfigNamed, getAuthConfig } from '../neighbours.ts'
+import { getAuthConfig } from '../neighbours.ts'
+import { referencesOf } from '../references.ts'
 
 /** On MCPServer, MCPRemoteProxy and MCPServerEntry. */
 export const workloadAuthTypeSuited = defineRule({
@@ -15,14 +17,14 @@ export const workloadAuthTypeSuited = defineRule({
   summary: 'The configuration has a type that does something for a workload of this kind.',
   why: 'Releases ignore some types on some kinds, in silence, and fail on others.',
   sources: ['1', 'decision 9'],
-  *check(resource, { path, cluster, self }) {
-    const name = resource.spec?.externalAuthConfigRef?.name
-    const config = name === undefined ? undefined : getAuthConfig(cluster, name)
-    if (name === undefined || config === undefined) return
-    const why = unsuited(self.kind, resource, config)
-    if (why === undefined) return
-    const named = nameText(authConfigNamed(name))
-    yield advice(path.spec.externalAuthConfigRef.name, `type ${config.spec?.type ?? ''} of ${named} ${why}`)
+  *check(resource, { cluster, self }) {
+    for (const reference of referencesOf(self.kind, resource)) {
+      const { to, at } = reference
+      const config = to.kind === 'MCPExternalAuthConfig' ? getAuthConfig(cluster, to.name) : undefined
+      const why = config && unsuited(self.kind, resource, config, reference)
+      if (why !== undefined)
+        yield advice(pathTo<string>(at()), `type ${config?.spec?.type ?? ''} of ${nameText(to)} ${why}`)
+    }
   },
   examples: {
     valid: [
@@ -93,12 +95,21 @@ export const workloadAuthTypeSuited = defineRule({
         ],
       },
       {
+        title: 'no authorization server, in the field of releases',
+        kind: 'MCPServer',
+        value: { spec: { authServerRef: { kind: 'MCPExternalAuthConfig', name: 'key' } } as object },
+        others: [headerConfig('key')],
+        findings: [
+          'spec.authServerRef.name: type headerInjection of MCPExternalAuthConfig "key" cannot be the authorization server of an MCPServer',
+        ],
+      },
+      {
         title: 'a bearer token of an entry',
         kind: 'MCPServerEntry',
         value: workload('token', 'tools'),
         others: [bearerConfig('token')],
         findings: [
-          'spec.externalAuthConfigRef.name: type bearerToken of MCPExternalAuthConfig "token" is not used for backends by releases of vMCP',
+          'spec.externalAuthConfigRef.name: type bearerToken of MCPExternalAuthConfig "token" cannot be used for backends by ToolHive releases',
         ],
       },
     ],

@@ -44,8 +44,8 @@ export const authConfigServed = defineRule({
           gateway('b', { outgoingAuth: inline({ jira: 'example' }) }),
         ],
         findings: [
-          'spec.upstreamInject.providerName: VirtualMCPServer "a" cannot use it: upstreamInject.providerName is "okta", and authServerConfig has no such upstream provider; it has "corporate"',
-          'spec.upstreamInject.providerName: VirtualMCPServer "b" cannot use it: upstreamInject.providerName is "okta", and there is no authServerConfig',
+          'spec.upstreamInject.providerName: VirtualMCPServer "a" cannot use it: it has upstreamInject.providerName "okta", and authServerConfig has no such upstream provider; there is "corporate"',
+          'spec.upstreamInject.providerName: VirtualMCPServer "b" cannot use it: it has upstreamInject.providerName "okta", and there is no authServerConfig',
         ],
       },
     ],

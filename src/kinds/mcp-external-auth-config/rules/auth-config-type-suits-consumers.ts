@@ -5,6 +5,7 @@ import { backend, gateway, inline } from '../../between/examples.ts'
 import { NOT_FOR_BACKENDS, unsuited } from '../../between/matrix.ts'
 import { BACKEND_KINDS, getWorkload } from '../../between/neighbours.ts'
 import { reachersOf } from '../../between/reach.ts'
+import { referencesOf } from '../../between/references.ts'
 import { injecting } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -22,18 +23,17 @@ export const authConfigTypeSuitsConsumers = defineRule({
     const why = new Map<string, ObjectName[]>()
     for (const referrer of cluster.referrers(self.kind, self.name, BACKEND_KINDS)) {
       const workload = getWorkload(cluster, referrer)
-      const own = workload?.spec?.externalAuthConfigRef?.name === self.name
-      const reason = workload && own ? unsuited(referrer.kind, workload, config) : undefined
-      if (reason !== undefined) why.set(reason, [...(why.get(reason) ?? []), referrer])
+      for (const reference of workload === undefined ? [] : referencesOf(referrer.kind, workload)) {
+        const isOurs = reference.to.kind === self.kind && reference.to.name === self.name
+        const reason = workload && isOurs ? unsuited(referrer.kind, workload, config, reference) : undefined
+        if (reason !== undefined) why.set(reason, [...(why.get(reason) ?? []), referrer])
+      }
     }
     for (const [reason, names] of why) yield advice(path.spec.type, `${reason}: ${namesText(names)}`)
     if (!NOT_FOR_BACKENDS.includes(type)) return
     const reachers = reachersOf(self.name, cluster).map(({ name }) => ({ kind: 'VirtualMCPServer', name }))
     if (reachers.length === 0) return
-    yield advice(
-      path.spec.type,
-      `releases do not use it for backends; it is reached by ${namesText(reachers)}`,
-    )
+    yield advice(path.spec.type, `ToolHive releases cannot use it for backends of ${namesText(reachers)}`)
   },
   examples: {
     valid: [
@@ -57,14 +57,26 @@ export const authConfigTypeSuitsConsumers = defineRule({
         findings: ['spec.type: has no effect on an MCPServer outside a group: MCPServer "jira"'],
       },
       {
+        title: 'no authorization server',
+        value: injecting('X-Api-Key'),
+        others: [
+          {
+            kind: 'MCPRemoteProxy',
+            metadata: { name: 'wiki' },
+            spec: { authServerRef: { name: 'example' } },
+          },
+        ],
+        findings: [
+          'spec.type: cannot be the authorization server of an MCPRemoteProxy: MCPRemoteProxy "wiki"',
+        ],
+      },
+      {
         title: 'a bearer token for backends',
         value: {
           spec: { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'jira', key: 'token' } } },
         },
         others: [gateway('tools', { outgoingAuth: inline({ jira: 'example' }) })],
-        findings: [
-          'spec.type: releases do not use it for backends; it is reached by VirtualMCPServer "tools"',
-        ],
+        findings: ['spec.type: ToolHive releases cannot use it for backends of VirtualMCPServer "tools"'],
       },
     ],
   },

@@ -24,7 +24,7 @@ export const subjectProviderAgreed = defineRule({
     if (first === undefined || other === undefined) return
     yield advice(
       path.spec.tokenExchange.subjectProviderName,
-      `must be chosen: it would be ${shortQuote(first.provider)} in VirtualMCPServer ${shortQuote(first.gateway)}, ${shortQuote(other.provider)} in ${shortQuote(other.gateway)}`,
+      `should be chosen, nothing is filled in: it would be ${shortQuote(first.provider)} in VirtualMCPServer ${shortQuote(first.gateway)}, ${shortQuote(other.provider)} in ${shortQuote(other.gateway)}`,
     )
   },
   examples: {
@@ -54,7 +54,7 @@ export const subjectProviderAgreed = defineRule({
           gateway('b', { authServerConfig: authServer('github') }),
         ],
         findings: [
-          'spec.tokenExchange.subjectProviderName: must be chosen: it would be "okta" in VirtualMCPServer "a", "github" in "b"',
+          'spec.tokenExchange.subjectProviderName: should be chosen, nothing is filled in: it would be "okta" in VirtualMCPServer "a", "github" in "b"',
         ],
       },
     ],

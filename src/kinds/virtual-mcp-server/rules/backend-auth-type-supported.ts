@@ -27,10 +27,11 @@ export const backendAuthTypeSupported = defineRule({
     for (const { config, auth, at, members } of configsReached(gateway, cluster)) {
       const type = auth?.spec?.type
       if (type === undefined || !NOT_FOR_BACKENDS.includes(type)) continue
-      const who = members.length === 0 ? '' : `: no credentials for ${namesText(members)}`
+      const effect =
+        at === undefined ? `they leave out ${namesText(members)}` : 'they refuse this VirtualMCPServer'
       yield advice(
         at === undefined ? path.spec.outgoingAuth : pathTo(at()),
-        `${nameText(authConfigNamed(config))} is of type ${type}, which releases do not use for backends${who}`,
+        `${nameText(authConfigNamed(config))} is of type ${type}, which ToolHive releases cannot use for backends: ${effect}`,
       )
     }
   },
@@ -48,7 +49,7 @@ export const backendAuthTypeSupported = defineRule({
         value: gatewayOf(),
         others: [backend('jira', 'token'), bearerConfig('token')],
         findings: [
-          'spec.outgoingAuth: MCPExternalAuthConfig "token" is of type bearerToken, which releases do not use for backends: no credentials for MCPServer "jira"',
+          'spec.outgoingAuth: MCPExternalAuthConfig "token" is of type bearerToken, which ToolHive releases cannot use for backends: they leave out MCPServer "jira"',
         ],
       },
       {
@@ -56,7 +57,7 @@ export const backendAuthTypeSupported = defineRule({
         value: gatewayOf({ outgoingAuth: inline({ jira: 'auth' }) }),
         others: [backend('jira'), serverConfig('auth', 'okta')],
         findings: [
-          'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: MCPExternalAuthConfig "auth" is of type embeddedAuthServer, which releases do not use for backends: no credentials for MCPServer "jira"',
+          'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: MCPExternalAuthConfig "auth" is of type embeddedAuthServer, which ToolHive releases cannot use for backends: they refuse this VirtualMCPServer',
         ],
       },
     ],

@@ -28,7 +28,7 @@ export const subjectProviderAgreedByGateways = defineRule({
       )
       if (other === undefined) continue
       const there = nameText({ kind: self.kind, name: other.gateway })
-      const detail = `${nameText(authConfigNamed(config))} must choose its subjectProviderName: it would be ${shortQuote(own)} here, ${shortQuote(other.provider)} in ${there}`
+      const detail = `${nameText(authConfigNamed(config))} should choose its subjectProviderName: it would be ${shortQuote(own)} here, ${shortQuote(other.provider)} in ${there}`
       yield advice(at === undefined ? path.spec.authServerConfig.upstreamProviders : pathTo(at()), detail)
     }
   },
@@ -63,7 +63,7 @@ export const subjectProviderAgreedByGateways = defineRule({
           exchangeConfig('jira'),
         ],
         findings: [
-          'spec.authServerConfig.upstreamProviders: MCPExternalAuthConfig "jira" must choose its subjectProviderName: it would be "okta" here, "github" in VirtualMCPServer "other"',
+          'spec.authServerConfig.upstreamProviders: MCPExternalAuthConfig "jira" should choose its subjectProviderName: it would be "okta" here, "github" in VirtualMCPServer "other"',
         ],
       },
       {
@@ -75,7 +75,7 @@ export const subjectProviderAgreedByGateways = defineRule({
           exchangeConfig('jira'),
         ],
         findings: [
-          'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: MCPExternalAuthConfig "jira" must choose its subjectProviderName: it would be "okta" here, "github" in VirtualMCPServer "other"',
+          'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: MCPExternalAuthConfig "jira" should choose its subjectProviderName: it would be "okta" here, "github" in VirtualMCPServer "other"',
         ],
       },
     ],

@@ -51,7 +51,7 @@ export const subjectProviderExists = defineRule({
         value: gatewayOf({ authServerConfig: authServer('github') }),
         others: [backend('jira', 'jira'), exchangeConfig('jira', 'okta')],
         findings: [
-          'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" of MCPServer "jira" has it as tokenExchange.subjectProviderName; it has "github"',
+          'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" of MCPServer "jira" has it as tokenExchange.subjectProviderName; there is "github"',
         ],
       },
       {
@@ -59,7 +59,7 @@ export const subjectProviderExists = defineRule({
         value: gatewayOf(),
         others: [backend('jira', 'jira'), exchangeConfig('jira', 'okta')],
         findings: [
-          'spec.authServerConfig: Required value: MCPExternalAuthConfig "jira" of MCPServer "jira" has tokenExchange.subjectProviderName "okta", a provider of an embedded authorization server',
+          'spec.authServerConfig: Required value: MCPExternalAuthConfig "jira" of MCPServer "jira" has tokenExchange.subjectProviderName "okta": set an authorization server with that provider, or use another configuration',
         ],
       },
     ],

@@ -40,7 +40,15 @@ export const upstreamInjectHasAuthServer = defineRule({
         value: gatewayOf(),
         others: [backend('jira', 'jira'), injectConfig('jira', 'okta')],
         findings: [
-          'spec.authServerConfig: Required value: MCPExternalAuthConfig "jira" of MCPServer "jira" has upstreamInject.providerName "okta", a provider of an embedded authorization server',
+          'spec.authServerConfig: Required value: MCPExternalAuthConfig "jira" of MCPServer "jira" has upstreamInject.providerName "okta": set an authorization server with that provider, or use another configuration',
+        ],
+      },
+      {
+        title: 'of whichever provider',
+        value: gatewayOf(),
+        others: [backend('jira', 'jira'), { ...injectConfig('jira', ''), spec: { type: 'upstreamInject' } }],
+        findings: [
+          'spec.authServerConfig: Required value: MCPExternalAuthConfig "jira" of MCPServer "jira" is of type upstreamInject: set an authorization server with that provider, or use another configuration',
         ],
       },
       {

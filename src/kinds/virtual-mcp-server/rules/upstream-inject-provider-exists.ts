@@ -52,7 +52,7 @@ export const upstreamInjectProviderExists = defineRule({
         value: gatewayOf({ authServerConfig: authServer('okta'), outgoingAuth: inline({}, 'jira') }),
         others: [injectConfig('jira', 'github')],
         findings: [
-          'spec.outgoingAuth.default.externalAuthConfigRef.name: Invalid value: "jira": MCPExternalAuthConfig "jira" has upstreamInject.providerName "github", and authServerConfig has no such upstream provider; it has "okta"',
+          'spec.outgoingAuth.default.externalAuthConfigRef.name: Invalid value: "jira": MCPExternalAuthConfig "jira" has upstreamInject.providerName "github", and authServerConfig has no such upstream provider; there is "okta"',
         ],
       },
     ],

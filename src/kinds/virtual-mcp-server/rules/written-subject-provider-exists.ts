@@ -14,13 +14,7 @@ export const writtenSubjectProviderExists = defineRule({
   why: 'Calls to the backend fail until its spec is written again; an unchanged file that is applied again is no write.',
   sources: ['2.4.5', 'decision 25'],
   *check(gateway, { path, cluster }) {
-    const problems = unservedBy(gateway, path, cluster, ({ written }) => written)
-    for (const problem of problems) {
-      yield {
-        ...problem,
-        detail: `${problem.detail}; written by default: set or remove it there`,
-      }
-    }
+    yield* unservedBy(gateway, path, cluster, ({ written }) => written)
   },
   examples: {
     valid: [
@@ -36,7 +30,7 @@ export const writtenSubjectProviderExists = defineRule({
         value: gatewayOf({ authServerConfig: authServer('corporate') }),
         others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
         findings: [
-          'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" of MCPServer "jira" has it as tokenExchange.subjectProviderName; it has "corporate"; written by default: set or remove it there',
+          'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" of MCPServer "jira" has it as tokenExchange.subjectProviderName; written by default: set or remove it there',
         ],
       },
     ],
