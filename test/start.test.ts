@@ -100,6 +100,8 @@ t.test('certificates and ports', async (t) => {
   const second = await startServer([], folder)
   t.equal(readFileSync(join(folder, 'tls.crt'), 'utf8'), certificate, 'a pair that is there is used')
   t.equal(await second.stop('SIGINT'), 0)
+  const third = await startServer([], folder)
+  t.equal(await third.stop('SIGHUP'), 0, 'as does the end of the terminal')
 
   rmSync(join(folder, 'tls.key'))
   const half = run(['--port', '0', '--probe-port', '0', '--cert-dir', folder])

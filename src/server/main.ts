@@ -95,7 +95,7 @@ async function serve(configuration: ServerConfiguration): Promise<void> {
     destination.flushSync()
     process.exit(1)
   })
-  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => void stop(signal))
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => void stop(signal))
 }
 
 /** Milliseconds in which the replica that leads has learned of another CA and written it: it looks every minute. */
