@@ -249,6 +249,30 @@ t.test('what keeps both configurations from being read is told once', async (t) 
   t.strictSame(told, [{ problem: `403 ${VALIDATING}` }])
 })
 
+t.test('why a proof fails is told again when it is another reason', async (t) => {
+  const told: object[] = []
+  const answers = ['EOF of port 4001', 'EOF of port 4002', 'connection refused', undefined, undefined]
+  let now = 0
+  const arming = new Arming(
+    { ...cluster(), tryProbe: async () => answers.shift() },
+    {
+      setting: 'on',
+      group: DEFAULT_API_GROUP,
+      identity: 'a',
+      owner: '',
+      clientConfig: () => ({ url: 'https://a' }),
+      onLook: () => undefined,
+      logger: { info: () => undefined, warn: (fields) => told.push(fields) },
+    },
+    () => now,
+  )
+  for (; now < 25_000; now += 5_000) await arming.look()
+  t.strictSame(
+    told,
+    ['EOF of port 4001', 'connection refused', 'stored without asking'].map((answer) => ({ answer })),
+  )
+})
+
 t.test('conditions on the entry that wants none are repaired', async (t) => {
   const fake = cluster()
   const arming = armingOf(fake, 'on', () => 0)

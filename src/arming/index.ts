@@ -73,6 +73,8 @@ export class Arming {
   #state: ArmingState = { leads: false, policy: undefined, proved: undefined, repairs: 0, errors: 0 }
   #proveAt = 0
   #problem = ''
+  /** Why the last proof failed, without what differs each time: ports, times. */
+  #answer = ''
 
   constructor(cluster: ArmingCluster, options: ArmingOptions, clock = () => performance.now()) {
     this.#cluster = cluster
@@ -167,15 +169,14 @@ export class Arming {
     const nonce = randomUUID()
     const refusal = await this.#cluster.tryProbe(nonce).catch((error: unknown) => String(error))
     const proved = refusal?.includes(probeAnswer(nonce)) ?? false
-    if (proved !== this.#state.proved) {
+    const answer = refusal ?? 'stored without asking'
+    const kind = proved ? '' : answer.replace(/\d+/g, '0')
+    if (proved !== this.#state.proved || kind !== this.#answer) {
       const { logger } = this.#options
       if (proved) logger.info({}, 'arming: the API server reaches the webhook')
-      else
-        logger.warn(
-          { answer: refusal ?? 'stored without asking' },
-          'arming: the API server does not reach the webhook',
-        )
+      else logger.warn({ answer }, 'arming: the API server does not reach the webhook')
     }
+    this.#answer = kind
     this.#set({ proved })
     this.#proveAt = this.#clock() + (proved ? PROVE_EVERY : LOOK_EVERY)
   }
