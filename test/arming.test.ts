@@ -153,6 +153,27 @@ t.test('the webhook fails open until it has proved itself, and closed from then 
   t.equal(fake.applied.length, writes, 'what is as it should be is not written')
 })
 
+t.test('what is armed for another address is proved anew', async (t) => {
+  let now = 0
+  const fake = cluster()
+  await armingOf(fake, 'on', () => now).look()
+  t.equal(policy(fake), 'Fail')
+  const configuration = structuredClone(fake.stored.get(VALIDATING)) as {
+    webhooks: Record<string, unknown>[]
+  }
+  for (const webhook of configuration.webhooks) webhook.clientConfig = { url: 'https://127.0.0.1:1/validate' }
+  fake.stored.set(VALIDATING, configuration)
+  fake.reaches = false
+  now += 20_000
+  const successor = armingOf(fake, 'on', () => now)
+  await successor.look()
+  t.strictSame([policy(fake), successor.state.proved], ['Ignore', false], 'nobody is locked out by it')
+  fake.reaches = true
+  now += 5_000
+  await successor.look()
+  t.equal(policy(fake), 'Fail')
+})
+
 t.test('drift is repaired, and disarming is a setting', async (t) => {
   let now = 0
   const fake = cluster()

@@ -50,6 +50,10 @@ export function policyOf(configuration: Configuration | undefined): FailurePolic
   return first?.failurePolicy === 'Fail' ? 'Fail' : first === undefined ? undefined : 'Ignore'
 }
 
+/** How a stored configuration says that its first entry is reached. */
+export const clientConfigOf = (configuration: Configuration | undefined): unknown =>
+  webhooksOf(configuration)[0]?.clientConfig
+
 /** The PEM bundles that a stored configuration carries, one of each entry. */
 export function bundlesOf(configuration: Configuration | undefined): string[] {
   return webhooksOf(configuration).map(({ clientConfig }) => {

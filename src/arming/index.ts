@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { ClientConfig } from '../kinds/registration.ts'
 import { WEBHOOK_NAME } from '../kinds/registration.ts'
 import {
+  clientConfigOf,
   type Configuration,
   drift,
   type FailurePolicy,
@@ -138,10 +139,19 @@ export class Arming {
     return stored
   }
 
-  /** Armed is what is stored, or what has been proved; a setting alone disarms. */
-  #policy(stored: readonly (Configuration | undefined)[]): FailurePolicy {
+  /**
+   * Armed is what is stored for our address, or what has been proved; a setting alone disarms. Another address is one,
+   * and nobody knows whether the API server reaches it.
+   */
+  #policy([validating]: readonly (Configuration | undefined)[]): FailurePolicy {
     if (this.#options.setting === 'ignore') return 'Ignore'
-    return policyOf(stored[0]) === 'Fail' || this.#state.proved === true ? 'Fail' : 'Ignore'
+    const isArmed = policyOf(validating) === 'Fail' && this.#isOurAddress(validating)
+    return isArmed || this.#state.proved === true ? 'Fail' : 'Ignore'
+  }
+
+  #isOurAddress(validating: Configuration | undefined): boolean {
+    const { url, service } = this.#options.clientConfig('/validate')
+    return drift(url === undefined ? { service } : { url }, clientConfigOf(validating)) === undefined
   }
 
   async #write(
@@ -174,6 +184,11 @@ export class Arming {
     if (proved !== this.#state.proved || kind !== this.#answer) {
       const { logger } = this.#options
       if (proved) logger.info({}, 'arming: the API server reaches the webhook')
+      else if (answer.startsWith('404 '))
+        logger.warn(
+          { answer },
+          'arming: MCPExternalAuthConfig or the namespace is not there to prove it with',
+        )
       else logger.warn({ answer }, 'arming: the API server does not reach the webhook')
     }
     this.#answer = kind
