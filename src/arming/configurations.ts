@@ -50,6 +50,13 @@ export function policyOf(configuration: Configuration | undefined): FailurePolic
   return first?.failurePolicy === 'Fail' ? 'Fail' : first === undefined ? undefined : 'Ignore'
 }
 
+/** Whether anybody else wrote a field of it. */
+export function isShared(configuration: Configuration | undefined): boolean {
+  const { metadata } = configuration ?? {}
+  const managed = isObject(metadata) && Array.isArray(metadata.managedFields) ? metadata.managedFields : []
+  return managed.some((each) => isObject(each) && each.manager !== WEBHOOK_NAME)
+}
+
 /** How a stored configuration says that its first entry is reached. */
 export const clientConfigOf = (configuration: Configuration | undefined): unknown =>
   webhooksOf(configuration)[0]?.clientConfig

@@ -7,6 +7,7 @@ import {
   type Configuration,
   drift,
   type FailurePolicy,
+  isShared,
   policyOf,
   wantedConfigurations,
 } from './configurations.ts'
@@ -20,8 +21,8 @@ export interface ArmingCluster {
   readonly lease: LeaseStore
   /** A webhook configuration by kind and name. */
   readConfiguration(kind: string, name: string): Promise<Configuration | undefined>
-  /** Server-side apply, forced, as the one field manager. */
-  applyConfiguration(configuration: Configuration): Promise<void>
+  /** Server-side apply, forced, as the one field manager; `displacing` what others wrote as well. */
+  applyConfiguration(configuration: Configuration, displacing: boolean): Promise<void>
   /** The uid of a ClusterRole. */
   readOwner(name: string): Promise<string | undefined>
   /** Tries to store, as a dry run, the object by which the webhook proves itself; the text of the refusal, if any. */
@@ -166,7 +167,7 @@ export class Arming {
       const at = stored[i] === undefined ? 'missing' : drift(wanted, stored[i])
       if (at === undefined) continue
       logger.info({ kind: KINDS[i], at, failurePolicy }, 'arming: writing the webhook configuration')
-      await this.#cluster.applyConfiguration(wanted)
+      await this.#cluster.applyConfiguration(wanted, isShared(stored[i]))
       repaired = true
     }
     if (!repaired) return stored

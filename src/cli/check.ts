@@ -91,11 +91,14 @@ function examine(documents: Documents, judging: Judging, beside: Beside): Report
 
 /** Of resources to which others refer: where they come again. Beside which one the others are judged depends on the order. */
 function repetitions({ documents }: Documents, judging: Judging, world: World): Located[] {
-  const last = new Map(documents.map((each) => [resourceKey(each.document.value, judging, world), each]))
-  return documents.flatMap((each) => {
+  const keyed = documents.flatMap((each) => {
+    const key = resourceKey(each.document.value, judging, world)
+    return key === undefined ? [] : [[key, each] as const]
+  })
+  const last = new Map(keyed)
+  return keyed.flatMap(([key, each]) => {
     const { file, document } = each
-    const key = resourceKey(document.value, judging, world)
-    const next = key === undefined ? undefined : last.get(key)
+    const next = last.get(key)
     if (next === undefined || next === each) return []
     const { line } = next.document.locate(NAME, 'value')
     const message = `comes again in ${next.file}:${line}; who refers to it is judged beside the last one`

@@ -42,14 +42,14 @@ export class Registrations {
   }
 
   /**
-   * Server-side apply, forced. That alone would leave what only other managers wrote, an entry of theirs or a Service
-   * beside our URL, so whatever is there is first made the same.
+   * Server-side apply, forced. That alone leaves what only other managers wrote, an entry of theirs or a Service beside
+   * our URL: with `displacing`, whatever is there is first made the same.
    */
-  async applyConfiguration(configuration: Stored): Promise<void> {
+  async applyConfiguration(configuration: Stored, displacing: boolean): Promise<void> {
     const plural = PLURALS[String(configuration.kind)] ?? ''
     const path = `${ADMISSION}/${plural}/${WEBHOOK_NAME}?fieldManager=${WEBHOOK_NAME}`
     const sent = { method: 'PATCH', body: JSON.stringify(configuration) } as const
-    await this.#attempt(path, { ...sent, contentType: MERGE })
+    if (displacing) await this.#attempt(path, { ...sent, contentType: MERGE })
     await this.#api.write(`${path}&force=true`, { ...sent, contentType: APPLY }, [this.#place.signal])
   }
 

@@ -36,11 +36,11 @@ export function placeholdersIn(kind: Kind, { spec }: Resource): Placeholder[] {
     } else if (Array.isArray(value)) {
       for (let i = 0; i < value.length; i++) step(i, value[i], node?.items)
     } else if (isObject(value)) {
-      for (const key of Object.keys(value)) {
-        if (isKeyOfMap(node, key) && holdsPlaceholder(key))
-          found.push({ at: segmentsOf(kind.schema, keys), text: PLACEHOLDER.exec(key)?.[0] ?? key })
-        else step(key, value[key], fieldOf(node, key))
-      }
+      const members = Object.keys(value)
+      const template = members.find((key) => isKeyOfMap(node, key) && holdsPlaceholder(key))
+      const text = template === undefined ? undefined : placeholder(template, PLACEHOLDER, keys)
+      if (text !== undefined) found.push({ at: segmentsOf(kind.schema, keys), text })
+      else for (const key of members) step(key, value[key], fieldOf(node, key))
     }
   }
   const step = (key: string | number, value: unknown, node: SchemaNode | undefined): void => {

@@ -24,7 +24,7 @@ export function openArming(
     {
       lease: registrations.lease(WEBHOOK_NAME),
       readConfiguration: (kind, name) => registrations.readConfiguration(kind, name),
-      applyConfiguration: (wanted) => registrations.applyConfiguration(wanted),
+      applyConfiguration: (wanted, displacing) => registrations.applyConfiguration(wanted, displacing),
       readOwner: (name) => registrations.readOwner(name),
       tryProbe: (nonce) => registrations.tryProbe(probeAnnotation(group), nonce),
     },

@@ -43,7 +43,7 @@ export const getSecret = (cluster: Cluster, name: string) =>
 
 /** Whether anything is known of Secrets: mostly nobody may look at them. */
 export const seesSecrets = (cluster: Cluster): boolean =>
-  cluster.knows('Secret') || [...cluster.names('Secret')].length > 0
+  cluster.knows('Secret') || cluster.names('Secret')[Symbol.iterator]().next().done !== true
 
 /** A reference to a key of a Secret. Section 2.1. */
 export interface SecretReference {
