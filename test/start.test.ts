@@ -158,6 +158,21 @@ t.test('connections that were never used, and scrapers, do not hold up the end',
   await cut
 })
 
+t.test('an error that nothing expected is logged and counted, and ends it in order with 1', async (t) => {
+  const odd = 'data:text/javascript,process.on(%22SIGUSR2%22,()=>{throw%20Error(%22odd%22)})'
+  process.env.NODE_OPTIONS = `--import=${odd}`
+  const server = await startServer(['--shutdown-delay', '3']).finally(() => delete process.env.NODE_OPTIONS)
+  const ended = server.stop('SIGUSR2')
+  const metrics = async () => (await fetch(`${server.probeUrl}/metrics`)).text()
+  while (!/^vmcp_admission_uncaught_errors_total 1$/m.test(await metrics()))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  t.equal((await fetch(`${server.probeUrl}/readyz`)).status, 503)
+  const review = JSON.stringify(reviewOf(resourceOf('MCPGroup', {})))
+  t.equal((await post(server, '/validate', review)).status, 200, 'whoever still calls is answered')
+  t.equal(await ended, 1)
+  t.match(server.log(), /"level":60,.*"msg":"uncaught error"/)
+})
+
 t.test('a second signal ends the wait', async (t) => {
   const server = await startServer(['--shutdown-delay', '600'])
   const ended = server.stop('SIGINT')

@@ -76,24 +76,26 @@ async function serve(configuration: ServerConfiguration): Promise<void> {
   const armed = arming?.run(ended.signal)
   const delay = configuration['shutdown-delay'] * 1_000
   const impatient = new AbortController()
-  const stop = async (signal: string) => {
+  const stop = async (cause: string, code = 0) => {
     if (stopping) {
       impatient.abort()
       return
     }
     stopping = true
-    logger.info({ signal, delay }, 'stopping')
+    logger.info({ cause, delay }, 'stopping')
     await setTimeout(delay, undefined, { signal: impatient.signal }).catch(() => undefined)
     ended.abort()
     await Promise.race([Promise.all([webhook.close(), armed]), setTimeout(DRAIN)])
     cluster?.close()
     destination.flushSync()
-    process.exit(0)
+    process.exit(code)
   }
   process.on('uncaughtException', (error) => {
     logger.fatal({ err: error }, 'uncaught error')
+    metrics.uncaught()
     destination.flushSync()
-    process.exit(1)
+    if (stopping) process.exit(1)
+    void stop('uncaught error', 1)
   })
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => void stop(signal))
 }

@@ -77,6 +77,11 @@ export function createMetrics() {
     help: 'Reviews refused unjudged, because too many waited for the API server.',
     registers,
   })
+  const uncaught = new Counter({
+    name: 'vmcp_admission_uncaught_errors_total',
+    help: 'Errors that nothing expected; the process ends after the first, in order.',
+    registers,
+  })
   return {
     registry,
     reviewed(webhook: Webhook, { submission }: Review, verdict: string, seconds: number) {
@@ -97,6 +102,9 @@ export function createMetrics() {
     },
     shed() {
       shed.inc()
+    },
+    uncaught() {
+      uncaught.inc()
     },
     refused(status: number) {
       refused.inc({ status })
