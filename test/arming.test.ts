@@ -2,6 +2,7 @@ import t from 'tap'
 import {
   type ArmingCluster,
   Arming,
+  type ArmingOptions,
   type Configuration,
   type Lease,
   probeAnswer,
@@ -96,13 +97,13 @@ function cluster(lease = leaseStore()) {
   return fake satisfies ArmingCluster & Record<string, unknown>
 }
 
-const quiet = { info: () => undefined, warn: () => undefined }
+const quiet: ArmingOptions['logger'] = { info: () => undefined, warn: () => undefined }
 
 function armingOf(
-  fake: ReturnType<typeof cluster>,
+  fake: ArmingCluster,
   setting: 'on' | 'ignore',
   clock: () => number,
-  bundle = 'CA',
+  changed: Partial<ArmingOptions> = {},
 ) {
   return new Arming(
     fake,
@@ -113,10 +114,11 @@ function armingOf(
       owner: 'vmcp-admission',
       clientConfig: (path) => ({
         service: { namespace: 'vmcp', name: 'vmcp-admission', port: 443, path },
-        caBundle: bundle,
+        caBundle: 'CA',
       }),
       onLook: () => undefined,
       logger: quiet,
+      ...changed,
     },
     clock,
   )
@@ -222,19 +224,11 @@ t.test('only the holder of the Lease writes; an error is told once and passes', 
   await first.look()
   const writes = fake.applied.length
   const told: string[] = []
-  const second = new Arming(
-    { ...fake, readOwner: () => Promise.reject(new Error('forbidden')) },
-    {
-      setting: 'on',
-      group: DEFAULT_API_GROUP,
-      identity: 'b',
-      owner: 'vmcp-admission',
-      clientConfig: () => ({ url: 'https://b' }),
-      onLook: () => undefined,
-      logger: { info: () => undefined, warn: (_, message) => told.push(message) },
-    },
-    () => now,
-  )
+  const unowned = { ...fake, readOwner: () => Promise.reject(new Error('forbidden')) }
+  const second = armingOf(unowned, 'on', () => now, {
+    identity: 'b',
+    logger: { ...quiet, warn: (_, message) => told.push(message) },
+  })
   await second.look()
   t.equal(second.state.leads, false)
   t.equal(fake.applied.length, writes)
@@ -248,24 +242,15 @@ t.test('only the holder of the Lease writes; an error is told once and passes', 
 t.test('what keeps both configurations from being read is told once', async (t) => {
   const told: object[] = []
   let looks = 0
-  const arming = new Arming(
-    {
-      ...cluster(),
-      readConfiguration: async (kind) => {
-        if ((kind === VALIDATING) === looks % 2 > 0) await new Promise((resolve) => setTimeout(resolve, 5))
-        throw new Error(`403 ${kind}`)
-      },
+  const unreadable: ArmingCluster = {
+    ...cluster(),
+    readConfiguration: async (kind) => {
+      if ((kind === VALIDATING) === looks % 2 > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+      throw new Error(`403 ${kind}`)
     },
-    {
-      setting: 'on',
-      group: DEFAULT_API_GROUP,
-      identity: 'a',
-      owner: '',
-      clientConfig: () => ({ url: 'https://a' }),
-      onLook: () => undefined,
-      logger: { info: () => undefined, warn: (fields) => told.push(fields) },
-    },
-  )
+  }
+  const logger = { ...quiet, warn: (fields: object) => told.push(fields) }
+  const arming = armingOf(unreadable, 'on', () => performance.now(), { logger })
   for (; looks < 4; looks++) await arming.lookSafely()
   t.strictSame(told, [{ problem: `403 ${VALIDATING}` }])
 })
@@ -274,19 +259,10 @@ t.test('why a proof fails is told again when it is another reason', async (t) =>
   const told: object[] = []
   const answers = ['EOF of port 4001', 'EOF of port 4002', 'connection refused', undefined, undefined]
   let now = 0
-  const arming = new Arming(
-    { ...cluster(), tryProbe: async () => answers.shift() },
-    {
-      setting: 'on',
-      group: DEFAULT_API_GROUP,
-      identity: 'a',
-      owner: '',
-      clientConfig: () => ({ url: 'https://a' }),
-      onLook: () => undefined,
-      logger: { info: () => undefined, warn: (fields) => told.push(fields) },
-    },
-    () => now,
-  )
+  const logger = { ...quiet, warn: (fields: object) => told.push(fields) }
+  const arming = armingOf({ ...cluster(), tryProbe: async () => answers.shift() }, 'on', () => now, {
+    logger,
+  })
   for (; now < 25_000; now += 5_000) await arming.look()
   t.strictSame(
     told,
