@@ -83,6 +83,7 @@ function cluster(lease = leaseStore()) {
     async readConfiguration(kind: string) {
       return stored.get(kind)
     },
+    watchConfiguration: () => new Promise<void>(() => undefined),
     async applyConfiguration(configuration: Configuration) {
       const kind = String(configuration.kind)
       const [first] = configuration.webhooks as { failurePolicy: string }[]
@@ -99,29 +100,27 @@ function cluster(lease = leaseStore()) {
 
 const quiet: ArmingOptions['logger'] = { info: () => undefined, warn: () => undefined }
 
+const optionsOf = (changed: Partial<ArmingOptions> = {}): ArmingOptions => ({
+  setting: 'on',
+  group: DEFAULT_API_GROUP,
+  identity: 'a',
+  owner: 'vmcp-admission',
+  clientConfig: (path) => ({
+    service: { namespace: 'vmcp', name: 'vmcp-admission', port: 443, path },
+    caBundle: 'CA',
+  }),
+  onLook: () => undefined,
+  logger: quiet,
+  ...changed,
+})
+
 function armingOf(
   fake: ArmingCluster,
   setting: 'on' | 'ignore',
   clock: () => number,
   changed: Partial<ArmingOptions> = {},
 ) {
-  return new Arming(
-    fake,
-    {
-      setting,
-      group: DEFAULT_API_GROUP,
-      identity: 'a',
-      owner: 'vmcp-admission',
-      clientConfig: (path) => ({
-        service: { namespace: 'vmcp', name: 'vmcp-admission', port: 443, path },
-        caBundle: 'CA',
-      }),
-      onLook: () => undefined,
-      logger: quiet,
-      ...changed,
-    },
-    clock,
-  )
+  return new Arming(fake, optionsOf({ setting, ...changed }), clock)
 }
 
 const VALIDATING = 'ValidatingWebhookConfiguration'
@@ -268,6 +267,46 @@ t.test('why a proof fails is told again when it is another reason', async (t) =>
     told,
     ['EOF of port 4001', 'connection refused', 'stored without asking'].map((answer) => ({ answer })),
   )
+})
+
+t.test('a change is looked at soon, and what cannot be watched is looked at as before', async (t) => {
+  const fake = cluster()
+  const watched: { kind: string; changed: () => void }[] = []
+  const watchConfiguration = (kind: string, _name: string, changed: () => void) => {
+    watched.push({ kind, changed })
+    return kind === VALIDATING ? new Promise<void>(() => undefined) : Promise.reject(new Error('403'))
+  }
+  const ended = new AbortController()
+  const waits: string[] = []
+  /** Ends when it may: half a second passes, five do not. */
+  const wait = (milliseconds: number, signal: AbortSignal) => {
+    waits.push(`${milliseconds}${signal.aborted ? ' cut short' : ''}`)
+    if (milliseconds === 500 || signal.aborted) return Promise.resolve()
+    return new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+  }
+  const calm = async () => {
+    for (let before = -1; before !== waits.length;) {
+      before = waits.length
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+  const arming = new Arming({ ...fake, watchConfiguration }, optionsOf(), () => 0, wait)
+  const run = arming.run(ended.signal)
+  await calm()
+  t.strictSame(
+    watched.map(({ kind }) => kind),
+    [VALIDATING, MUTATING],
+  )
+  t.strictSame(waits, ['5000', '500', '4500'], 'one pause for the watch that failed, two between looks')
+  fake.stored.delete(MUTATING)
+  fake.applied.length = 0
+  watched[0]?.changed()
+  await calm()
+  t.strictSame(fake.applied, [`${MUTATING} Ignore`])
+  t.strictSame(waits.slice(3), ['500', '4500'])
+  ended.abort()
+  await run
+  t.equal(fake.lease.lease?.holder, '')
 })
 
 t.test('conditions on the entry that wants none are repaired', async (t) => {

@@ -290,7 +290,7 @@ function chartTests(): void {
     'cluster: clusterroles.rbac.authorization.k8s.io named vmcp-admission: get',
     ...['mutating', 'validating'].flatMap((which) => {
       const resource = `${which}webhookconfigurations.admissionregistration.k8s.io`
-      return [`cluster: ${resource} named vmcp-admission: get,create,patch`]
+      return [`cluster: ${resource} named vmcp-admission: get,watch,create,patch`]
     }),
     'vmcp-system: leases.coordination.k8s.io named vmcp-admission: get,patch',
     'vmcp-system: leases.coordination.k8s.io: create',

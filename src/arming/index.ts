@@ -21,6 +21,8 @@ export interface ArmingCluster {
   readonly lease: LeaseStore
   /** A webhook configuration by kind and name. */
   readConfiguration(kind: string, name: string): Promise<Configuration | undefined>
+  /** Calls back at each change of one, until the watch ends; rejects when it cannot be watched. */
+  watchConfiguration(kind: string, name: string, changed: () => void): Promise<void>
   /** Server-side apply, forced, as the one field manager; `displacing` what others wrote as well. */
   applyConfiguration(configuration: Configuration, displacing: boolean): Promise<void>
   /** The uid of a ClusterRole. */
@@ -59,10 +61,15 @@ export interface ArmingState {
   readonly errors: number
 }
 
-/** Milliseconds between looks, and between proofs once one has succeeded. */
+/** Milliseconds between looks while nothing changes, and between proofs once one has succeeded. */
 const LOOK_EVERY = 5_000
+/** Milliseconds between looks at least: somebody who writes the same is not to be answered at once for ever. */
+const LOOK_AFTER = 500
 const PROVE_EVERY = 60_000
 const KINDS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration']
+
+const waitFor = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  setTimeout(milliseconds, undefined, { signal }).catch(() => undefined)
 
 /** The text that a webhook answers to the probe with this nonce. */
 export const probeAnswer = (nonce: string): string => `vmcp-admission is here: ${nonce}`
@@ -73,19 +80,28 @@ export class Arming {
   readonly #options: ArmingOptions
   readonly #holder: LeaseHolder
   #state: ArmingState = { leads: false, policy: undefined, proved: undefined, repairs: 0, errors: 0 }
+  /** Ends the wait for the next look. */
+  #changed = new AbortController()
   #proveAt = 0
   #problem = ''
   /** Why the last proof failed, without what differs each time: ports, times. */
   #answer = ''
 
-  constructor(cluster: ArmingCluster, options: ArmingOptions, clock = () => performance.now()) {
+  constructor(
+    cluster: ArmingCluster,
+    options: ArmingOptions,
+    clock = () => performance.now(),
+    wait: typeof waitFor = waitFor,
+  ) {
     this.#cluster = cluster
     this.#options = options
     this.#holder = new LeaseHolder(cluster.lease, options.identity, clock)
     this.#clock = clock
+    this.#wait = wait
   }
 
   readonly #clock: () => number
+  readonly #wait: typeof waitFor
 
   get state(): ArmingState {
     return this.#state
@@ -93,11 +109,23 @@ export class Arming {
 
   /** Looks until the signal; then lets go of the Lease. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
+    for (const kind of KINDS) void this.#watch(kind, signal)
     while (!signal.aborted) {
+      this.#changed = new AbortController()
       await this.lookSafely()
-      await setTimeout(LOOK_EVERY, undefined, { signal }).catch(() => undefined)
+      await this.#wait(LOOK_AFTER, signal)
+      await this.#wait(LOOK_EVERY - LOOK_AFTER, AbortSignal.any([signal, this.#changed.signal]))
     }
     if (this.#state.leads) await this.#holder.release().catch(() => undefined)
+  }
+
+  /** Has the next look come sooner when a configuration changes; without it they come as they do. */
+  async #watch(kind: string, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const watched = this.#cluster.watchConfiguration(kind, WEBHOOK_NAME, () => this.#changed.abort())
+      await watched.catch(() => undefined)
+      await this.#wait(LOOK_EVERY, signal)
+    }
   }
 
   async lookSafely(): Promise<void> {

@@ -46,12 +46,19 @@ function pageOf(answer: unknown) {
 
 /**
  * Watches once, for about `milliseconds`, and resolves when the API server ends the watch in order. Rejects when it
- * breaks off, is silent beyond its end, or holds what is no event.
+ * breaks off, is silent beyond its end, or holds what is no event. Without a resourceVersion it begins with what is
+ * there, each as an event.
  */
 export async function watch(
   api: Api,
   path: string,
-  from: { readonly resourceVersion: string; readonly milliseconds: number; readonly grace: Times['grace'] },
+  from: {
+    readonly resourceVersion: string
+    readonly milliseconds: number
+    readonly grace: Times['grace']
+    /** The one object to watch; all of the path without it. */
+    readonly name?: string
+  },
   signal: AbortSignal,
   receive: (event: WatchEvent | 'accepted') => void,
 ): Promise<void> {
@@ -61,6 +68,7 @@ export async function watch(
     allowWatchBookmarks: 'true',
     resourceVersion: from.resourceVersion,
     timeoutSeconds: String(seconds),
+    ...(from.name !== undefined && { fieldSelector: `metadata.name=${from.name}` }),
   })
   await api.stream(`${path}?${query}`, [signal], async (response, deadline) => {
     deadline.set(from.milliseconds + from.grace, 'the watch went silent')

@@ -3,6 +3,8 @@ import { mcpExternalAuthConfig } from '../kinds/mcp-external-auth-config/index.t
 import { WEBHOOK_NAME } from '../kinds/registration.ts'
 import { isObject } from '../rule/resource.ts'
 import { type Api, DELETE, type Place, type Sent, StatusError, type Stored } from './api.ts'
+import { watch } from './list-watch.ts'
+import { TIMES } from './times.ts'
 
 /** A Lease, as far as it is used; the fields are those of coordination.k8s.io/v1. */
 interface LeaseFields {
@@ -20,6 +22,9 @@ const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
 const JSON_TYPE = 'application/json'
 const MERGE = 'application/merge-patch+json'
 const APPLY = 'application/apply-patch+yaml'
+
+/** Milliseconds of one watch: it is to save time only, so a silent one may last. */
+const WATCH = 300_000
 
 /** What the server keeps of itself in the cluster: its webhook configurations and a Lease. */
 export class Registrations {
@@ -39,6 +44,14 @@ export class Registrations {
   /** A webhook configuration; undefined when there is none. */
   readConfiguration(kind: string, name: string): Promise<Stored | undefined> {
     return this.#read(`${ADMISSION}/${PLURALS[kind] ?? ''}/${name}`)
+  }
+
+  /** Calls back when a configuration is there at the start, and whenever it changes or goes. Resolves and rejects as `watch`. */
+  async watchConfiguration(kind: string, name: string, changed: () => void): Promise<void> {
+    const from = { resourceVersion: '', milliseconds: WATCH, grace: TIMES.grace, name }
+    await watch(this.#api, `${ADMISSION}/${PLURALS[kind] ?? ''}`, from, this.#place.signal, (event) => {
+      if (event !== 'accepted' && event.type !== 'bookmark') changed()
+    })
   }
 
   /**

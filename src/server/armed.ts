@@ -24,6 +24,7 @@ export function openArming(
     {
       lease: registrations.lease(WEBHOOK_NAME),
       readConfiguration: (kind, name) => registrations.readConfiguration(kind, name),
+      watchConfiguration: (kind, name, changed) => registrations.watchConfiguration(kind, name, changed),
       applyConfiguration: (wanted, displacing) => registrations.applyConfiguration(wanted, displacing),
       readOwner: (name) => registrations.readOwner(name),
       tryProbe: (nonce) => registrations.tryProbe(probeAnnotation(group), nonce),

@@ -64,7 +64,7 @@ function neededRights(setup: Setup, { group, namespace }: Place): Needed[] {
             ...cluster,
             resource,
             name: WEBHOOK_NAME,
-            verbs: ['get', 'create', 'patch'],
+            verbs: ['get', 'watch', 'create', 'patch'],
           })),
           { ...leases, name: WEBHOOK_NAME, verbs: ['get', 'patch'] },
           { ...leases, name: '', verbs: ['create'] },
