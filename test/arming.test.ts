@@ -309,6 +309,22 @@ t.test('a change is looked at soon, and what cannot be watched is looked at as b
   t.equal(fake.lease.lease?.holder, '')
 })
 
+t.test('what another group has registered is taken over only where the kinds of our group are', async (t) => {
+  const fake = cluster()
+  const lease = leaseStore()
+  await armingOf(fake, 'on', () => 0).look()
+  fake.applied.length = 0
+  const answers = ['404 the server could not find the requested resource', 'denied: by another']
+  const tryProbe = async () => answers.shift()
+  const other = armingOf({ ...fake, lease, tryProbe }, 'on', () => 0, { group: 'vmcp.example' })
+  await t.rejects(other.look(), {
+    message: `the configurations are for the API group ${DEFAULT_API_GROUP}, and vmcp.example has no MCPExternalAuthConfig here: set --api-group, or install the CRDs`,
+  })
+  t.strictSame([fake.applied, lease.lease], [[], undefined], 'and others may lead')
+  await other.look()
+  t.strictSame(fake.applied, [`${VALIDATING} Fail`, `${MUTATING} Ignore`])
+})
+
 t.test('conditions on the entry that wants none are repaired', async (t) => {
   const fake = cluster()
   const arming = armingOf(fake, 'on', () => 0)

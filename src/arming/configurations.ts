@@ -57,6 +57,15 @@ export function isShared(configuration: Configuration | undefined): boolean {
   return managed.some((each) => isObject(each) && each.manager !== WEBHOOK_NAME)
 }
 
+/** The API group of which a stored configuration has the first kinds; undefined when it says none. */
+export function groupOf(configuration: Configuration | undefined): string | undefined {
+  const rules = webhooksOf(configuration)[0]?.rules
+  const [rule] = Array.isArray(rules) ? (rules as unknown[]) : []
+  const groups = isObject(rule) ? rule.apiGroups : undefined
+  const [group] = Array.isArray(groups) ? (groups as unknown[]) : []
+  return typeof group === 'string' ? group : undefined
+}
+
 /** How a stored configuration says that its first entry is reached. */
 export const clientConfigOf = (configuration: Configuration | undefined): unknown =>
   webhooksOf(configuration)[0]?.clientConfig

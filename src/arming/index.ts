@@ -6,6 +6,7 @@ import {
   clientConfigOf,
   type Configuration,
   drift,
+  groupOf,
   type FailurePolicy,
   isShared,
   policyOf,
@@ -66,6 +67,8 @@ const LOOK_EVERY = 5_000
 /** Milliseconds between looks at least: somebody who writes the same is not to be answered at once for ever. */
 const LOOK_AFTER = 500
 const PROVE_EVERY = 60_000
+/** How the answer to a probe begins where nothing can be stored. */
+const ABSENT = '404 '
 const KINDS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration']
 
 const waitFor = (milliseconds: number, signal: AbortSignal): Promise<void> =>
@@ -145,6 +148,7 @@ export class Arming {
   /** One look: who leads reads, proves, and writes what differs. */
   async look(): Promise<void> {
     const stored = await this.#read()
+    await this.#respectOthers(stored)
     const leads = await this.#holder.hold()
     this.#set({ leads })
     if (!leads) return
@@ -157,6 +161,18 @@ export class Arming {
     if (this.#clock() >= this.#proveAt) await this.#prove()
     const policy = this.#policy(written)
     if (policy !== policyOf(written[0])) await this.#write(written, policy)
+  }
+
+  /** A group without its kinds is a wrong setting more often than a new group: nothing is taken from another one for it. */
+  async #respectOthers(stored: readonly (Configuration | undefined)[]): Promise<void> {
+    const { group } = this.#options
+    const other = stored.map(groupOf).find((each) => each !== undefined && each !== group)
+    if (other === undefined) return
+    const refusal = await this.#cluster.tryProbe(randomUUID())
+    if (refusal?.startsWith(ABSENT))
+      throw new Error(
+        `the configurations are for the API group ${other}, and ${group} has no MCPExternalAuthConfig here: set --api-group, or install the CRDs`,
+      )
   }
 
   async #read(): Promise<readonly (Configuration | undefined)[]> {
@@ -213,7 +229,7 @@ export class Arming {
     if (proved !== this.#state.proved || kind !== this.#answer) {
       const { logger } = this.#options
       if (proved) logger.info({}, 'arming: the API server reaches the webhook')
-      else if (answer.startsWith('404 '))
+      else if (answer.startsWith(ABSENT))
         logger.warn(
           { answer },
           'arming: MCPExternalAuthConfig or the namespace is not there to prove it with',
