@@ -26,7 +26,7 @@ export interface KubectlOptions {
 
 /** How an API server is started. */
 export interface ApiServerOptions {
-  /** Flags of kube-apiserver beside ours, such as `--v=2`. */
+  /** Flags of kube-apiserver beside ours, such as `--v=2`, or in place of ours of the same name. */
   readonly flags?: readonly string[]
 }
 

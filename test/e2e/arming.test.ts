@@ -4,24 +4,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import t from 'tap'
-import { parseAllDocuments } from 'yaml'
 import { startServer } from '../support/server.ts'
-import { type ApiServer, kubeconfigText } from './api-server.ts'
 import { installCrds, kubectl, ROOT } from './cluster.ts'
+import { applyAll, installedRights, kubeconfigOfServer, NAMESPACE } from './installed.ts'
 import { withApiServer } from './suite.ts'
 import { freePort } from '../support/free-port.ts'
 import { waitFor } from './wait-for.ts'
 
-const NAMESPACE = 'vmcp-system'
 const VALIDATING = 'validatingwebhookconfiguration'
 const MUTATING = 'mutatingwebhookconfiguration'
-const RIGHTS = ['Namespace', 'ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding']
 
 await withApiServer(t, async (t, api) => {
   await installCrds(api, 'crds')
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-'))
   t.teardown(() => rm(folder, { recursive: true }))
-  await kubectl(api, ['apply', '-f', '-'], installedRights())
+  await applyAll(api, installedRights())
   const kubeconfig = join(folder, 'kubeconfig')
   writeFileSync(kubeconfig, await kubeconfigOfServer(api))
   const port = await freePort()
@@ -225,20 +222,4 @@ function trustProblem(url: string, ca: string): Promise<string | undefined> {
     })
     socket.on('error', (error: Error) => resolve(error.message))
   })
-}
-
-/** What `deploy/install.yaml` grants: everything in it that is neither a workload nor about the network. */
-function installedRights(): string {
-  const documents = parseAllDocuments(readFileSync(`${ROOT}deploy/install.yaml`, 'utf8'))
-  const items = documents.map((each) => each.toJS() as { kind: string } | null)
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'List',
-    items: items.filter((each) => each !== null && RIGHTS.includes(each.kind)),
-  })
-}
-
-async function kubeconfigOfServer(api: ApiServer): Promise<string> {
-  const token = await kubectl(api, ['create', 'token', 'vmcp-admission', '-n', NAMESPACE])
-  return kubeconfigText(api.url, api.ca, token.trim())
 }

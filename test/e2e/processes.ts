@@ -125,7 +125,8 @@ function etcdArguments({ folder, etcdPort }: Place): string[] {
 
 /** kube-apiserver's command line: RBAC, one administrator with a token, no service account admission. */
 function apiServerArguments({ folder, etcdPort, port, flags }: Place): string[] {
-  return [
+  const given = new Set(flags.map(nameOfFlag))
+  const ours = [
     `--etcd-servers=http://127.0.0.1:${etcdPort}`,
     `--secure-port=${port}`,
     '--bind-address=127.0.0.1',
@@ -138,9 +139,11 @@ function apiServerArguments({ folder, etcdPort, port, flags }: Place): string[] 
     `--service-account-signing-key-file=${join(folder, 'service-account.key')}`,
     '--service-cluster-ip-range=10.0.0.0/24',
     '--disable-admission-plugins=ServiceAccount',
-    ...flags,
   ]
+  return [...ours.filter((flag) => !given.has(nameOfFlag(flag))), ...flags]
 }
+
+const nameOfFlag = (flag: string) => flag.replace(/=.*/, '')
 
 /** The environment of every child: the PATH, and a home of its own; no proxy, no ETCD_ or KUBE variable. */
 export function environment(folder: string): NodeJS.ProcessEnv {

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { type ApiServer, startApiServer } from './api-server.ts'
+import { type ApiServer, type ApiServerOptions, startApiServer } from './api-server.ts'
 import { findBinaries } from './find-binaries.ts'
 
 const LONGEST = 300_000
@@ -11,12 +11,13 @@ const LONGEST = 300_000
 export async function withApiServer(
   root: Test,
   suite: (t: Test, api: ApiServer) => Promise<void>,
+  options?: ApiServerOptions,
 ): Promise<void> {
   const binaries = findBinaries()
   if (!('missing' in binaries)) {
     root.setTimeout(LONGEST)
     await root.test('with an API server', { timeout: LONGEST }, async (t) => {
-      const api = await startApiServer()
+      const api = await startApiServer(options)
       t.teardown(() => api.stop())
       await suite(t, api)
     })

@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs'
+import { parseAllDocuments } from 'yaml'
+import { type ApiServer, kubeconfigText } from './api-server.ts'
+import { kubectl, ROOT } from './cluster.ts'
+
+export const NAMESPACE = 'vmcp-system'
+export const ACCOUNT = 'vmcp-admission'
+
+/** What a role grants. */
+export interface Grant {
+  readonly apiGroups: readonly string[]
+  readonly resources: readonly string[]
+  readonly resourceNames?: readonly string[]
+  readonly verbs: readonly string[]
+}
+
+/** An object of `deploy/install.yaml`, as far as rights go. */
+export interface Installed {
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string }
+  readonly rules?: readonly Grant[]
+}
+
+const RIGHTS = ['Namespace', 'ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding']
+
+/** What `deploy/install.yaml` grants: everything in it that is neither a workload nor about the network. */
+export function installedRights(): readonly Installed[] {
+  return documentsIn('deploy/install.yaml').filter(({ kind }) => RIGHTS.includes(kind))
+}
+
+/** The objects of a file of the repository. */
+export function documentsIn(path: string): Installed[] {
+  const documents = parseAllDocuments(readFileSync(ROOT + path, 'utf8'))
+  return documents.map((each) => each.toJS() as Installed | null).filter((each) => each !== null)
+}
+
+/** Applies objects at once. */
+export async function applyAll(api: ApiServer, items: readonly object[]): Promise<void> {
+  await kubectl(api, ['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))
+}
+
+/** The text of a kubeconfig with a token of the service account of the installation. */
+export async function kubeconfigOfServer(api: ApiServer): Promise<string> {
+  const token = await kubectl(api, ['create', 'token', ACCOUNT, '-n', NAMESPACE])
+  return kubeconfigText(api.url, api.ca, token.trim())
+}

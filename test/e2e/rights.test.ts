@@ -1,0 +1,199 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
+import root from 'tap'
+import { authServer, backend, gateway, headerConfig, oidcConfig } from '../../src/kinds/between/examples.ts'
+import { API_VERSION, DEFAULT_API_GROUP } from '../../src/kinds/index.ts'
+import { freePort } from '../support/free-port.ts'
+import { startServer } from '../support/server.ts'
+import { installCrds, kubectl } from './cluster.ts'
+import {
+  ACCOUNT,
+  applyAll,
+  documentsIn,
+  type Grant,
+  type Installed,
+  installedRights,
+  kubeconfigOfServer,
+  NAMESPACE,
+} from './installed.ts'
+import { withApiServer } from './suite.ts'
+import { waitFor } from './wait-for.ts'
+
+/** What the API server asks of an authorizer (SubjectAccessReview), as far as it is used. */
+interface Asked {
+  readonly user?: string
+  readonly resourceAttributes?: Partial<
+    Record<'group' | 'resource' | 'subresource' | 'name' | 'namespace' | 'verb', string>
+  >
+  readonly nonResourceAttributes?: { readonly path: string }
+}
+
+const USER = `system:serviceaccount:${NAMESPACE}:${ACCOUNT}`
+const asked: Asked[] = []
+
+/** Has no opinion on anything, so that RBAC decides, and keeps what our service account wants to do. */
+const authorizer = createServer((request, response) => {
+  void json(request).then((review) => {
+    const { spec } = review as { spec: Asked }
+    if (spec.user === USER) asked.push(spec)
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ ...(review as object), status: { allowed: false } }))
+  })
+}).listen(0, '127.0.0.1')
+await once(authorizer, 'listening')
+const folder = mkdtempSync(join(tmpdir(), 'vmcp-rights-'))
+root.teardown(() => {
+  authorizer.close()
+  authorizer.closeAllConnections()
+  rmSync(folder, { recursive: true })
+})
+const webhook = join(folder, 'authorizer')
+const { port: authorizerPort } = authorizer.address() as AddressInfo
+writeFileSync(
+  webhook,
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'a', cluster: { server: `http://127.0.0.1:${authorizerPort}` } }],
+    users: [{ name: 'a', user: {} }],
+    contexts: [{ name: 'a', context: { cluster: 'a', user: 'a' } }],
+    'current-context': 'a',
+  }),
+)
+
+/** Before everything else, and of what it is not asked again it has been asked already. */
+const AUTHORIZER = [
+  '--authorization-mode=Webhook,RBAC',
+  `--authorization-webhook-config-file=${webhook}`,
+  '--authorization-webhook-version=v1',
+]
+
+await withApiServer(
+  root,
+  async (t, api) => {
+    await installCrds(api, 'crds')
+    const secrets = documentsIn('deploy/rbac/secrets.yaml')
+    await applyAll(api, [...installedRights(), ...secrets])
+    await kubectl(api, [
+      ...['create', 'clusterrolebinding', 'secrets', `--serviceaccount=${NAMESPACE}:${ACCOUNT}`],
+      `--clusterrole=${secrets[0]?.metadata.name}`,
+    ])
+    const kubeconfig = join(folder, 'kubeconfig')
+    writeFileSync(kubeconfig, await kubeconfigOfServer(api))
+    const port = await freePort()
+    const server = await startServer(
+      [
+        ...['--kubeconfig', kubeconfig, '--namespace', NAMESPACE, '--check-secrets'],
+        ...['--certificates', 'self-managed', '--leaf-lifetime', '30'],
+        ...['--arming', 'on', '--owner-cluster-role', ACCOUNT],
+        ...['--severity', 'deleted-resource-unreferenced=error'],
+        ...['--port', String(port), '--webhook-url', `https://127.0.0.1:${port}`],
+      ],
+      folder,
+    )
+    t.teardown(() => server.stop('SIGKILL'))
+    const metric = async (line: RegExp) => line.test(await (await fetch(`${server.probeUrl}/metrics`)).text())
+    await waitFor(() => metric(/^vmcp_admission_armed 1$/m), { seconds: 40, what: 'the webhook to be armed' })
+
+    await t.test('a world in which everything is read', async (t) => {
+      const apply = (object: object) =>
+        api.kubectl(['apply', '-f', '-'], {
+          stdin: JSON.stringify({ apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`, ...object }),
+        })
+      // What is missing is looked for.
+      const first = await apply(
+        gateway('tools', {
+          incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'people' }, audience: 'tools' },
+          authServerConfig: { ...authServer('okta'), hmacSecretRefs: [{ name: 'hmac', key: 'key' }] },
+        }),
+      )
+      t.equal(first.code, 0)
+      for (const text of [/MCPGroup/, /MCPOIDCConfig/, /Secret/]) t.match(first.stderr, text)
+      const members = ['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'] as const
+      for (const kind of members)
+        t.equal((await apply(backend('jira', `of-${kind}`.toLowerCase(), kind))).code, 0)
+      // What refers to a thing is read before its deletion is refused; it may take a moment to be seen.
+      for (const target of [
+        ...members.map((kind) => headerConfig(`of-${kind}`.toLowerCase())),
+        oidcConfig('people'),
+        { kind: 'MCPGroup', metadata: { name: 'tools' }, spec: {} },
+      ]) {
+        const isKept = async () => {
+          await apply(target)
+          const { stderr } = await api.kubectl(['delete', '--wait=false', target.kind, target.metadata.name])
+          return stderr.includes('deleted-resource-unreferenced')
+        }
+        await waitFor(isKept, {
+          seconds: 20,
+          what: `the deletion of ${target.kind} ${target.metadata.name} to be refused`,
+        })
+      }
+    })
+
+    await t.test('its Secret is emptied', async (t) => {
+      const secret = ['secret', 'vmcp-admission-ca', '-n', NAMESPACE]
+      await kubectl(api, ['patch', ...secret, '--type=merge', '-p', '{"data":null}'])
+      const isBack = async () => (await kubectl(api, ['get', ...secret, '-o', 'jsonpath={.data}'])) !== ''
+      await waitFor(isBack, { seconds: 60, what: 'the CA to be written again' })
+      t.pass('written again')
+    })
+
+    await t.test('every right is used, and none is missed', async (t) => {
+      t.equal(await server.stop(), 0)
+      const granted = rightsIn([...installedRights(), ...secrets])
+      t.ok(granted.length > 25)
+      const used = asked.map(({ resourceAttributes, nonResourceAttributes }) => ({
+        ...resourceAttributes,
+        path: nonResourceAttributes?.path,
+      }))
+      const unused = granted.filter((right) => !used.some((use) => covers(right, use)))
+      t.strictSame(unused.map(textOf), [], 'granted and never used')
+      const missed = used.filter((use) => !granted.some((right) => covers(right, use)))
+      t.strictSame(missed, [], 'wanted and not granted')
+    })
+  },
+  { flags: AUTHORIZER },
+)
+
+interface Right {
+  readonly namespace: string
+  readonly group: string
+  readonly resource: string
+  readonly name: string
+  readonly verb: string
+}
+
+type Use = NonNullable<Asked['resourceAttributes']>
+
+function rightsIn(objects: readonly Installed[]): Right[] {
+  return objects.flatMap(({ metadata, rules = [] }) =>
+    rules.flatMap(({ apiGroups, resources, resourceNames = [''], verbs }: Grant) =>
+      apiGroups.flatMap((group) =>
+        resources.flatMap((resource) =>
+          resourceNames.flatMap((name) =>
+            verbs.map((verb) => ({ namespace: metadata.namespace ?? '', group, resource, name, verb })),
+          ),
+        ),
+      ),
+    ),
+  )
+}
+
+function covers(right: Right, use: Use): boolean {
+  return (
+    right.verb === use.verb &&
+    right.resource === use.resource &&
+    right.group === (use.group ?? '') &&
+    (right.name === '' || right.name === use.name) &&
+    (right.namespace === '' || right.namespace === use.namespace)
+  )
+}
+
+function textOf({ verb, resource, group, name, namespace }: Right): string {
+  return [verb, `${resource}.${group}`, name, namespace].filter((part) => part !== '').join(' ')
+}
