@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
+import { applyPatch } from 'rfc6902'
 import t from 'tap'
 import {
   authServer,
@@ -22,6 +23,7 @@ import { mcpGroup } from '../src/kinds/mcp-group/index.ts'
 import { withChanges } from '../src/review/defaults.ts'
 import { compareFindings, findingText } from '../src/review/finding.ts'
 import { findingsIn, mutate, type Submission } from '../src/review/index.ts'
+import { jsonPatch } from '../src/review/patch.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { Standing } from '../src/review/standing.ts'
 import { withObject, World } from '../src/review/world.ts'
@@ -245,4 +247,76 @@ t.test('defaults that rest on others: twice is once, and no finding comes or goe
     { numRuns: 1_000 },
   )
   assert.ok(written > 20, `${written} subject providers written`)
+})
+
+t.test('every patch applies, and an annotation of another group takes nothing away', async () => {
+  let removed = 0
+  const groups = [DEFAULT_API_GROUP, 'example.com']
+  const keys = [...groups, `x.${DEFAULT_API_GROUP}`, `${DEFAULT_API_GROUP}/v1`, ''].flatMap((group) => [
+    `${group}/subject-provider-written`,
+    `${group}/Subject-Provider-Written`,
+  ])
+  const value = fc.constantFrom<unknown>('okta', 'github', '', null, 7, {})
+  const annotations = fc.oneof(
+    { weight: 8, arbitrary: fc.dictionary(fc.constantFrom(...keys, '__proto__'), value) },
+    { weight: 2, arbitrary: fc.constantFrom<unknown>(undefined, null, 'okta', [], 7) },
+  )
+  const subject = fc.constantFrom(undefined, null, '', 'okta', 'github')
+  const type = fc.constantFrom('tokenExchange', 'unauthenticated', undefined)
+  const version = fc.constantFrom(API_VERSION, 'v1alpha1')
+  const others = fc.subarray([
+    backend('jira', 'a'),
+    gateway('one', { authServerConfig: authServer('okta') }),
+    gateway('two', { authServerConfig: authServer('github') }),
+  ])
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...groups),
+      version,
+      annotations,
+      type,
+      subject,
+      others,
+      (group, version, annotations, type, subjectProviderName, others) => {
+        const world = new World({ group, knows: () => true })
+        for (const other of others) world.put(kindNamed.get(other.kind) ?? mcpGroup, other, 'x')
+        const object = {
+          apiVersion: `${group}/${version}`,
+          kind: 'MCPExternalAuthConfig',
+          metadata: { name: 'a', namespace: 'x', annotations },
+          spec: { type, tokenExchange: { tokenUrl: 'https://a.example.com', subjectProviderName } },
+        }
+        const changes = mutate(
+          {
+            operation: 'CREATE',
+            group,
+            kind: object.kind,
+            namespace: 'x',
+            name: 'a',
+            subResource: '',
+            dryRun: false,
+            user: 'admin',
+            object,
+            oldObject: undefined,
+          },
+          { group, settings: DEFAULT_SETTINGS, world },
+        )
+        const patched = JSON.parse(JSON.stringify(object)) as typeof object
+        assert.deepEqual(applyPatch(patched, jsonPatch(changes)).filter(Boolean), [])
+        const record = `${group}/subject-provider-written`
+        const before = Object.entries(annotations ?? {}).filter(([key]) => key !== record)
+        if (typeof annotations === 'object')
+          assert.deepEqual(
+            before,
+            Object.entries(patched.metadata.annotations ?? {}).filter(([key]) => key !== record),
+          )
+        const own = typeof subjectProviderName === 'string' && subjectProviderName !== ''
+        const isOurs = new Map(Object.entries(annotations ?? {})).get(record) === subjectProviderName
+        if (own && !isOurs) assert.equal(patched.spec.tokenExchange.subjectProviderName, subjectProviderName)
+        removed += changes.filter(({ value }) => value === undefined).length
+      },
+    ),
+    { numRuns: 2_000 },
+  )
+  assert.ok(removed > 20, `${removed} values taken away`)
 })

@@ -77,10 +77,10 @@ function withWritten(
   old: Readonly<Record<string, unknown>>,
   group: string,
 ): unknown {
-  const stored = namedProvider(old)
+  const stored = namedProvider(old, group)
   const { metadata, spec } = value
   if (stored?.written !== true || !isObject(spec) || !isObject(spec.tokenExchange)) return value
-  if (!leavesSubjectProvider(value)) return value
+  if (!leavesSubjectProvider(value, group)) return value
   const { annotations, ...rest } = isObject(metadata) ? metadata : {}
   const written = {
     ...(isObject(annotations) ? annotations : {}),

@@ -38,14 +38,14 @@ const FIELD = ['spec', 'tokenExchange', 'subjectProviderName']
  * A value of ours counts as none: it is written anew, or taken away when nothing supports it any more.
  */
 function subjectProvider(config: AuthConfig, { cluster, group, name }: Known): Change[] {
-  const written = writtenProvider(config)
+  const written = writtenProvider(config, group)
   const annotation = ['metadata', 'annotations', { key: writtenAnnotation(group) }]
   const forget = written === undefined ? [] : [{ at: annotation }]
   const type = config.spec?.type
   if (type !== 'tokenExchange') return type === undefined ? [] : forget
-  if (!DECIDED_BY.every((kind) => cluster.knows(kind))) return []
+  if (!isObject(config.metadata) || !DECIDED_BY.every((kind) => cluster.knows(kind))) return []
   const tokenExchange = config.spec?.tokenExchange
-  if (!leavesSubjectProvider(config)) return tokenExchange === undefined ? [] : forget
+  if (!leavesSubjectProvider(config, group)) return tokenExchange === undefined ? [] : forget
   const provider = agreedProvider(name, cluster)
   const given = tokenExchange?.subjectProviderName
   if (provider === undefined) return given === undefined || given === '' ? forget : [{ at: FIELD }, ...forget]

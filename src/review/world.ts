@@ -126,6 +126,7 @@ export class World {
           .toSorted()
       },
       where: extent.where?.(namespace) ?? `in namespace '${namespace}'`,
+      group: extent.group,
     }
   }
 

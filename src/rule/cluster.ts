@@ -24,6 +24,8 @@ export interface Cluster {
   elsewhere(kind: string, name: string): readonly string[]
   /** Where the objects were looked for: `in namespace "tools"`, `in the given files`. */
   readonly where: string
+  /** The API group of the objects; annotations of ours are in it. */
+  readonly group: string
 }
 
 /** The view of a server or a CLI that knows no other resource. */
@@ -34,6 +36,7 @@ export const emptyCluster: Cluster = {
   names: () => [],
   elsewhere: () => [],
   where: 'anywhere',
+  group: '',
 }
 
 /** One key for one object; names may be long and alike. */

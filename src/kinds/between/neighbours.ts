@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import type { Cluster, ObjectName } from '../../rule/cluster.ts'
-import { type Given, isAbsent } from '../../rule/resource.ts'
+import { type Given, isAbsent, isObject } from '../../rule/resource.ts'
 import type { MCPExternalAuthConfig } from '../mcp-external-auth-config/schema.ts'
 import type { MCPOIDCConfig } from '../mcp-oidc-config/schema.ts'
 import type { MCPServer } from '../mcp-server/schema.ts'
@@ -81,14 +81,15 @@ export function providersOf<F extends string>(
 
 const WRITTEN = '/subject-provider-written'
 
-/** What /mutate wrote into subjectProviderName; undefined when it wrote nothing (decision 25). */
-export function writtenProvider({ metadata }: AuthConfig): string | undefined {
-  const annotations = Object.entries(metadata?.annotations ?? {})
-  return annotations.find(([key]) => key.endsWith(WRITTEN))?.[1]
-}
-
-/** The annotation that records the written value. */
+/** The annotation that records the written value, in the API group of the configuration (decision 25). */
 export const writtenAnnotation = (group: string): string => group + WRITTEN
+
+/** What /mutate wrote into subjectProviderName; undefined when it wrote nothing (decision 25). */
+export function writtenProvider({ metadata }: AuthConfig, group: string): string | undefined {
+  const annotations = isObject(metadata?.annotations) ? metadata.annotations : {}
+  const written = annotations[writtenAnnotation(group)]
+  return typeof written === 'string' ? written : undefined
+}
 
 /** The upstream provider of whose token a configuration makes use, and the field that says so. */
 export interface NamedProvider {
@@ -99,25 +100,25 @@ export interface NamedProvider {
 }
 
 /** Undefined when it needs none, or none is named. Sections 2.4.5, 2.4.6. */
-export function namedProvider(config: AuthConfig): NamedProvider | undefined {
+export function namedProvider(config: AuthConfig, group: string): NamedProvider | undefined {
   const { type, upstreamInject, tokenExchange } = config.spec ?? {}
   if (type === 'upstreamInject' && upstreamInject?.providerName !== undefined) {
     return { field: 'upstreamInject.providerName', provider: upstreamInject.providerName, written: false }
   }
   const subject = tokenExchange?.subjectProviderName
   if (type !== 'tokenExchange' || subject === undefined || subject === '') return undefined
-  const written = writtenProvider(config) === subject
+  const written = writtenProvider(config, group) === subject
   return { field: 'tokenExchange.subjectProviderName', provider: subject, written }
 }
 
 /** Whether /mutate is to choose the subject provider: a token exchange of which nobody has said it. Section 2.4.5. */
-export function leavesSubjectProvider(config: AuthConfig): boolean {
+export function leavesSubjectProvider(config: AuthConfig, group: string): boolean {
   const { type, tokenExchange } = config.spec ?? {}
   if (type !== 'tokenExchange' || tokenExchange === undefined) return false
   if (isAbsent(tokenExchange, 'subjectProviderName')) return true
   const { subjectProviderName } = tokenExchange
   return (
     subjectProviderName === '' ||
-    (subjectProviderName !== undefined && writtenProvider(config) === subjectProviderName)
+    (subjectProviderName !== undefined && writtenProvider(config, group) === subjectProviderName)
   )
 }

@@ -26,9 +26,9 @@ const NONE: Providers = { names: [], complete: true }
 const ANY: NamedProvider = { field: 'upstreamInject.providerName', provider: '', written: false }
 
 /** Undefined when it can, or when it cannot be told. Sections 2.4.5, 2.4.6, 5.2. */
-export function unserved(gateway: Gateway, config: AuthConfig): Unserved | undefined {
+export function unserved(gateway: Gateway, config: AuthConfig, { group }: Cluster): Unserved | undefined {
   const providers = providersOf(gateway.spec, 'authServerConfig')
-  const named = namedProvider(config)
+  const named = namedProvider(config, group)
   if (providers === undefined) {
     const needing = named ?? (config.spec?.type === 'upstreamInject' ? ANY : undefined)
     return needing && { ...needing, reason: 'no authorization server', providers: NONE }
@@ -52,7 +52,7 @@ export function* unservedBy(
 
 const allUnserved = onceAReview((gateway, cluster) =>
   configsReached(gateway, cluster).flatMap((reached) => {
-    const problem = reached.auth && unserved(gateway, reached.auth)
+    const problem = reached.auth && unserved(gateway, reached.auth, cluster)
     return problem === undefined ? [] : [{ reached, problem }]
   }),
 )

@@ -89,7 +89,7 @@ function strategyOf(gateway: Gateway, backend: Backend, cluster: Cluster): Strat
   const config = getAuthConfig(cluster, backend.config)
   return config === undefined
     ? unknown(NOTHING, notFound(authConfigNamed(backend.config), cluster))
-    : configured(config, gateway)
+    : configured(config, gateway, cluster)
 }
 
 const unknown = (known: Omit<Strategy, 'credentials' | 'reason'>, reason: string): Strategy => ({
@@ -124,7 +124,7 @@ function unreadableRef(holder: { readonly externalAuthConfigRef?: { readonly nam
 }
 
 /** What a MCPExternalAuthConfig means under this VirtualMCPServer. */
-function configured(config: AuthConfig, gateway: Gateway): Strategy {
+function configured(config: AuthConfig, gateway: Gateway, cluster: Cluster): Strategy {
   const { spec = {} } = config
   const type: string | undefined = spec.type
   switch (type) {
@@ -154,11 +154,17 @@ function configured(config: AuthConfig, gateway: Gateway): Strategy {
       return { ...known, credentials: 'sent', reason: null }
     }
     case 'upstreamInject':
-      return { ...NOTHING, type, placement: 'header', header: 'Authorization', ...upstream(config, gateway) }
+      return {
+        ...NOTHING,
+        type,
+        placement: 'header',
+        header: 'Authorization',
+        ...upstream(config, gateway, cluster),
+      }
     case 'tokenExchange': {
       const { tokenExchange: settings } = spec
       const header = settings === undefined ? null : exchangeHeader(settings)
-      const token = upstream(config, gateway)
+      const token = upstream(config, gateway, cluster)
       const strategy = { ...NOTHING, type, placement: 'header', header, ...token } as const
       if (header !== null || settings === undefined) return strategy
       const reason = unreadable(settings, 'externalTokenHeaderName')
@@ -183,8 +189,8 @@ function exchangeHeader(settings: NonNullable<NonNullable<AuthConfig['spec']>['t
 type Token = Pick<Strategy, 'credentials' | 'token' | 'provider' | 'chosen' | 'reason'>
 
 /** The token that is sent or exchanged, and whether this VirtualMCPServer has it. Sections 2.4.5, 2.4.6, 5.2. */
-function upstream(config: AuthConfig, gateway: Gateway): Token {
-  const named = namedProvider(config)
+function upstream(config: AuthConfig, gateway: Gateway, { group }: Cluster): Token {
+  const named = namedProvider(config, group)
   const server = providersOf(gateway.spec, 'authServerConfig')
   if (named !== undefined) {
     const { provider, written } = named
@@ -198,7 +204,7 @@ function upstream(config: AuthConfig, gateway: Gateway): Token {
   }
   if (config.spec?.type === 'upstreamInject' && server === undefined)
     return { token: 'upstream', provider: null, chosen: null, credentials: 'unavailable', reason: NO_SERVER }
-  if (!leavesSubjectProvider(config)) {
+  if (!leavesSubjectProvider(config, group)) {
     const reason = unnamed(config)
     return { token: null, provider: null, chosen: null, credentials: 'unknown', reason }
   }

@@ -24,7 +24,7 @@ export const backendAuthServed = defineRule({
     for (const referrer of cluster.referrers('MCPGroup', group, ['VirtualMCPServer'])) {
       const found = getGateway(cluster, referrer.name)
       if (found === undefined || sourceOf(found) !== 'discovered') continue
-      const problem = unserved(found, config)
+      const problem = unserved(found, config, cluster)
       if (problem !== undefined) {
         yield advice(path.spec.externalAuthConfigRef.name, unservedText(referrer, problem))
       }

@@ -29,7 +29,10 @@ export const authConfigChangeMeant = defineRule({
         at: path.spec.upstreamInject.providerName,
         of: ({ spec }: AuthConfig) => spec?.upstreamInject?.providerName,
       },
-      { at: path.spec.tokenExchange.subjectProviderName, of: ownSubject },
+      {
+        at: path.spec.tokenExchange.subjectProviderName,
+        of: (config: AuthConfig) => ownSubject(config, cluster),
+      },
     ].map(({ at, of }) => ({ at, before: of(before), after: of(config) }))
     if (watched.every((field) => field.before === field.after)) return
     yield* changesFor(consumersOf(self.name, cluster), watched)
@@ -82,8 +85,8 @@ const providerNames = ({ spec }: AuthConfig) =>
   spec?.embeddedAuthServer?.upstreamProviders?.map((provider) => provider?.name ?? '').join(', ')
 
 /** What the user chose; what /mutate wrote is nobody's choice. */
-function ownSubject(config: AuthConfig): string | undefined {
-  const named = namedProvider(config)
+function ownSubject(config: AuthConfig, { group }: Cluster): string | undefined {
+  const named = namedProvider(config, group)
   return named?.field === 'tokenExchange.subjectProviderName' && !named.written ? named.provider : undefined
 }
 

@@ -16,7 +16,7 @@ export const authConfigServed = defineRule({
   sources: ['2.4.5', '2.4.6', 'decision 9'],
   *check(config, { path, cluster, self }) {
     for (const { name, gateway } of reachersOf(self.name, cluster)) {
-      const problem = unserved(gateway, config)
+      const problem = unserved(gateway, config, cluster)
       // What /mutate wrote counts as not given: the next write decides it anew (decision 25).
       if (problem === undefined || problem.written) continue
       const at =

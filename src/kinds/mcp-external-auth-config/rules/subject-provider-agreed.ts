@@ -17,7 +17,7 @@ export const subjectProviderAgreed = defineRule({
   why: 'No default can be written, and each VirtualMCPServer exchanges the token of another provider.',
   sources: ['2.4.5', 'decision 25'],
   *check(config, { path, cluster, self }) {
-    if (!leavesSubjectProvider(config)) return
+    if (!leavesSubjectProvider(config, cluster.group)) return
     const choices = subjectProviders(self.name, cluster)
     const [first, ...rest] = choices
     const other = rest.find(({ provider }) => provider !== first?.provider)

@@ -22,7 +22,7 @@ export const subjectProviderAgreedByGateways = defineRule({
     const own = firstProvider(value)
     if (own === undefined) return
     for (const { config, auth: shared, at } of configsReached(value, cluster)) {
-      if (shared === undefined || !leavesSubjectProvider(shared)) continue
+      if (shared === undefined || !leavesSubjectProvider(shared, cluster.group)) continue
       const other = subjectProviders(config, cluster).find(
         ({ gateway, provider }) => gateway !== self.name && provider !== own,
       )

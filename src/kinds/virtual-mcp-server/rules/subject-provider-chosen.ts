@@ -35,8 +35,8 @@ export const subjectProviderChosen = defineRule({
     const providers = providersOf(gateway.spec, 'authServerConfig')?.names ?? []
     const decided = new Map<string, ObjectName>()
     for (const { config, auth: found } of configsReached(gateway, cluster)) {
-      if (found === undefined || !leavesSubjectProvider(found)) continue
-      const written = writtenProvider(found)
+      if (found === undefined || !leavesSubjectProvider(found, cluster.group)) continue
+      const written = writtenProvider(found, cluster.group)
       // What was written and is not here any more is told by another rule.
       if (written === provider || (written !== undefined && !providers.includes(written))) continue
       if (agreedProvider(config, cluster) === provider) decided.set(config, authConfigNamed(config))
