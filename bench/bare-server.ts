@@ -1,16 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { answer, pairIn } from './constant.ts'
 
 /** The reference: parses the body and answers a constant. Arguments: the folder with tls.crt and tls.key. */
-const folder = process.argv[2] ?? ''
-const answer = JSON.stringify({
-  apiVersion: 'admission.k8s.io/v1',
-  kind: 'AdmissionReview',
-  response: { uid: '705ab4f5-6393-11e8-b7cc-42010a800002', allowed: true },
-})
-const pair = { cert: readFileSync(`${folder}/tls.crt`), key: readFileSync(`${folder}/tls.key`) }
-const server = createServer(pair, (request, response) => {
+const server = createServer(pairIn(process.argv[2] ?? ''), (request, response) => {
   const chunks: Buffer[] = []
   request.on('data', (chunk: Buffer) => chunks.push(chunk))
   request.on('end', () => {

@@ -10,8 +10,9 @@ import { localPair } from '../src/certificates/local.ts'
 import { authServerReview, roleMappingsReview } from './bodies.ts'
 
 /**
- * Requests per second of /validate and /mutate on one core over TLS keep-alive, beside a bare node:https server, in the
- * same run and in turn; the ratio of each pair is what counts, because machines drift.
+ * Requests per second of /validate and /mutate on one core over TLS keep-alive, beside a bare node:https server and one
+ * of Fastify that answers the same constant, in the same run and in turn; the ratio within each turn is what counts,
+ * because machines drift.
  */
 const ROUNDS = Number(process.env.ROUNDS ?? 5)
 const MILLISECONDS = Number(process.env.MILLISECONDS ?? 2_000)
@@ -55,36 +56,34 @@ const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-bench-'))
 await localPair(folder, '127.0.0.1')
 const flags = ['--port', '0', '--probe-port', '0', '--cert-dir', folder]
 const bare = await start('bare', [script('bare-server.ts'), folder])
+const framework = await start('fastify', [script('fastify-server.ts'), folder])
 const ours = await start('ours', [script('../src/server/main.ts'), ...flags])
 try {
   process.stdout.write(
-    '| review | path | bare node:https | vmcp-admission | ratio (median of pairs) |\n|---|---|---|---|---|\n',
+    '| review | path | bare node:https | Fastify alone | vmcp-admission | ratio of Fastify | ratio of vmcp-admission |\n|---|---|---|---|---|---|---|\n',
   )
   for (const [name, body] of Object.entries({
     'authorization server': authServerReview(),
     '155 role mappings': roleMappingsReview(),
   })) {
     for (const path of ['/validate', '/mutate']) {
-      for (const server of [bare, ours]) await load(server, path, body, MILLISECONDS / 2)
-      const pairs: [number, number][] = []
+      const servers = [bare, framework, ours]
+      for (const server of servers) await load(server, path, body, MILLISECONDS / 2)
+      const turns: number[][] = []
       for (let round = 0; round < ROUNDS; round++) {
-        pairs.push([await load(bare, path, body, MILLISECONDS), await load(ours, path, body, MILLISECONDS)])
+        const turn: number[] = []
+        for (const server of servers) turn.push(await load(server, path, body, MILLISECONDS))
+        turns.push(turn)
       }
-      const [reference, measured] = [median(pairs.map(([a]) => a)), median(pairs.map(([, b]) => b))]
-      const ratio = median(pairs.map(([a, b]) => b / a))
+      const rate = (i: number) => `${median(turns.map((turn) => turn[i] ?? NaN)).toFixed(0)}/s`
+      const ratio = (i: number) =>
+        median(turns.map(([reference = NaN, ...others]) => (others[i] ?? NaN) / reference)).toFixed(2)
       const size = `${(body.length / 1024).toFixed(1)} KB`
-      const row = [
-        `${name}, ${size}`,
-        path,
-        `${reference.toFixed(0)}/s`,
-        `${measured.toFixed(0)}/s`,
-        ratio.toFixed(2),
-      ]
+      const row = [`${name}, ${size}`, path, rate(0), rate(1), rate(2), ratio(0), ratio(1)]
       process.stdout.write(`| ${row.join(' | ')} |\n`)
     }
   }
 } finally {
-  bare.stop()
-  ours.stop()
+  for (const server of [bare, framework, ours]) server.stop()
   await rm(folder, { recursive: true })
 }
