@@ -395,15 +395,76 @@ t.test('versions and kinds', async (t) => {
 versions.yaml:5:13: warning: MCPGroup a: apiVersion: v1 is not a version of these resources; checked as v1beta1; write v1beta1 (api-version-current)
 versions.yaml:10:7: note: not checked: there are no rules for the kind 'MCPGruop'; did you mean 'MCPGroup'
 versions.yaml:14:7: note: not checked: there are no rules for the kind 'MCPRegistry'
-versions.yaml:17:13: note: not checked: the apiVersion is 'toolhive.stacklock.dev/v1beta1', and not 'toolhive.stacklok.dev/v1beta1' (--api-group names another group)
-versions.yaml:21:1: note: not checked: there is no apiVersion; write 'toolhive.stacklok.dev/v1beta1'
+versions.yaml:17:13: warning: MCPGroup a: apiVersion: not checked: the apiVersion is 'toolhive.stacklock.dev/v1beta1'; did you mean 'toolhive.stacklok.dev/v1beta1' (api-group-known)
+versions.yaml:21:1: warning: MCPGroup a: apiVersion: not checked: there is no apiVersion; write 'toolhive.stacklok.dev/v1beta1' (api-group-known)
 
-2 resources in 1 file (6 documents of other kinds not judged): 0 errors, 2 warnings, 4 notes
+2 resources in 1 file (6 documents of other kinds not judged): 0 errors, 4 warnings, 2 notes
 `,
     stderr: '',
   })
   const { findings } = await printed(['--api-group', 'vmcp.example.com', 'elsewhere.yaml', 'wrong.yaml'])
-  t.strictSame(findings.map(at), ['elsewhere.yaml:8:13'], 'another group')
+  t.strictSame(
+    findings.map(whatAndWhere),
+    [
+      'elsewhere.yaml:8:13 error spec.awsSts.region schema-pattern',
+      'wrong.yaml:1:13 warning apiVersion api-group-known',
+    ],
+    'another group',
+  )
+})
+
+t.test('groups and versions that are not ours', async (t) => {
+  const rows: [apiVersion: string, kind: string, found: string | undefined, strict?: string][] = [
+    ['toolhive.stacklok.com/v1beta1', 'MCPServer', 'warning api-group-known'],
+    ['toolhive.stacklok.io/v1alpha1', 'MCPGroup', 'warning api-group-known'],
+    ['mcp.toolhive.stacklok.io/v1', 'MCPServer', 'warning api-group-known'],
+    ['mcp.stacklok.dev/v1beta1', 'MCPServer', 'warning api-group-known'],
+    ['tolhive.staklok.dev/v1beta1', 'MCPServer', 'warning api-group-known'],
+    ['toolhive.stacklok.dev', 'MCPServer', 'warning api-group-known'],
+    ['example.com/v1', 'VirtualMCPServer', 'warning api-group-known'],
+    ['v1', 'MCPRemoteProxy', 'warning api-group-known'],
+    ['kagent.dev/v1alpha1', 'MCPServer', undefined],
+    ['${GROUP}/v1beta1', 'MCPOIDCConfig', undefined, 'error api-group-known'],
+    [
+      'toolhive.stacklok.dev/v1alpha1',
+      'MCPGroup',
+      'warning api-version-current',
+      'warning api-version-current',
+    ],
+    ['toolhive.stacklok.dev/v2', 'MCPGroup', 'warning api-version-current'],
+  ]
+  const documents = rows.map(
+    ([apiVersion, kind]) => `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: { name: a }\n`,
+  )
+  await write({ 'groups.yaml': documents.join('---\n') })
+  const told = async (...flags: string[]) => {
+    const { findings, notes } = await printed([...flags, 'groups.yaml'])
+    const own = findings.filter(({ path }) => path === 'apiVersion')
+    const all = [
+      ...own.map((each) => [each.line, `${each.severity} ${each.id}`] as const),
+      ...notes.map(({ line }) => [line, undefined] as const),
+    ]
+    return all.toSorted(([a], [b]) => a - b)
+  }
+  const line = (i: number) => 1 + 4 * i
+  const [usual, strict, off] = await Promise.all([
+    told(),
+    told('--strict'),
+    told('--severity', 'api-group-known=off@default'),
+  ])
+  t.strictSame(
+    usual,
+    rows.map(([, , found], i) => [line(i), found]),
+  )
+  t.strictSame(
+    strict,
+    rows.map(([, , found, strictly = found?.replace('warning', 'error')], i) => [line(i), strictly]),
+  )
+  t.strictSame(
+    off,
+    usual.filter(([, found]) => found !== 'warning api-group-known'),
+    'weighed as any other',
+  )
 })
 
 /** A value that holds a placeholder, what is said without a setting, and the flags that fill it in. */

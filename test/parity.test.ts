@@ -22,7 +22,7 @@ interface Found {
 }
 
 /** What only the CLI says (decisions 1 and 2). */
-const OF_FILES = new Set(['unknown-field', 'api-version-current'])
+const OF_FILES = new Set(['unknown-field', 'api-version-current', 'api-group-known'])
 /** What only the webhook says; `--strict` makes the CLI say it too (decision 28). */
 const UNRESOLVED = 'unresolved-placeholder'
 

@@ -1,4 +1,4 @@
-import { API_VERSION, kindNamed } from '../kinds/index.ts'
+import { API_VERSION } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import type { Finding } from '../review/finding.ts'
 import { findingsBeforeDeployment, findingsIn } from '../review/index.ts'
@@ -7,12 +7,12 @@ import type { SeveritySetting } from '../review/settings.ts'
 import { shape } from '../review/shape.ts'
 import { unknownFields } from '../review/unknown-fields.ts'
 import type { World } from '../review/world.ts'
-import { nearest } from '../rule/nearest.ts'
 import { jsonKey, pathText, valueAt } from '../rule/path.ts'
-import { isObject, type Resource } from '../rule/resource.ts'
+import type { Resource } from '../rule/resource.ts'
 import { nameOfPlaceholder } from './fill.ts'
 import { kindOf, type Reading } from './given-world.ts'
 import type { ReadDocument } from './load.ts'
+import { notJudged } from './not-judged.ts'
 import { addVerdict, type Report, type Subject } from './report.ts'
 
 export interface Judging extends Reading {
@@ -46,11 +46,7 @@ export function judgeDocument(
   for (const note of document.notes) report.notes.push({ file, ...note })
   if (kind === undefined) {
     report.others += 1
-    const found = misspelling(value, judging)
-    if (found !== undefined) {
-      const message = `not checked: ${found.detail}`
-      report.notes.push({ file, ...document.locate([found.field], 'value'), message })
-    }
+    tellNotJudged(file, document, judging, report)
     return
   }
   report.resources += 1
@@ -65,7 +61,7 @@ export function judgeDocument(
   const { findings, placeholders } = judging.strict
     ? { findings: findingsIn(kind, value, around), placeholders: [] }
     : findingsBeforeDeployment(kind, value, around)
-  const all = [...oldVersion(value as Resource), ...findings, ...unknownOf(kind, value, judging)]
+  const all = [...otherVersion(value as Resource, judging), ...findings, ...unknownOf(kind, value, judging)]
   const settings = { mode: 'enforce', severities: judging.severities } as const
   const verdict = judge({ findings: all, value }, { namespace: subject.namespace, settings }, () => {
     if (stored === undefined || old === undefined) return undefined
@@ -85,34 +81,25 @@ export function judgeDocument(
   }
 }
 
+function tellNotJudged(file: string, document: ReadDocument, judging: Judging, report: Report): void {
+  const found = notJudged(document.value, judging)
+  if (found === undefined) return
+  const { field, detail, finding } = found
+  const place = { file, ...document.locate([field], 'value') }
+  if (finding === undefined) {
+    report.notes.push({ ...place, message: `not checked: ${detail}` })
+    return
+  }
+  const value = document.value as Resource & { readonly kind: string }
+  const subject = subjectOf(value, value, judging)
+  const settings = { mode: 'enforce', severities: judging.severities } as const
+  const verdict = judge({ findings: [finding], value }, { namespace: subject.namespace, settings })
+  addVerdict(report, verdict, subject, () => place)
+}
+
 function unknownOf(kind: Kind, value: unknown, { strict }: Judging): Finding[] {
   const found = unknownFields(kind, value)
   return strict ? found.map((finding) => ({ ...finding, severity: 'error' })) : found
-}
-
-/** Why a document that looks like one of ours is not judged: its kind or its group is another one. */
-function misspelling(value: unknown, { group }: Judging): Misspelling | undefined {
-  if (!isObject(value) || typeof value.kind !== 'string') return undefined
-  const { kind, apiVersion } = value
-  const ofGroup = typeof apiVersion === 'string' && apiVersion.startsWith(`${group}/`)
-  if (kindNamed.has(kind)) {
-    if (ofGroup) return undefined
-    const ours = `${group}/${API_VERSION}`
-    const detail =
-      typeof apiVersion === 'string'
-        ? `the apiVersion is '${apiVersion}', and not '${ours}' (--api-group names another group)`
-        : `there is no apiVersion; write '${ours}'`
-    return { field: 'apiVersion', detail }
-  }
-  if (!ofGroup) return undefined
-  const near = nearest(kind, kindNamed.keys())
-  const advice = near === undefined ? '' : `; did you mean '${near}'`
-  return { field: 'kind', detail: `there are no rules for the kind '${kind}'${advice}` }
-}
-
-interface Misspelling {
-  readonly field: string
-  readonly detail: string
 }
 
 /** A template can be long and span lines. */
@@ -123,7 +110,7 @@ function onOneLine(text: string): string {
 
 const nameOf = ({ metadata }: Resource) => (typeof metadata?.name === 'string' ? metadata.name : '')
 
-function subjectOf({ kind }: Kind, { metadata }: Resource, { namespace }: Judging): Subject {
+function subjectOf({ kind }: Pick<Kind, 'kind'>, { metadata }: Resource, { namespace }: Judging): Subject {
   const text = (value: unknown, fallback: string) =>
     typeof value === 'string' && value !== '' ? value : fallback
   return {
@@ -133,12 +120,12 @@ function subjectOf({ kind }: Kind, { metadata }: Resource, { namespace }: Judgin
   }
 }
 
-function oldVersion({ apiVersion }: Resource): Finding[] {
+function otherVersion({ apiVersion }: Resource, { strict }: Judging): Finding[] {
   const version = String(apiVersion).split('/')[1]
   if (version === API_VERSION) return []
-  const state = version === 'v1alpha1' ? 'is deprecated' : 'is not a version of these resources'
+  const served = version === 'v1alpha1'
+  const state = served ? 'is deprecated' : 'is not a version of these resources'
   const detail = `${version} ${state}; checked as ${API_VERSION}; write ${API_VERSION}`
-  return [
-    { id: 'api-version-current', severity: 'warning', error: { type: 'advice', at: ['apiVersion'], detail } },
-  ]
+  const severity = strict && !served ? 'error' : 'warning'
+  return [{ id: 'api-version-current', severity, error: { type: 'advice', at: ['apiVersion'], detail } }]
 }

@@ -103,6 +103,13 @@ export const ENGINE_IDS: readonly EngineId[] = [
     why: 'v1alpha1 is deprecated; it is checked as v1beta1.',
     sources: ['9', 'decision 1'],
   },
+  {
+    id: 'api-group-known',
+    severity: 'warning',
+    summary: 'A resource of the seven kinds is of their API group (CLI only).',
+    why: 'No cluster has it otherwise, and nothing of it is checked. --api-group names the group of clusters that have another; an MCPServer of a group that is not near may be of another product.',
+    sources: ['9', 'decision 1'],
+  },
 ]
 
 /** Every id that a finding can carry. */
