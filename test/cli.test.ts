@@ -372,6 +372,50 @@ token_exchange: {}
   t.strictSame(off, { status: 0, lines: [] })
 })
 
+t.test('unknown fields of newer releases, and of types that are unknown themselves', async (t) => {
+  const rows: [spec: string, expected: [path: string, text: RegExp][]][] = [
+    ['type: xaa\nxaa: {}\n', [['spec.type', /^Unsupported value/]]],
+    [
+      'type: obo\nxaa: {}\n',
+      [
+        ['spec.type', /^Unsupported value/],
+        ['spec.xaa', /^is of newer releases; a cluster/],
+      ],
+    ],
+    [
+      'type: token_exchange\ntoken_exchange: {}\n',
+      [
+        ['spec.type', /^Unsupported value/],
+        ['spec.token_exchange', /did you mean 'tokenExchange'/],
+      ],
+    ],
+    [
+      'type: unauthenticated\nunauthenticated: {}\n',
+      [['spec.unauthenticated', /^is not in the specification; a cluster/]],
+    ],
+    [
+      `type: awsSts\nawsSts: { region: eu-central-1, fallbackRoleArn: ${ROLE}, subjectProviderName: okta, cimd: {} }\n`,
+      [
+        ['spec.awsSts.cimd', /^is not in the specification; a cluster/],
+        ['spec.awsSts.subjectProviderName', /^is of newer releases; a cluster/],
+      ],
+    ],
+  ]
+  const files = await write(Object.fromEntries(rows.map(([spec], i) => [`newer/${i}.yaml`, manifest(spec)])))
+  const { findings } = await printed(files)
+  for (const [i, [spec, expected]] of rows.entries()) {
+    const own = findings.filter(
+      ({ file, id }) => file === files[i] && ['schema-enum', 'unknown-field'].includes(id),
+    )
+    t.match(
+      own.map(({ path, message }) => [path, message]),
+      expected,
+      spec,
+    )
+    t.equal(own.length, expected.length, spec)
+  }
+})
+
 t.test('versions and kinds', async (t) => {
   const group = (apiVersion: string, kind = 'MCPGroup') =>
     `${apiVersion === '' ? '' : `apiVersion: ${apiVersion}\n`}kind: ${kind}\nmetadata: {name: a}\n`

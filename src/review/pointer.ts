@@ -7,6 +7,7 @@ export interface SchemaNode {
   readonly properties?: Readonly<Record<string, SchemaNode>>
   readonly additionalProperties?: SchemaNode
   readonly items?: SchemaNode
+  readonly enum?: readonly unknown[]
 }
 
 /** The schema of a field of an object or map; undefined where it names none. */

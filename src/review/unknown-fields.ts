@@ -5,6 +5,30 @@ import { isObject } from '../rule/resource.ts'
 import type { Finding } from './finding.ts'
 import type { SchemaNode } from './pointer.ts'
 
+const OF_AUTH_SERVER = [
+  'allowConfidentialClientRegistration',
+  'baselineClientScopes',
+  'cimd',
+  'delegateClients',
+  'disableUpstreamTokenInjection',
+  'forceConfidentialRedirectUris',
+  'inboundGrants',
+  'insecureAllowConfidentialOverLoopbackHTTP',
+  'primaryUpstreamProvider',
+  'trustedIssuers',
+]
+
+/** Fields of newer releases that no rule reads, by the name of the object that has them. */
+const NEWER: ReadonlyMap<string, readonly string[]> = new Map([
+  ['spec', ['obo', 'xaa']],
+  ['awsSts', ['subjectProviderName']],
+  ['embeddedAuthServer', OF_AUTH_SERVER],
+  ['authServerConfig', OF_AUTH_SERVER],
+  ['oauth2Config', ['allowPrivateIPs']],
+  ['oidcConfig', ['subjectClaim']],
+  ['redis', ['clusterMode']],
+])
+
 /**
  * Fields that the specification does not name, where it names all of them (decision 2). For the CLI: at the webhook
  * the API server has dropped what its CRD does not know, so what is left belongs to a newer CRD.
@@ -28,16 +52,28 @@ function search(node: SchemaNode, value: unknown, at: readonly Segment[], found:
     } else if (additionalProperties !== undefined) {
       search(additionalProperties, field, [...at, { key: name }], found)
     } else if (properties !== undefined && !open) {
-      found.push(unknownField([...at, name], name, Object.keys(properties)))
+      const near = nearest(name, Object.keys(properties))
+      const told = name === value.type && near === undefined && isUnsupported(name, properties.type)
+      if (!told) found.push(unknownField([...at, name], name, near))
     }
   }
 }
 
-function unknownField(at: readonly Segment[], name: string, known: readonly string[]): Finding {
-  const near = nearest(name, known)
+/** What is told of the type is not told again of its settings. */
+const isUnsupported = (type: string, known: SchemaNode | undefined): boolean =>
+  known?.enum?.includes(type) === false
+
+function unknownField(at: readonly Segment[], name: string, near: string | undefined): Finding {
+  const holder = at.at(-2)
+  const isNewer = typeof holder === 'string' && NEWER.get(holder)?.includes(name) === true
+  const what = isNewer ? 'is of newer releases' : 'is not in the specification'
   const advice =
-    near === undefined
-      ? 'is not in the specification; a cluster whose CRD does not know it drops or refuses it'
-      : `is not in the specification; did you mean '${near}'`
-  return { id: 'unknown-field', severity: 'warning', error: { type: 'advice', at, detail: advice } }
+    near === undefined || isNewer
+      ? 'a cluster whose CRD does not know it drops or refuses it'
+      : `did you mean '${near}'`
+  return {
+    id: 'unknown-field',
+    severity: 'warning',
+    error: { type: 'advice', at, detail: `${what}; ${advice}` },
+  }
 }
