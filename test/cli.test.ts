@@ -457,6 +457,26 @@ versions.yaml:21:1: warning: MCPGroup a: apiVersion: not checked: there is no ap
   )
 })
 
+t.test('one line for people tells of the same version in many documents', async (t) => {
+  const old = (name: string, version = 'v1alpha1') =>
+    `apiVersion: toolhive.stacklok.dev/${version}\nkind: MCPGroup\nmetadata: { name: ${name} }\n`
+  await write({
+    'old/b.yaml': `${old('c')}---\n${old('d', 'v1')}`,
+    'old/a.yaml': `${old('a')}---\n${old('b')}`,
+  })
+  const { stdout } = await vmcp(['check', 'old/a.yaml', 'old/b.yaml'])
+  t.equal(
+    stdout,
+    `old/a.yaml:1:13: warning: MCPGroup a and 2 more: apiVersion: v1alpha1 is deprecated; checked as v1beta1; write v1beta1 (api-version-current)
+old/b.yaml:5:13: warning: MCPGroup d: apiVersion: v1 is not a version of these resources; checked as v1beta1; write v1beta1 (api-version-current)
+
+4 resources in 2 files: 0 errors, 4 warnings
+`,
+  )
+  const { findings } = await printed(['old'])
+  t.equal(findings.length, 4, 'JSON has them all')
+})
+
 t.test('groups and versions that are not ours', async (t) => {
   const rows: [apiVersion: string, kind: string, found: string | undefined, strict?: string][] = [
     ['toolhive.stacklok.com/v1beta1', 'MCPServer', 'warning api-group-known'],

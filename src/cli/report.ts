@@ -72,17 +72,24 @@ export function addVerdict(
 
 /** `scope` says in what the resources are, and beside what they were judged. */
 export function printHuman(report: Report, scope = counted(report.files.length, 'file')): string {
-  const lines = [
-    ...report.findings.map((finding) => ({ ...finding, text: findingLine(finding) })),
-    ...report.notes.map((note) => ({ ...note, text: `${placeOf(note)}note: ${note.message}` })),
-  ]
   const order = new Map(report.files.map((file, index) => [file, index]))
   const place = ({ file }: Located) => (file === null ? Infinity : (order.get(file) ?? -1))
-  const sorted = lines.toSorted(
-    (a, b) => compare(place(a), place(b)) || a.line - b.line || a.column - b.column,
-  )
-  const printed = sorted.map(({ text }) => visible(text))
+  const inOrder = (a: Located, b: Located) =>
+    compare(place(a), place(b)) || a.line - b.line || a.column - b.column
+  const lines = [
+    ...findingLines(report.findings.toSorted(inOrder)),
+    ...report.notes.map((note) => ({ ...note, text: `${placeOf(note)}note: ${note.message}` })),
+  ]
+  const printed = lines.toSorted(inOrder).map(({ text }) => visible(text))
   return [...printed, ...(printed.length === 0 ? [] : ['']), summary(report, scope), ''].join('\n')
+}
+
+/** Lines for findings. A repository has the same to change in the version of each document: that is one line, at the first. */
+function findingLines(findings: readonly ReportedFinding[]): (Located & { readonly text: string })[] {
+  const alike = Map.groupBy(findings, ({ id, message }, i) => (id === 'api-version-current' ? message : i))
+  return [...alike.values()].flatMap(([first, ...others]) =>
+    first === undefined ? [] : [{ ...first, text: findingLine(first, others.length) }],
+  )
 }
 
 const compare = (a: number, b: number) => (a < b ? -1 : a > b ? 1 : 0)
@@ -90,12 +97,13 @@ const compare = (a: number, b: number) => (a < b ? -1 : a > b ? 1 : 0)
 const placeOf = ({ file, line, column }: Located) => (file === null ? '' : `${file}:${line}:${column}: `)
 
 /** An object of a cluster is its own place. */
-function findingLine(finding: ReportedFinding): string {
+function findingLine(finding: ReportedFinding, others: number): string {
   const { file, kind, namespace, name, severity, path, message } = finding
   const text = `${path === '' ? '' : `${path}: `}${message}`
+  const more = others === 0 ? '' : ` and ${others} more`
   return file === null
-    ? `${kind} ${namespace}/${name}: ${severity}: ${text}`
-    : `${placeOf(finding)}${severity}: ${kind} ${name}: ${text}`
+    ? `${kind} ${namespace}/${name}${more}: ${severity}: ${text}`
+    : `${placeOf(finding)}${severity}: ${kind} ${name}${more}: ${text}`
 }
 
 function summary({ resources, others, notes, unread, ...report }: Report, scope: string): string {
