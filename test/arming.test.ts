@@ -7,7 +7,7 @@ import {
   type Lease,
   probeAnswer,
 } from '../src/arming/index.ts'
-import { drift } from '../src/arming/configurations.ts'
+import { displacing, drift } from '../src/arming/configurations.ts'
 import { LeaseHolder, type LeaseStore } from '../src/arming/lease.ts'
 import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
 
@@ -214,6 +214,39 @@ t.test('drift is repaired, and disarming is a setting', async (t) => {
   now += 60_000
   await arming.look()
   t.equal(policy(fake), 'Ignore', 'a configuration that was deleted is not armed before a new proof')
+})
+
+t.test('what is put in place of what others wrote has their bundles where we say none', (t) => {
+  const url = (path: string) => ({ url: `https://a${path}` })
+  const entry = (name: string, clientConfig: object) => ({ name, clientConfig })
+  const wanted = { metadata: { name: 'x' }, webhooks: [entry('v', url('/validate')), entry('d', url('/d'))] }
+  const injected = (name: string, path: string, caBundle: string) => entry(name, { ...url(path), caBundle })
+  for (const [title, stored, expected] of [
+    ['by name', [injected('v', '/else', 'A'), injected('d', '/d', 'B')], ['A', 'B']],
+    ['by name, in another order', [injected('d', '/d', 'B'), injected('v', '/validate', 'A')], ['A', 'B']],
+    ['another name, reached as it is', [injected('other', '/validate', 'A')], ['A', undefined]],
+    ['another name, reached elsewhere', [injected('other', '/else', 'A')], [undefined, undefined]],
+    [
+      'the name before the address',
+      [injected('other', '/d', 'A'), entry('d', url('/d'))],
+      [undefined, undefined],
+    ],
+    ['nothing', [], [undefined, undefined]],
+  ] as const) {
+    const { metadata, webhooks } = displacing(wanted, {
+      metadata: { resourceVersion: '7' },
+      webhooks: stored,
+    })
+    t.strictSame(metadata, { name: 'x', resourceVersion: '7' })
+    const bundles = (webhooks as { clientConfig: { caBundle?: string } }[]).map(
+      ({ clientConfig }) => clientConfig.caBundle,
+    )
+    t.strictSame(bundles, expected, title)
+  }
+  const ours = { metadata: {}, webhooks: [injected('v', '/validate', 'ours')] }
+  const { webhooks } = displacing(ours, { webhooks: [injected('v', '/validate', 'theirs')] })
+  t.strictSame(webhooks, ours.webhooks, 'what we say is ours to say')
+  t.end()
 })
 
 t.test('only the holder of the Lease writes; an error is told once and passes', async (t) => {

@@ -1,7 +1,7 @@
 import 'reflect-metadata'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { Agent, createServer, request } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -49,6 +49,7 @@ import {
   signLeaf,
 } from '../src/certificates/x509.ts'
 import { waitFor } from './e2e/wait-for.ts'
+import { mountPair, writePair } from './support/mounted-secret.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -216,23 +217,6 @@ t.test('a pair is judged before it is used', async (t) => {
   ])
 })
 
-const write = (folder: string, { certificate, key, ca }: ServingPair) => {
-  writeFileSync(join(folder, 'tls.crt'), certificate)
-  writeFileSync(join(folder, 'tls.key'), key)
-  if (ca !== undefined) writeFileSync(join(folder, 'ca.crt'), ca)
-}
-
-/** Writes a version as kubelet does: a new folder, then one rename of the symlink; the old folder goes. */
-function mount(folder: string, version: number, pair: ServingPair): void {
-  mkdirSync(join(folder, `..v${version}`))
-  write(join(folder, `..v${version}`), pair)
-  symlinkSync(`..v${version}`, join(folder, '..data_tmp'))
-  renameSync(join(folder, '..data_tmp'), join(folder, '..data'))
-  if (version === 1)
-    for (const name of ['tls.crt', 'tls.key', 'ca.crt']) symlinkSync(join('..data', name), join(folder, name))
-  else rmSync(join(folder, `..v${version - 1}`), { recursive: true })
-}
-
 function followed(t: Test, folder: string, options: Partial<FollowFilesOptions> = {}) {
   const said: string[] = []
   const pairs: ServingPair[] = []
@@ -258,15 +242,15 @@ t.test('a mounted Secret is followed through the swap of its symlink', async (t)
     ['polled', 20],
   ] as const) {
     const folder = folderOf(t)
-    mount(folder, 1, { ...good, ca: root.certificate })
+    mountPair(folder, 1, { ...good, ca: root.certificate })
     const { said, pairs, shows, files } = followed(t, folder, { poll })
     await shows(good)
     t.equal(pairs[0]?.ca, root.certificate)
-    mount(folder, 2, { ...second, ca: root.certificate })
+    mountPair(folder, 2, { ...second, ca: root.certificate })
     await shows(good, second)
-    mount(folder, 3, { ...second, key: good.key })
+    mountPair(folder, 3, { ...second, key: good.key })
     await until('the problem', () => said.length > 0)
-    mount(folder, 4, good)
+    mountPair(folder, 4, good)
     await shows(good, second, good)
     await files.check()
     t.equal(pairs[2]?.ca, undefined)
@@ -287,19 +271,19 @@ t.test('files that are written one by one', async (t) => {
   await until('the problem', () => said.length > 0)
   t.strictSame(said, ['tls.crt is missing'])
   mkdirSync(inside)
-  write(inside, good)
+  writePair(inside, good)
   await shows(good)
   unlinkSync(join(inside, 'tls.key'))
   await until('the next problem', () => said.includes('tls.key is missing'))
-  write(inside, second)
+  writePair(inside, second)
   await shows(good, second)
-  write(inside, second)
+  writePair(inside, second)
   await files.check()
   t.equal(pairs.length, 2, 'the same content is no change')
   rmSync(inside, { recursive: true })
   await until('it is gone', () => files.status().problem === 'tls.crt is missing')
   mkdirSync(inside)
-  write(inside, good)
+  writePair(inside, good)
   await shows(good, second, good)
   mkdirSync(join(folder, 'dir', 'tls.crt'), { recursive: true })
   renameSync(inside, join(folder, 'away'))
@@ -311,7 +295,7 @@ t.test('files that are written one by one', async (t) => {
 
 t.test('what is written within the time to settle is no problem', async (t) => {
   const folder = folderOf(t)
-  write(folder, good)
+  writePair(folder, good)
   const { said, shows, files } = followed(t, folder, { settle: 500 })
   await shows(good)
   writeFileSync(join(folder, 'tls.crt'), second.certificate)
@@ -325,7 +309,7 @@ t.test('what is written within the time to settle is no problem', async (t) => {
 t.test('time alone makes a pair a problem, or good', async (t) => {
   const folder = folderOf(t)
   let clock = now
-  write(folder, await odd(root, { begins: MINUTE, names: ['other'] }))
+  writePair(folder, await odd(root, { begins: MINUTE, names: ['other'] }))
   const { said, pairs, files } = followed(t, folder, { now: () => clock, names: ['localhost'] })
   await files.check()
   t.match(said, [/is valid from/])
@@ -343,7 +327,7 @@ t.test('time alone makes a pair a problem, or good', async (t) => {
 
 t.test('whoever cannot use a pair gets it again', async (t) => {
   const folder = folderOf(t)
-  write(folder, good)
+  writePair(folder, good)
   let calls = 0
   const onPair = () => {
     calls += 1

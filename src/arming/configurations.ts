@@ -57,6 +57,26 @@ export function isShared(configuration: Configuration | undefined): boolean {
   return managed.some((each) => isObject(each) && each.manager !== WEBHOOK_NAME)
 }
 
+/**
+ * What is put in place of a stored configuration, while it is still that one. Where we say no caBundle the stored one
+ * stays: that of the entry of this name or, of an entry with another name, of one that is reached as it is.
+ */
+export function displacing(wanted: Configuration, stored: Configuration): Configuration {
+  const before = webhooksOf(stored)
+  const carried = webhooksOf(wanted).map((webhook) => {
+    const { name, clientConfig } = webhook
+    if (!isObject(clientConfig) || clientConfig.caBundle !== undefined) return webhook
+    const same =
+      before.find((each) => each.name === name) ??
+      before.find((each) => drift(clientConfig, each.clientConfig) === undefined)
+    const caBundle = bundleOf(same)
+    return caBundle === undefined ? webhook : { ...webhook, clientConfig: { ...clientConfig, caBundle } }
+  })
+  const { resourceVersion } = isObject(stored.metadata) ? stored.metadata : {}
+  const metadata = isObject(wanted.metadata) ? wanted.metadata : {}
+  return { ...wanted, metadata: { ...metadata, resourceVersion }, webhooks: carried }
+}
+
 /** The API group of which a stored configuration has the first kinds; undefined when it says none. */
 export function groupOf(configuration: Configuration | undefined): string | undefined {
   const rules = webhooksOf(configuration)[0]?.rules
@@ -71,11 +91,12 @@ export const clientConfigOf = (configuration: Configuration | undefined): unknow
   webhooksOf(configuration)[0]?.clientConfig
 
 /** The PEM bundles that a stored configuration carries, one of each entry. */
-export function bundlesOf(configuration: Configuration | undefined): string[] {
-  return webhooksOf(configuration).map(({ clientConfig }) => {
-    const bundle = isObject(clientConfig) ? clientConfig.caBundle : undefined
-    return typeof bundle === 'string' ? Buffer.from(bundle, 'base64').toString() : ''
-  })
+export const bundlesOf = (configuration: Configuration | undefined): string[] =>
+  webhooksOf(configuration).map((webhook) => Buffer.from(bundleOf(webhook) ?? '', 'base64').toString())
+
+function bundleOf(webhook: Record<string, unknown> | undefined): string | undefined {
+  const { caBundle } = isObject(webhook?.clientConfig) ? webhook.clientConfig : {}
+  return typeof caBundle === 'string' ? caBundle : undefined
 }
 
 function webhooksOf(configuration: Configuration | undefined): Record<string, unknown>[] {

@@ -5,6 +5,7 @@ import { WEBHOOK_NAME } from '../kinds/registration.ts'
 import {
   clientConfigOf,
   type Configuration,
+  displacing,
   drift,
   groupOf,
   type FailurePolicy,
@@ -24,8 +25,8 @@ export interface ArmingCluster {
   readConfiguration(kind: string, name: string): Promise<Configuration | undefined>
   /** Calls back at each change of one, until the watch ends; rejects when it cannot be watched. */
   watchConfiguration(kind: string, name: string, changed: () => void): Promise<void>
-  /** Server-side apply, forced, as the one field manager; `displacing` what others wrote as well. */
-  applyConfiguration(configuration: Configuration, displacing: boolean): Promise<void>
+  /** Server-side apply, forced, as the one field manager; `displacing` is first put in place of what others wrote. */
+  applyConfiguration(configuration: Configuration, displacing?: Configuration): Promise<void>
   /** The uid of a ClusterRole. */
   readOwner(name: string): Promise<string | undefined>
   /** Tries to store, as a dry run, the object by which the webhook proves itself; the text of the refusal, if any. */
@@ -208,10 +209,12 @@ export class Arming {
     const owner = uid === undefined ? undefined : { name, uid }
     let repaired = false
     for (const [i, wanted] of wantedConfigurations({ group, failurePolicy, clientConfig, owner }).entries()) {
-      const at = stored[i] === undefined ? 'missing' : drift(wanted, stored[i])
+      const before = stored[i]
+      const at = before === undefined ? 'missing' : drift(wanted, before)
       if (at === undefined) continue
       logger.info({ kind: KINDS[i], at, failurePolicy }, 'arming: writing the webhook configuration')
-      await this.#cluster.applyConfiguration(wanted, isShared(stored[i]))
+      const displaced = before !== undefined && isShared(before) ? displacing(wanted, before) : undefined
+      await this.#cluster.applyConfiguration(wanted, displaced)
       repaired = true
     }
     if (!repaired) return stored

@@ -56,14 +56,15 @@ export class Registrations {
 
   /**
    * Server-side apply, forced. That alone leaves what only other managers wrote, an entry of theirs or a Service beside
-   * our URL: with `displacing`, whatever is there is first made the same.
+   * our URL: with `displacing`, that is put in place of whatever is there first, unless it has changed since.
    */
-  async applyConfiguration(configuration: Stored, displacing: boolean): Promise<void> {
+  async applyConfiguration(configuration: Stored, displacing?: Stored): Promise<void> {
     const plural = PLURALS[String(configuration.kind)] ?? ''
     const path = `${ADMISSION}/${plural}/${WEBHOOK_NAME}?fieldManager=${WEBHOOK_NAME}`
-    const sent = { method: 'PATCH', body: JSON.stringify(configuration) } as const
-    if (displacing) await this.#attempt(path, { ...sent, contentType: MERGE })
-    await this.#api.write(`${path}&force=true`, { ...sent, contentType: APPLY }, [this.#place.signal])
+    if (displacing !== undefined)
+      await this.#attempt(path, { method: 'PATCH', contentType: MERGE, body: JSON.stringify(displacing) })
+    const sent = { method: 'PATCH', contentType: APPLY, body: JSON.stringify(configuration) } as const
+    await this.#api.write(`${path}&force=true`, sent, [this.#place.signal])
   }
 
   /** Deletes both configurations; answers with the kinds that were there. */
