@@ -216,6 +216,67 @@ t.test('drift is repaired, and disarming is a setting', async (t) => {
   t.equal(policy(fake), 'Ignore', 'a configuration that was deleted is not armed before a new proof')
 })
 
+t.test(
+  'nothing is armed by a proof that is old, of another time as leader, or of another bundle',
+  async (t) => {
+    const service = { namespace: 'vmcp', name: 'vmcp-admission', port: 443 }
+    const fromFiles = { clientConfig: (path: string) => ({ service: { ...service, path } }) }
+    type Webhooks = { failurePolicy: string; clientConfig: { caBundle?: string } }[]
+    const inject = (fake: ReturnType<typeof cluster>, caBundle: string) => {
+      for (const webhook of fake.stored.get(VALIDATING)?.webhooks as Webhooks)
+        webhook.clientConfig.caBundle = caBundle
+    }
+    const disarm = (fake: ReturnType<typeof cluster>) => {
+      const [first] = fake.stored.get(VALIDATING)?.webhooks as Webhooks
+      if (first !== undefined) first.failurePolicy = 'Ignore'
+    }
+    const lose = async (fake: ReturnType<typeof cluster>, arming: Arming) => {
+      const { lease } = fake.lease
+      fake.lease.lease = { holder: 'b', renewed: '', seconds: 15, transitions: 1, resourceVersion: 'b' }
+      await arming.look()
+      t.strictSame([arming.state.leads, arming.state.proved], [false, undefined], 'says nothing of others')
+      fake.lease.lease = lease
+    }
+    const fail = async (fake: ReturnType<typeof cluster>, arming: Arming) => {
+      const { readConfiguration } = fake
+      fake.readConfiguration = () => Promise.reject(new Error('503'))
+      await arming.lookSafely()
+      t.equal(arming.state.proved, undefined)
+      fake.readConfiguration = readConfiguration
+    }
+    for (const [title, meanwhile, seconds, expected] of [
+      ['the proof is of a moment ago', () => undefined, 5, 'Fail'],
+      ['a minute has passed', () => undefined, 60, 'Ignore'],
+      ['another one led', lose, 5, 'Ignore'],
+      ['the API server was away', fail, 5, 'Ignore'],
+      ['the bundle is another one', (fake) => inject(fake, 'other'), 5, 'Ignore'],
+    ] satisfies [
+      string,
+      (fake: ReturnType<typeof cluster>, arming: Arming) => void | Promise<void>,
+      number,
+      string,
+    ][]) {
+      let now = 0
+      const fake = cluster()
+      const arming = armingOf(fake, 'on', () => now, fromFiles)
+      await arming.look()
+      inject(fake, 'injected')
+      await arming.look()
+      t.strictSame([policy(fake), arming.state.proved], ['Fail', true], title)
+      await meanwhile(fake, arming)
+      disarm(fake)
+      fake.reaches = false
+      now += seconds * 1_000
+      await arming.look()
+      t.equal(policy(fake), expected, title)
+      fake.reaches = true
+      now += 5_000
+      await arming.look()
+      t.equal(policy(fake), 'Fail', `${title}: proved anew`)
+    }
+  },
+)
+
 t.test('what is put in place of what others wrote has their bundles where we say none', (t) => {
   const url = (path: string) => ({ url: `https://a${path}` })
   const entry = (name: string, clientConfig: object) => ({ name, clientConfig })

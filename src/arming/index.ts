@@ -4,6 +4,7 @@ import type { ClientConfig } from '../kinds/registration.ts'
 import { WEBHOOK_NAME } from '../kinds/registration.ts'
 import {
   clientConfigOf,
+  bundlesOf,
   type Configuration,
   displacing,
   drift,
@@ -87,6 +88,8 @@ export class Arming {
   /** Ends the wait for the next look. */
   #changed = new AbortController()
   #proveAt = 0
+  /** The bundle that others had injected at the last proof. */
+  #provedWith = ''
   #problem = ''
   /** Why the last proof failed, without what differs each time: ports, times. */
   #answer = ''
@@ -140,6 +143,7 @@ export class Arming {
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error)
       this.#set({ errors: this.#state.errors + 1, leads: false })
+      this.#forget()
       if (problem !== this.#problem)
         this.#options.logger.warn({ problem }, 'arming: cannot look after the configurations')
       this.#problem = problem
@@ -152,16 +156,28 @@ export class Arming {
     await this.#respectOthers(stored)
     const leads = await this.#holder.hold()
     this.#set({ leads })
+    // What was proved while another one writes, or of what is gone, says nothing of what is there next.
+    if (!leads || stored.includes(undefined) || this.#injected(stored) !== this.#provedWith) this.#forget()
     if (!leads) return
-    // What was proved of a configuration that is gone says nothing of the next one.
-    if (stored.includes(undefined)) {
-      this.#proveAt = 0
-      this.#set({ proved: undefined })
-    }
     const written = await this.#write(stored, this.#policy(stored))
-    if (this.#clock() >= this.#proveAt) await this.#prove()
+    if (this.#isProofDue()) await this.#prove(written)
     const policy = this.#policy(written)
     if (policy !== policyOf(written[0])) await this.#write(written, policy)
+  }
+
+  #forget(): void {
+    this.#proveAt = 0
+    this.#set({ proved: undefined })
+  }
+
+  #isProofDue(): boolean {
+    return this.#clock() >= this.#proveAt
+  }
+
+  /** The bundle by which others say that we are trusted; empty where we say it. */
+  #injected([validating]: readonly (Configuration | undefined)[]): string {
+    const isOurs = this.#options.clientConfig('/validate').caBundle !== undefined
+    return isOurs ? '' : (bundlesOf(validating)[0] ?? '')
   }
 
   /** A group without its kinds is a wrong setting more often than a new group: nothing is taken from another one for it. */
@@ -192,7 +208,8 @@ export class Arming {
   #policy([validating]: readonly (Configuration | undefined)[]): FailurePolicy {
     if (this.#options.setting === 'ignore') return 'Ignore'
     const isArmed = policyOf(validating) === 'Fail' && this.#isOurAddress(validating)
-    return isArmed || this.#state.proved === true ? 'Fail' : 'Ignore'
+    const isProved = this.#state.proved === true && !this.#isProofDue()
+    return isArmed || isProved ? 'Fail' : 'Ignore'
   }
 
   #isOurAddress(validating: Configuration | undefined): boolean {
@@ -223,7 +240,7 @@ export class Arming {
   }
 
   /** A dry run that must be refused by the webhook itself, through the API server. */
-  async #prove(): Promise<void> {
+  async #prove(stored: readonly (Configuration | undefined)[]): Promise<void> {
     const nonce = randomUUID()
     const refusal = await this.#cluster.tryProbe(nonce).catch((error: unknown) => String(error))
     const proved = refusal?.includes(probeAnswer(nonce)) ?? false
@@ -240,6 +257,7 @@ export class Arming {
       else logger.warn({ answer }, 'arming: the API server does not reach the webhook')
     }
     this.#answer = kind
+    this.#provedWith = this.#injected(stored)
     this.#set({ proved })
     this.#proveAt = this.#clock() + (proved ? PROVE_EVERY : LOOK_EVERY)
   }

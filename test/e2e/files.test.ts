@@ -172,6 +172,22 @@ await withApiServer(t, async (t, api) => {
     }
   })
 
+  await t.test('a configuration that lost its bundle is armed when it has been proved again', async (t) => {
+    await patch(
+      VALIDATING,
+      [replaced('0/failurePolicy', 'Ignore'), { op: 'remove', path: '/webhooks/0/clientConfig/caBundle' }],
+      'somebody',
+    )
+    const { log } = server
+    const failures = () => log().split('the API server does not reach the webhook').length
+    const before = failures()
+    await waitFor(() => failures() > before, { seconds: 20, what: 'a proof that fails' })
+    t.equal(await policy(), 'Ignore')
+    await inject(both)
+    await isArmed('injected again')
+    await judges('armed again')
+  })
+
   await t.test('the next pair is served, and one that is broken is not', async (t) => {
     const metric = async (name: string) => {
       const text = await (await fetch(`${server.probeUrl}/metrics`)).text()
