@@ -42,7 +42,6 @@ import { SecretConflict, type SecretStore } from '../src/certificates/secret-sto
 import { judgePair } from '../src/certificates/verify.ts'
 import {
   authoritiesIn,
-  BACKDATE,
   certificatesIn,
   type KeyedCertificate,
   makeAuthority,
@@ -80,7 +79,8 @@ t.test('certificates are what TLS clients want', async (t) => {
   t.equal(ca.verify(ca.publicKey) && ca.ca && !leaf.ca, true)
   t.equal(ca.publicKey.asymmetricKeyDetails?.namedCurve, 'prime256v1')
   t.equal(leaf.subjectAltName, 'DNS:localhost, IP Address:127.0.0.1')
-  t.ok(Math.abs(leaf.validFromDate.getTime() - (now - BACKDATE)) <= SECOND)
+  for (const each of [leaf, ca])
+    t.ok(Math.abs(each.validFromDate.getTime() - (now - HOUR)) <= SECOND, 'begins an hour back')
   t.ok(Math.abs(leaf.validToDate.getTime() - (now + DAY)) <= SECOND)
   t.not(ca.subject, certificateOf(stranger).subject, 'no two CAs have one name')
   t.equal(new Set([root, stranger, good, second].map(serial)).size, 4)
@@ -623,6 +623,18 @@ t.test('what a step does', async (t) => {
   t.notOk(promoted !== undefined && 'key' in promoted)
   const big = step(state({ ...a, expires: DAY }, b), 210 * MINUTE, { carriedFor: carrying({ b: 10 }) }, MODEL)
   t.equal(big.state?.former[0]?.until, 250 * MINUTE + SLACK)
+})
+
+t.test('a week for leaves, renewed at two thirds, and ten minutes for a new CA to be known', async (t) => {
+  t.strictSame(ROTATION, { authorityLifetime: 365 * DAY, leafLifetime: 7 * DAY, propagation: 10 * MINUTE })
+  const one = replica(new MemorySecret(), { settings: ROTATION })
+  await one.self.check()
+  const first = certificateOf(one.pairs[0] ?? good)
+  t.ok(Math.abs(first.validToDate.getTime() - (now + 7 * DAY)) <= SECOND)
+  await one.after(4 * DAY + 16 * HOUR - MINUTE)
+  t.equal(one.pairs.length, 1)
+  await one.after(2 * MINUTE)
+  t.equal(one.pairs.length, 2)
 })
 
 t.test('settings that cannot work', async (t) => {

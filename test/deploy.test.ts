@@ -249,6 +249,9 @@ function chartTests(): void {
     const others = ['help', 'kubeconfig', 'webhook-url', 'ca-lifetime', 'leaf-lifetime', 'ca-propagation']
     for (const name of Object.keys(SERVER_FLAGS))
       t.ok(shown.includes(name) || others.includes(name), `--${name}`)
+    const { values: left } = readFlags(SERVER_FLAGS, [], {})
+    const seconds = [left['ca-lifetime'], left['leaf-lifetime'], left['ca-propagation']]
+    t.strictSame(seconds, [365 * 86_400, 7 * 86_400, 600])
     t.ok(argsOf(rendered({ 'arming.failClosed': false }).objects).includes('--arming=ignore'))
     t.strictSame(argsOf(rendered().objects), [
       '--host=0.0.0.0',

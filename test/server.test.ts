@@ -56,9 +56,9 @@ function server(settings: Partial<Engine['settings']> = {}) {
   }
   const metrics = createMetrics()
   metrics.serving(() => ({
-    expiry: { leaf: 1.9e12, ca: 1.9e12, bundle: undefined },
-    rotations: 0,
-    errors: 0,
+    expiry: { leaf: 1.7e12, ca: 1.9e12, bundle: 1.8e12 },
+    rotations: 3,
+    errors: 2,
   }))
   const logger = pino({ base: null }, stream)
   const parts = { engine, logger, metrics, mostInFlight: 1, isStopping: () => false }
@@ -523,8 +523,14 @@ t.test('probes, metrics and log', async (t) => {
   )
   t.match(payload, /vmcp_admission_findings_total\{id="role-mapping-claim-or-matcher",severity="error"\} \d+/)
   t.match(payload, /vmcp_admission_review_duration_seconds_bucket/)
-  t.match(payload, /vmcp_admission_certificate_expiry_timestamp_seconds\{certificate="leaf"\} 1\d{9}/)
-  t.match(payload, /vmcp_admission_certificate_expiry_timestamp_seconds\{certificate="ca"\} 1\d{9}/)
+  const certificates = payload.split('\n').filter((line) => line.startsWith('vmcp_admission_certificate_'))
+  t.strictSame(certificates, [
+    'vmcp_admission_certificate_expiry_timestamp_seconds{certificate="leaf"} 1700000000',
+    'vmcp_admission_certificate_expiry_timestamp_seconds{certificate="ca"} 1900000000',
+    'vmcp_admission_certificate_expiry_timestamp_seconds{certificate="bundle"} 1800000000',
+    'vmcp_admission_certificate_rotations 3',
+    'vmcp_admission_certificate_errors 2',
+  ])
   t.match(payload, /vmcp_admission_refused_requests_total\{status="413"\} 2/)
   t.notMatch(log.join(''), /123456789012|claims|eu-central/, 'nothing of the object is logged')
 })
