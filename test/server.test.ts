@@ -1,7 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Agent, request as httpsRequest } from 'node:https'
 import { Writable } from 'node:stream'
+import { text as textOf } from 'node:stream/consumers'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import t from 'tap'
@@ -13,6 +16,7 @@ import { ALL_IDS } from '../src/review/engine-ids.ts'
 import { buildProbes, buildWebhook } from '../src/server/app.ts'
 import { createMetrics } from '../src/server/metrics.ts'
 import { resourceOf, reviewOf } from './support/review.ts'
+import { startServer } from './support/server.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-'))
 const pair = await localPair(folder, '127.0.0.1')
@@ -154,11 +158,12 @@ t.test('what is admitted', async (t) => {
   }
 })
 
-t.test('what is no review is a 4xx with a sentence, on both paths', async (t) => {
-  const json = { 'content-type': 'application/json' }
+const json = { 'content-type': 'application/json' }
+
+function notReviews(): [title: string, payload: string, status: number, error: RegExp, headers?: object][] {
   const text = JSON.stringify(reviewOf(valid))
   const nested = (depth: number) => '[1,'.repeat(depth) + '1' + ']'.repeat(depth)
-  const rows: [string, string, number, RegExp, object?][] = [
+  return [
     ['no JSON', '{', 400, /not JSON/],
     ['an empty body', '', 400, /body/],
     ['another content type', text, 415, /content-type/, { 'content-type': 'text/plain' }],
@@ -190,17 +195,24 @@ t.test('what is no review is a 4xx with a sentence, on both paths', async (t) =>
     ['nested over 1,000', text.replace('"dryRun":false', `"x":${nested(1001)}`), 400, /1000 levels/],
     ['nested 100,000', nested(100_000), 400, /1000 levels/],
   ]
-  for (const path of ['/validate', '/mutate']) {
-    for (const [title, payload, status, error, headers = json] of rows) {
-      const answer = await send(app, path, payload, headers)
-      t.equal(answer.status, status, `${path}: ${title}`)
-      t.match(answer.body.error, error, `${path}: ${title}`)
-      t.match(answer.type, /^application\/json/)
+}
+
+t.test(
+  'what is no review is a 4xx with a sentence, on both paths, and the next request is served',
+  async (t) => {
+    for (const path of ['/validate', '/mutate']) {
+      for (const [title, payload, status, error, headers = json] of notReviews()) {
+        const answer = await send(app, path, payload, headers)
+        t.equal(answer.status, status, `${path}: ${title}`)
+        t.match(answer.body.error, error, `${path}: ${title}`)
+        t.match(answer.type, /^application\/json/)
+        t.equal((await ask(path, valid)).allowed, true, `${path}: ${title}: the next request`)
+      }
     }
-  }
-  t.equal((await send(app, '/else', text)).status, 404)
-  t.equal((await app.inject({ method: 'GET', url: '/validate' })).statusCode, 404)
-})
+    t.equal((await send(app, '/else', JSON.stringify(reviewOf(valid)))).status, 404)
+    t.equal((await app.inject({ method: 'GET', url: '/validate' })).statusCode, 404)
+  },
+)
 
 t.test(
   'a review with a wrong-typed object is denied by /validate and admitted without a patch by /mutate',
@@ -230,6 +242,7 @@ t.test(
       t.match(response.status?.details.causes.map(({ message }) => message).join('\n'), /must be of type/)
       const mutated = await ask('/mutate', object, request)
       t.strictSame([mutated.allowed, mutated.patch], [true, undefined], `${JSON.stringify(object)}: /mutate`)
+      t.equal((await ask('/validate', valid)).allowed, true, `${JSON.stringify(object)}: the next request`)
     }
   },
 )
@@ -306,33 +319,128 @@ t.test('strange but legal objects are judged as any other, and the next request 
   )
 })
 
-t.test('a body full of mistakes: the first thousand of each rule are shown', async (t) => {
-  const mappings = (length: number, item: (i: number) => unknown) =>
-    resourceOf('MCPExternalAuthConfig', awsSts({ roleMappings: Array.from({ length }, (_, i) => item(i)) }))
-  const rows: [string, unknown, number, RegExp][] = [
-    [
-      'a million nulls',
-      mappings(1_000_000, () => null),
-      1_001,
-      /and more; only the first 1000 are shown \(schema-type\)/,
-    ],
-    ['100,000 empty mappings', mappings(100_000, () => ({})), 1_001, /and more; .* \(schema-type\)/],
-    [
-      '50,000 bad matchers',
-      mappings(50_000, (i) => ({ roleArn: role, matcher: `${i}(` })),
-      1_001,
-      /and more; .* \(role-mapping-matcher-compiles\)/,
-    ],
-  ]
-  for (const [title, object, causes, last] of rows) {
-    const { allowed, status } = await ask('/validate', object)
-    t.strictSame([allowed, status?.details.causes.length], [false, causes], title)
-    t.match(status?.details.causes.map(({ message }) => message).join('\n'), last)
-    t.strictSame((await ask('/mutate', object)).allowed, true)
+const mappings = (length: number, item: (i: number) => unknown) =>
+  resourceOf('MCPExternalAuthConfig', awsSts({ roleMappings: Array.from({ length }, (_, i) => item(i)) }))
+const backends = (value: object) =>
+  resourceOf('VirtualMCPServer', {
+    groupRef: { name: 'g' },
+    incomingAuth: { type: 'anonymous' },
+    outgoingAuth: { source: 'inline', backends: value },
+  })
+const many = (count: number, item: (i: number) => unknown) =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, item(i)])) as object
+const ownKeys = (service: string) => ({ ...mappings(200_000, (i) => ({ [`k${i}`]: 1 })), service })
+
+/** Bodies that take time where one thing is done for all that is in them; answered each within seconds. */
+const HEAVY: readonly (readonly [
+  title: string,
+  object: () => unknown,
+  allowed: boolean,
+  old?: () => unknown,
+])[] = [
+  [
+    'a value of seven million escapes',
+    () => resourceOf('MCPExternalAuthConfig', awsSts({ region: '\x7f'.repeat(7e6) })),
+    false,
+  ],
+  [
+    '990 values of thousands',
+    () => mappings(990, () => ({ roleArn: '\x7f'.repeat(6_800), claim: 'a' })),
+    false,
+  ],
+  [
+    'a key of a million escapes above 500 findings',
+    () => backends({ ['\x7f'.repeat(1e6)]: { type: 'discovered', x: Array(500).fill('${A}') } }),
+    true,
+  ],
+  ['a key of five million characters', () => backends({ ['k'.repeat(5e6)]: { type: 'x' } }), false],
+  ['200,000 keys without a value', () => backends(many(200_000, () => null)), true],
+  [
+    '5,000 matchers that nobody has seen',
+    () => mappings(5_000, (i) => ({ roleArn: role, matcher: `"${i}" in claims.groups` })),
+    true,
+  ],
+  [
+    '52 of the longest matchers',
+    () => mappings(52, (i) => ({ roleArn: role, matcher: `[${Array(4_950).fill('1').join()},${i}] == []` })),
+    true,
+  ],
+  ['200,000 stored errors and one more change', () => ownKeys('a'), true, () => ownKeys('b')],
+]
+
+t.test('over TLS, one request after the other: whatever came before, the next one is served', async (t) => {
+  const { url, ca, stop } = await startServer()
+  const agent = new Agent({ ca, keepAlive: true, maxSockets: 1 })
+  t.teardown(async () => {
+    agent.destroy()
+    await stop()
+  })
+  const post = async (path: string, payload: string, headers: object = json) => {
+    const signal = AbortSignal.timeout(8_000)
+    const sent = httpsRequest(url + path, { method: 'POST', agent, headers: { ...headers }, signal })
+    sent.end(payload)
+    const answer = await new Promise<IncomingMessage>((resolve, reject) =>
+      sent.on('response', resolve).on('error', reject),
+    )
+    return {
+      status: answer.statusCode,
+      body: JSON.parse(await textOf(answer)) as Answer,
+    }
   }
-  const placeholders = await ask('/validate', resourceOf('MCPServer', { args: Array(100_000).fill('${A}') }))
-  t.equal(placeholders.allowed, true)
+  const next = async (title: string) => {
+    const { body } = await post('/validate', JSON.stringify(reviewOf(valid)))
+    t.equal(body.response.allowed, true, `${title}: the next request`)
+  }
+  for (const [title, payload, status, error, headers] of notReviews()) {
+    const answer = await post('/validate', payload, headers)
+    t.equal(answer.status, status, title)
+    t.match(answer.body.error, error, title)
+    await next(title)
+  }
+  for (const [title, object, allowed, old] of HEAVY) {
+    const request = old === undefined ? {} : { operation: 'UPDATE', oldObject: old() }
+    const review = JSON.stringify(reviewOf(object(), request))
+    t.equal((await post('/validate', review)).body.response.allowed, allowed, title)
+    t.equal((await post('/mutate', review)).body.response.allowed, true, `${title}: /mutate`)
+    await next(title)
+  }
 })
+
+t.test(
+  'a body full of mistakes: the first thousand of each rule are shown, then that there are more',
+  async (t) => {
+    const more = (place: string, id: string) => [place, `and more; only the first 1000 are shown (${id})`]
+    const rows: [string, unknown, string[]][] = [
+      [
+        'a million nulls',
+        mappings(1_000_000, () => null),
+        more('spec.awsSts.roleMappings[1000]', 'schema-type'),
+      ],
+      [
+        '100,000 empty mappings',
+        mappings(100_000, () => ({})),
+        more('spec.awsSts.roleMappings[1000].roleArn', 'schema-required'),
+      ],
+      [
+        '50,000 bad matchers',
+        mappings(50_000, (i) => ({ roleArn: role, matcher: `${i}(` })),
+        more('spec.awsSts.roleMappings[1000].matcher', 'role-mapping-matcher-compiles'),
+      ],
+    ]
+    for (const [title, object, last] of rows) {
+      const { allowed, status } = await ask('/validate', object)
+      t.strictSame([allowed, status?.details.causes.length], [false, 1_001], title)
+      const cause = status?.details.causes.at(-1)
+      t.strictSame([cause?.field, cause?.message], last, title)
+      t.strictSame((await ask('/mutate', object)).allowed, true)
+    }
+    const placeholders = await ask(
+      '/validate',
+      resourceOf('MCPServer', { args: Array(100_000).fill('${A}') }),
+    )
+    t.equal(placeholders.allowed, true)
+  },
+)
 
 t.test('defaults come as a JSON Patch', async (t) => {
   const response = await ask('/mutate', valid)
@@ -385,6 +493,21 @@ t.test('ratchet: an error that the stored object has already is a warning', asyn
   ]
   for (const [title, before, after, allowed, stored] of rows)
     t.strictSame(await update(before, after), { allowed, stored }, title)
+})
+
+t.test('ratchet: that there are more errors than are shown is stored too', async (t) => {
+  const bare = (count: number) => Array<object>(count).fill({})
+  const negative = { roleArn: role, claim: 'a', priority: -1 }
+  const rows: [title: string, before: object[], after: object[], allowed: boolean][] = [
+    ['one is mended', bare(1_200), [{ roleArn: role, claim: 'a' }, ...bare(1_199)], true],
+    ['others are hidden', bare(1_200), [...bare(1_000), negative], true],
+    ['there were as many as are shown', bare(1_000), bare(1_001), false],
+  ]
+  for (const [title, before, after, allowed] of rows) {
+    const config = (roleMappings: object[]) => resourceOf('MCPExternalAuthConfig', awsSts({ roleMappings }))
+    const answer = await ask('/validate', config(after), { operation: 'UPDATE', oldObject: config(before) })
+    t.equal(answer.allowed, allowed, title)
+  }
 })
 
 t.test('ratchet: of 900 stored errors one has changed, and that one is denied', async (t) => {

@@ -81,11 +81,12 @@ function runRule(
   try {
     const first = findings.length
     for (const error of run(value, context)) {
+      const finding = { id, severity, error }
       if (findings.length - first === MOST_FINDINGS) {
-        findings.push(andMore(id, severity))
+        findings.push(andMore(finding))
         break
       }
-      findings.push({ id, severity, error })
+      findings.push(finding)
     }
   } catch (failure) {
     const error = {

@@ -1,5 +1,5 @@
 import { errorBody, type FieldError } from '../rule/field-error.ts'
-import { pathText, type Segment } from '../rule/path.ts'
+import { jsonKey, type Segment, shownPath } from '../rule/path.ts'
 
 /** A field error, the id of the rule or constraint it comes from, and how severe it is. */
 export interface Finding {
@@ -10,15 +10,17 @@ export interface Finding {
   readonly prefix?: string
   /** Set when the rule itself failed; for the log. */
   readonly failure?: unknown
+  /** Set when it stands for this one and all further ones, which are not shown. */
+  readonly more?: true
 }
 
 /** How many findings of one rule, or of the schema, are shown of one object: a body has room for a million. */
 export const MOST_FINDINGS = 1_000
 
-/** Says that more was found than is shown. */
-export function andMore(id: string, severity: Finding['severity']): Finding {
+/** Says at the place of the first finding that is not shown that there are more. */
+export function andMore({ id, severity, error: { at } }: Finding): Finding {
   const detail = `and more; only the first ${MOST_FINDINGS} are shown`
-  return { id, severity, error: { type: 'advice', at: [], detail } }
+  return { id, severity, error: { type: 'advice', at, detail }, more: true }
 }
 
 /** The text without the path, as a cause carries it: `Required value: detail (id)`. */
@@ -28,25 +30,32 @@ export function causeText({ error, id }: Finding): string {
 
 /** The whole text: `spec.type: Required value (id)`. */
 export function findingText(finding: Finding): string {
-  const { error, prefix = '' } = finding
-  const place = error.at.length === 0 ? '' : `${pathText(error.at)}: `
-  return prefix + place + causeText(finding)
+  return withPlace(finding, causeText(finding))
 }
 
-/** By place (list items in order, names alphabetically), then id, then text: the same findings in the same order. */
+/** The whole text around the text of the cause. */
+export function withPlace({ error, prefix = '' }: Finding, cause: string): string {
+  const place = error.at.length === 0 ? '' : `${shownPath(error.at)}: `
+  return prefix + place + cause
+}
+
+/**
+ * By place (list items in order, names alphabetically), then id, then text: the same findings in the same order. That
+ * there are more comes last.
+ */
 export function compareFindings(a: Finding, b: Finding): number {
   return (
-    compareSegments(a.error.at, b.error.at) || compare(a.id, b.id) || compare(a.error.detail, b.error.detail)
+    Number(a.more ?? false) - Number(b.more ?? false) ||
+    compareSegments(a.error.at, b.error.at) ||
+    compare(a.id, b.id) ||
+    compare(a.error.detail, b.error.detail)
   )
 }
 
 function compareSegments(a: readonly Segment[], b: readonly Segment[]): number {
   for (let i = 0; i < Math.min(a.length, b.length); i++) {
-    const [x, y] = [a[i], b[i]]
-    const order =
-      typeof x === 'number' && typeof y === 'number'
-        ? x - y
-        : compare(pathText([x ?? '']), pathText([y ?? '']))
+    const [x, y] = [jsonKey(a[i] ?? ''), jsonKey(b[i] ?? '')]
+    const order = typeof x === 'number' && typeof y === 'number' ? x - y : compare(String(x), String(y))
     if (order !== 0) return order
   }
   return a.length - b.length

@@ -109,8 +109,12 @@ function excuseStored(findings: readonly Finding[], value: unknown, old: Judged)
 
 const COMPARES_NO_VALUE = new Set(['required', 'forbidden'])
 
-/** Equal for the same error: id, place without list indexes, and the value that lies there. */
-function sameness({ id, error }: Finding, object: unknown): string {
+/**
+ * Equal for the same error: id, place without list indexes, and the value that lies there. Which errors are not shown
+ * nobody knows: that there are some is the same error when it is of the same rule, or of the schema.
+ */
+function sameness({ id, error, more }: Finding, object: unknown): string {
+  if (more) return `more ${id.startsWith('schema-') ? 'schema' : id}`
   const value = COMPARES_NO_VALUE.has(error.type) ? undefined : valueAt(object, error.at)
   return [id, error.type, pathTextWithoutIndexes(error.at), canonical(value)].join(' ')
 }

@@ -56,7 +56,8 @@ export function shape(
 /** The first errors and that there are more; the rules wait until these are mended. */
 function tooManyErrors(kind: Kind, given: unknown, errors: readonly ErrorObject[]): Shaped {
   const findings = distinct(kind, given, errors.slice(0, MOST_FINDINGS))
-  return { findings: [...findings, andMore('schema-type', 'error')], mistyped: true }
+  const hidden = errors.slice(MOST_FINDINGS).map((error) => schemaFinding(kind, given, error))
+  return { findings: [...findings, ...hidden.map(andMore)], mistyped: true }
 }
 
 /** The value without the fields that are null: an optional one is absent, a required one missing (decision 17). */
@@ -71,16 +72,14 @@ function withoutNulls(value: unknown): unknown {
     }
     return copy ?? value
   }
-  let copy: Record<string, unknown> | undefined
-  for (const key in value) {
-    const field = (value as Record<string, unknown>)[key]
-    const kept = withoutNulls(field)
-    if (kept === field && field !== null) continue
-    copy ??= { ...value }
-    if (field === null) Reflect.deleteProperty(copy, key)
-    else copy[key] = kept
+  const kept: [string, unknown][] = []
+  let same = true
+  for (const [key, field] of Object.entries(value)) {
+    const inner: unknown = withoutNulls(field)
+    same &&= inner === field && field !== null
+    if (field !== null) kept.push([key, inner])
   }
-  return copy ?? value
+  return same ? value : Object.fromEntries(kept)
 }
 
 /** A copy with the given places set to undefined; undefined when the root itself is one of them. */
@@ -115,11 +114,15 @@ function distinct(kind: Kind, value: unknown, errors: readonly ErrorObject[]): F
       if (keyword === 'type') return true
       return !typed.has(instancePath) && !(keyword === 'pattern' && empty.has(instancePath))
     })
-    .map((error) => ({
-      id: `schema-${error.keyword}`,
-      severity: 'error',
-      error: fieldError(error, value, segmentsOfPointer(kind.schema, error.instancePath)),
-    }))
+    .map((error) => schemaFinding(kind, value, error))
+}
+
+function schemaFinding(kind: Kind, value: unknown, error: ErrorObject): Finding {
+  return {
+    id: `schema-${error.keyword}`,
+    severity: 'error',
+    error: fieldError(error, value, segmentsOfPointer(kind.schema, error.instancePath)),
+  }
 }
 
 /** The parameters of Ajv's errors that we read, by keyword. */

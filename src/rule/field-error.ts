@@ -1,6 +1,6 @@
 import type { ObjectName } from './cluster.ts'
-import { goQuote, goValue } from './go-text.ts'
-import { type Path, type Segment, segmentsOf } from './path.ts'
+import { goQuote, goQuoteStart, goValue } from './go-text.ts'
+import { LONGEST_SHOWN, type Path, type Segment, segmentsOf } from './path.ts'
 
 /** The error types of `k8s.io/apimachinery/pkg/util/validation/field`, with the phrase and the cause each prints. */
 const ERROR_TYPES = {
@@ -81,15 +81,11 @@ export function supportedValues(allowed: readonly string[]): string {
   return `supported values: ${allowed.map(goQuote).join(', ')}`
 }
 
-const LONGEST_VALUE = 1_024
-
 /** The text after the path, as `field.Error.ErrorBody()` prints it. A value over 1,024 characters is cut and says so. */
 export function errorBody({ type, value, detail }: FieldError): string {
   const { phrase } = ERROR_TYPES[type]
   if (type === 'advice') return detail
-  const parts = WITHOUT_VALUE.has(type)
-    ? [phrase]
-    : [phrase, shortened(goValue(typeof value === 'string' ? withoutPassword(value) : value))]
+  const parts = WITHOUT_VALUE.has(type) ? [phrase] : [phrase, shownValue(value)]
   return (detail === '' ? parts : [...parts, detail]).join(': ')
 }
 
@@ -98,9 +94,12 @@ function withoutPassword(text: string): string {
   return text.includes('@') ? text.replace(/(:\/\/[^/?#@:]*):[^/?#@]*@/, '$1:***@') : text
 }
 
-function shortened(text: string): string {
-  if (text.length <= LONGEST_VALUE) return text
-  return `${text.slice(0, LONGEST_VALUE).toWellFormed()}… (${text.length} characters)`
+/** Cut before it is quoted: a body has room for a value of seven million characters, and each escape takes its time. */
+function shownValue(value: unknown): string {
+  const text = typeof value === 'string' ? withoutPassword(value) : undefined
+  const shown = text === undefined ? goValue(value) : goQuoteStart(text, LONGEST_SHOWN)
+  if (shown.length <= LONGEST_SHOWN) return shown
+  return `${shown.slice(0, LONGEST_SHOWN).toWellFormed()}… (${(text ?? shown).length} characters)`
 }
 
 /** The machine-readable reason of a cause: `metav1.StatusCause.reason`. */

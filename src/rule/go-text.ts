@@ -13,10 +13,15 @@ const PLAIN = /^[ !#-[\]-~]*$/
 const PRINTABLE = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u
 
 /** Text in double quotes as Go's `%q` prints it. A lone surrogate prints as Go reads it from JSON: U+FFFD. */
-export function goQuote(text: string): string {
-  if (PLAIN.test(text)) return `"${text}"`
+export const goQuote = (text: string): string => goQuoteStart(text, Infinity)
+
+/** The same as far as `most` characters of the result, or a little further. */
+export function goQuoteStart(text: string, most: number): string {
+  const start = text.slice(0, most)
+  if (PLAIN.test(start)) return `"${start}"`
   let quoted = ''
-  for (const character of text.toWellFormed()) {
+  for (const character of start.toWellFormed()) {
+    if (quoted.length > most) break
     const code = character.codePointAt(0) ?? 0
     quoted += ESCAPES.get(code) ?? (PRINTABLE.test(character) ? character : goEscape(code))
   }

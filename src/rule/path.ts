@@ -43,16 +43,31 @@ export function segmentsOf(path: Path<unknown>): readonly Segment[] {
 }
 
 /** As `field.Path.String()` of k8s.io/apimachinery prints it: `spec.backends[jira].type`. */
-export function pathText(segments: readonly Segment[]): string {
+export const pathText = (segments: readonly Segment[]): string => pathStart(segments, Infinity)
+
+/** The same as far as `most` characters, or a little further. */
+function pathStart(segments: readonly Segment[], most: number): string {
   let text = ''
   for (const segment of segments) {
+    if (text.length > most) break
     if (typeof segment === 'number') text += `[${segment}]`
-    else if (typeof segment === 'object') text += `[${segment.key}]`
+    else if (typeof segment === 'object') text += `[${start(segment.key, most)}]`
     else if (segment === '') text += '[]'
-    else text += text === '' ? segment : `.${segment}`
+    else text += text === '' ? start(segment, most) : `.${start(segment, most)}`
   }
   return text === '' ? '<nil>' : text
 }
+
+/** Most characters of a path or a value that are shown to a person. */
+export const LONGEST_SHOWN = 1_024
+
+/** As `pathText`, cut where it is long: the keys of maps are anybody's, and a thousand findings may lie below one. */
+export function shownPath(segments: readonly Segment[]): string {
+  const text = pathStart(segments, LONGEST_SHOWN)
+  return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN).toWellFormed()}…`
+}
+
+const start = (name: string, most: number) => (name.length <= most ? name : name.slice(0, most))
 
 /** The path with list indexes dropped, as the ratchet and severities compare it: `spec.awsSts.roleMappings.claim`. */
 export function pathTextWithoutIndexes(segments: readonly Segment[]): string {

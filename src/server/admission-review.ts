@@ -1,10 +1,10 @@
 import { probeAnswer } from '../arming/index.ts'
-import { causeText, type Finding, findingText } from '../review/finding.ts'
+import { causeText, type Finding, findingText, withPlace } from '../review/finding.ts'
 import type { Submission } from '../review/index.ts'
 import type { Verdict } from '../review/judge.ts'
 import type { PatchOperation } from '../review/patch.ts'
 import { causeOf } from '../rule/field-error.ts'
-import { pathText } from '../rule/path.ts'
+import { shownPath } from '../rule/path.ts'
 import { isObject } from '../rule/resource.ts'
 import type { Body } from './json.ts'
 
@@ -113,7 +113,12 @@ function admitted(uid: string): string {
 
 /** As `apierrors.NewInvalid` writes it: kubectl prints the causes, other clients the message, so both are complete. */
 function denial({ group, kind }: Submission, name: string, errors: readonly Finding[]) {
-  const texts = errors.map(findingText)
+  const causes = errors.map((finding) => ({
+    reason: causeOf(finding.error.type),
+    field: shownPath(finding.error.at),
+    message: causeText(finding),
+  }))
+  const texts = errors.map((finding, i) => withPlace(finding, causes[i]?.message ?? ''))
   const list = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`
   return {
     status: 'Failure',
@@ -124,11 +129,7 @@ function denial({ group, kind }: Submission, name: string, errors: readonly Find
       name,
       group,
       kind,
-      causes: errors.map((finding) => ({
-        reason: causeOf(finding.error.type),
-        field: pathText(finding.error.at),
-        message: causeText(finding),
-      })),
+      causes,
     },
   }
 }
@@ -147,11 +148,11 @@ const ALL_WARNINGS = 4_096
  * text is fitted here, the id kept, and the last one says how many are not shown (decision 21).
  */
 export function warningTexts(findings: readonly Finding[]): string[] {
-  const texts = findings.map((finding) => fitted(findingText(finding), ` (${finding.id})`))
   const shown: string[] = []
   let left = ALL_WARNINGS
-  for (const [i, text] of texts.entries()) {
-    const rest = texts.length - i
+  for (const [i, finding] of findings.entries()) {
+    const text = fitted(findingText(finding), ` (${finding.id})`)
+    const rest = findings.length - i
     const last = rest === 1 ? 0 : moreWarnings(rest - 1).length
     if (text.length + last > left) return [...shown, moreWarnings(rest)]
     shown.push(text)
@@ -163,7 +164,8 @@ export function warningTexts(findings: readonly Finding[]): string[] {
 const moreWarnings = (count: number) => `and ${count} more; \`vmcp-admission check\` shows all of them`
 
 function fitted(text: string, id: string): string {
-  const plain = text.toWellFormed().replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ')
-  if (plain.length <= LONGEST_WARNING) return plain
+  const start = text.slice(0, LONGEST_WARNING)
+  const plain = start.toWellFormed().replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ')
+  if (text.length <= LONGEST_WARNING) return plain
   return `${plain.slice(0, LONGEST_WARNING - id.length - 1).toWellFormed()}…${id}`
 }

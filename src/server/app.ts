@@ -220,7 +220,11 @@ function refuse(
   if (error instanceof BodyError) return answerProblem(parts, reply, 400, error.message)
   const status = error.statusCode ?? 500
   if (status === 415) return answerProblem(parts, reply, 415, "content-type must be 'application/json'")
-  if (status === 413) return answerProblem(parts, reply, 413, `the body is over ${BODY_LIMIT} bytes`)
+  if (status === 413) {
+    // The rest of the body is read and dropped: a client that still sends when we close never sees the answer.
+    reply.removeHeader('connection')
+    return answerProblem(parts, reply, 413, `the body is over ${BODY_LIMIT} bytes`)
+  }
   if (status >= 500) parts.logger.error({ err: error, path: request.routeOptions.url }, 'request failed')
   return answerProblem(
     parts,
