@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, open, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -282,6 +284,31 @@ t.test('folders and standard input', async (t) => {
       t.match(found.counts, { unread: 0, ...counts }, args.join(' '))
     }),
   )
+})
+
+t.test('what has the name of a manifest and is no file', async (t) => {
+  await write({ 'odd/a.yaml': WRONG, 'odd/deep/b.yaml': VALID })
+  await symlink('.', join(folder, 'odd/self.yaml'))
+  await symlink('../a.yaml', join(folder, 'odd/deep/link.yaml'))
+  await once(spawn('mkfifo', [join(folder, 'odd/pipe.yaml')]), 'close')
+  const { findings, unread, status } = await printed(['odd'])
+  t.strictSame(findings.map(at), ['odd/a.yaml:8:13', 'odd/deep/link.yaml:8:13'])
+  t.match(unread, [{ file: 'odd/pipe.yaml', message: 'is no file' }])
+  t.strictSame([unread.length, status], [1, 3])
+})
+
+t.test('output that cannot be written is no verdict', { skip: !existsSync('/dev/full') }, async (t) => {
+  const full = await open('/dev/full', 'w')
+  t.teardown(() => full.close())
+  const child = spawn(process.execPath, [MAIN, 'check', 'valid.yaml'], {
+    cwd: folder,
+    env: ENVIRONMENT,
+    stdio: ['ignore', full.fd, 'pipe'],
+  })
+  const talk = child.stderr === null ? '' : text(child.stderr)
+  const [status] = (await once(child, 'close')) as [number]
+  t.equal(status, 3)
+  t.match(await talk, /^vmcp-admission: cannot write the output: ENOSPC[^\n]*\n$/)
 })
 
 t.test('counts', async (t) => {

@@ -8,11 +8,20 @@ export type SourceFile =
 
 const MANIFEST = /\.(ya?ml|json)$/i
 
-/** Reads files, folders (every .yaml, .yml and .json below, hidden ones and node_modules left out) and `-` for stdin. */
+/** Reads files, folders (every .yaml, .yml and .json below; hidden ones, node_modules and links to folders left out) and `-` for stdin. */
 export async function* readSources(names: readonly string[]): AsyncIterable<SourceFile> {
   for (const name of names) {
-    if (name === '-') yield { name: '<stdin>', text: await text(process.stdin) }
+    if (name === '-') yield await readInput()
     else yield* readNamed(name)
+  }
+}
+
+async function readInput(): Promise<SourceFile> {
+  const name = '<stdin>'
+  try {
+    return { name, text: await text(process.stdin) }
+  } catch (error) {
+    return { name, problem: reason(error) }
   }
 }
 
@@ -29,13 +38,21 @@ async function* readFolder(folder: string): AsyncIterable<SourceFile> {
   const entries = await readdir(folder, { withFileTypes: true })
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const hidden = entry.name.startsWith('.') || entry.name === 'node_modules'
-    if (!hidden && (entry.isDirectory() || MANIFEST.test(entry.name)))
-      yield* readNamed(join(folder, entry.name))
+    const name = join(folder, entry.name)
+    if (!hidden && entry.isDirectory()) yield* readNamed(name)
+    else if (!hidden && MANIFEST.test(entry.name)) yield* readFound(name)
   }
+}
+
+/** What was found by its name may be anything: a link to a folder can lead back here, and a pipe has no end. */
+async function* readFound(name: string): AsyncIterable<SourceFile> {
+  const found = await stat(name).catch(() => undefined)
+  if (found === undefined || found.isFile()) yield* readNamed(name)
+  else if (!found.isDirectory()) yield { name, problem: 'is no file' }
 }
 
 function reason(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
-  if (code === 'ENOENT') return 'no such file or folder'
+  if (code === 'ENOENT' || code === 'ENOTDIR') return 'no such file or folder'
   return code === 'EACCES' ? 'permission denied' : message
 }

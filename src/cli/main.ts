@@ -90,9 +90,11 @@ function failed(error: unknown): number {
   return EXIT.unread
 }
 
-// Whoever reads the output may stop early, as `head` does.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
+// Whoever reads the output may stop early, as `head` does; a disk may be full.
+process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+  if (code === 'EPIPE') return
+  process.stderr.write(`vmcp-admission: cannot write the output: ${message}\n`)
+  process.exit(EXIT.unread)
 })
 
 process.exitCode = await main(process.argv.slice(2)).catch(failed)
