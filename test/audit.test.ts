@@ -83,6 +83,23 @@ t.test('what a cluster answers', async (t) => {
   t.strictSame(silent.live.unread, [`${silent.server.url}: no answer within 0.5 s`], 'never hanging')
 })
 
+t.test('a busy API server is asked again, and not for ever', async (t) => {
+  const busy = refusal(429, 'too many requests')
+  const down = refusal(503, 'starting')
+  const rows: [lists: Answer[], names: string[], unread: string[], asked: number][] = [
+    [[busy, down, page([group('a', 'one')])], ['MCPGroup one/a'], [], 3],
+    [[busy], [], ['MCPGroup: 429 too many requests'], 3],
+    [[down], [], ['MCPGroup: 503 starting'], 3],
+    [[refusal(403, FORBIDDEN)], [], [`MCPGroup: 403 ${FORBIDDEN}`], 1],
+  ]
+  await Promise.all(
+    rows.map(async ([lists, found, unread, asked]) => {
+      const { server, live } = await read(t, 'mcpgroups', lists)
+      t.strictSame([names(live), live.unread, server.asked.length], [found, unread, asked])
+    }),
+  )
+})
+
 t.test('only the namespaces that are wanted', async (t) => {
   const { server, live } = await read(t, 'mcpgroups', [page([])], { namespaces: () => ['one', 'two'] })
   t.strictSame(server.asked.map(({ path }) => /namespaces\/(\w+)\//.exec(path)?.[1]).toSorted(), [

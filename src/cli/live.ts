@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type Access,
   ClusterConnection,
@@ -67,6 +68,10 @@ export interface Wanted {
 const PATIENCE = 30_000
 /** How many requests go on at a time. */
 const AT_ONCE = 8
+/** How often a request is sent at most while the API server is busy (429) or in trouble (5xx). */
+const TRIES = 3
+const PAUSE = 500
+const LONGEST_PAUSE = 5_000
 
 /** Never throws: what cannot be read is told. */
 export async function readCluster(
@@ -107,7 +112,7 @@ export async function readObject(
   const place = namespace ?? access.namespace ?? 'default'
   const server = nameOf(connection)
   try {
-    const value = await connection.read(kind, place, name, new AbortController().signal)
+    const value = await insisting(() => connection.read(kind, place, name, new AbortController().signal))
     return { server, namespace: place, value }
   } catch (error) {
     throw new Error(`${server}: ${messageOf(error)}`)
@@ -173,6 +178,19 @@ const nothing = (problem: string): Live => ({
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
+/** Asks again where that may help, after the pause that the API server asks for. */
+async function insisting<T>(ask: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await ask()
+    } catch (error) {
+      const passes = error instanceof StatusError && (error.status === 429 || error.status >= 500)
+      if (!passes || tries === TRIES) throw error
+      await sleep(Math.min(error.retryAfter || PAUSE, LONGEST_PAUSE))
+    }
+  }
+}
+
 interface Part {
   readonly kind: Kind
   readonly namespace: string | undefined
@@ -191,7 +209,7 @@ async function readLists(connection: ClusterConnection, namespaces: readonly str
   await eachOf(parts, async (part) => {
     const { kind, namespace } = part
     try {
-      const listed = await connection.list(kind, namespace, gaveUp.signal)
+      const listed = await insisting(() => connection.list(kind, namespace, gaveUp.signal))
       answered = true
       if (listed === undefined) absent.add(kind)
       for (const value of listed ?? []) objects.push(...objectOf(kind, value))
@@ -235,7 +253,7 @@ async function readSecrets(connection: ClusterConnection, names: Iterable<Secret
   await eachOf([...distinct.values()], async ({ namespace, name }) => {
     if (unread.has(namespace)) return
     try {
-      const secret = await connection.readSecret(namespace, name, gaveUp.signal)
+      const secret = await insisting(() => connection.readSecret(namespace, name, gaveUp.signal))
       if (isObject(secret)) found.push({ namespace, name, facts: secretFacts(secret) })
     } catch (error) {
       if (!(error instanceof StatusError)) gaveUp.abort(error)
