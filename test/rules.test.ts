@@ -1,14 +1,65 @@
 import t from 'tap'
+import {
+  authServer,
+  backend,
+  exchangeConfig,
+  exchangeConfigWritten,
+  gateway,
+  group,
+  headerConfig,
+  inline,
+  injectConfig,
+  oidcConfig,
+  serverConfig,
+} from '../src/kinds/between/examples.ts'
+import { BACKEND_KINDS } from '../src/kinds/between/neighbours.ts'
 import { allRules, examplesAt, type PlacedExample, type RulePlace, rulePlaces } from '../src/kinds/places.ts'
 import { type Finding, findingText } from '../src/review/finding.ts'
 import { projected } from '../src/kinds/between/projections.ts'
-import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
+import { REFERENCES } from '../src/kinds/between/references.ts'
+import { DEFAULT_API_GROUP, KINDS } from '../src/kinds/index.ts'
 import { check } from '../src/review/check.ts'
 import { withObject } from '../src/review/world.ts'
 import { findingsIn, findingsOnDelete } from '../src/review/index.ts'
 import type { Cluster } from '../src/rule/cluster.ts'
 import { deepFreeze } from './support/freeze.ts'
 import { worldOf } from './support/world.ts'
+
+const CONFIGS = ['example', 'jira', 'wiki', 'key', 'auth', 'token', 'inject', 'aws']
+
+/** Objects of every kind that refer to each other and to what is judged in every way that there is. */
+const RICH: readonly Record<string, unknown>[] = [
+  ...['tools', 'example', 'other'].map((name) => group(name)),
+  ...['corporate', 'tools', 'example'].map((name) => oidcConfig(name)),
+  serverConfig('auth', 'okta', 'github'),
+  exchangeConfig('jira'),
+  exchangeConfigWritten('wiki', 'github'),
+  injectConfig('inject', 'gitlab'),
+  headerConfig('key'),
+  ...BACKEND_KINDS.flatMap((kind) => [
+    ...CONFIGS.map((name) => backend(`${kind.toLowerCase()}-${name}`, name, kind)),
+    backend('bare', undefined, kind),
+    {
+      kind,
+      metadata: { name: 'member' },
+      spec: {
+        groupRef: { name: 'example' },
+        externalAuthConfigRef: { name: 'example' },
+        authServerRef: { kind: 'MCPExternalAuthConfig', name: 'example' },
+        oidcConfigRef: { name: 'example' },
+      },
+    },
+  ]),
+  gateway('discovers', { authServerConfig: authServer('okta', 'github') }),
+  gateway('discovers-too', { authServerConfig: authServer('github') }),
+  gateway('lists', { outgoingAuth: inline({ bare: 'example', stranger: 'key' }, 'jira') }),
+  gateway('refers', {
+    groupRef: { name: 'example' },
+    authServerConfig: authServer('gitlab'),
+    incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
+    outgoingAuth: inline({ member: 'example' }, 'example'),
+  }),
+].map(({ metadata, ...rest }) => ({ ...rest, metadata: { namespace: 'default', ...metadata } }))
 
 t.test('every example of every rule, at every place where the rule applies', async (t) => {
   for (const place of rulePlaces()) {
@@ -27,9 +78,11 @@ t.test('every example of every rule, at every place where the rule applies', asy
         t.strictSame(texts(own), expected, title)
         const others = findings.filter(({ id, severity }) => severity === 'error' && id !== rule.id)
         t.strictSame(texts(others), [], `${title}: no other error`)
-        if (rule.severity === 'error' && rule.reads.length > 0) {
-          const named = own.every(({ error }) => (error.restsOn ?? []).length > 0)
-          t.ok(named, `${title}: an error names the other objects that it rests on`)
+        if (rule.reads.length > 0) {
+          const named = own
+            .filter(({ error, severity }) => severity === 'error' || error.type === 'notFound')
+            .every(({ error }) => (error.restsOn ?? []).length > 0)
+          t.ok(named, `${title}: an error or a miss names the other objects that it rests on`)
         }
       }
     })
@@ -37,23 +90,37 @@ t.test('every example of every rule, at every place where the rule applies', asy
 })
 
 t.test('a rule reads only the kinds that it declares, and of them only what the view keeps', async (t) => {
-  for (const place of rulePlaces().filter(({ rule }) => rule.reads.length > 0)) {
+  for (const place of rulePlaces()) {
+    const { rule, kind } = place
     const read = new Set<string>()
     for (const example of examplesAt(place)) {
-      const findings = texts(found(place, example, (kind) => read.add(kind)))
+      const here = texts(found(place, example, (kind) => read.add(kind)))
+      found(place, { ...example, others: [...RICH, ...example.others] }, (kind) => read.add(kind))
       // Secrets are read for one review only, and nothing is left of what is deleted.
-      if (place.rule.reads.includes('Secret') || place.rule.when === 'delete') continue
-      const { kind } = place.kind
-      const kept = { ...projected(kind, example.resource, DEFAULT_API_GROUP), kind }
+      if (rule.reads.length === 0 || rule.reads.includes('Secret') || rule.when === 'delete') continue
+      const kept = { ...projected(kind.kind, example.resource, DEFAULT_API_GROUP), kind: kind.kind }
       const fromKept = ruleOn(place, { ...example, resource: kept })
-      t.strictSame(fromKept, findings, `${place.rule.id} on ${kind}: ${example.title}`)
+      t.strictSame(fromKept, here, `${rule.id} on ${kind.kind}: ${example.title}`)
     }
     t.strictSame(
-      [...read].filter((kind) => !place.rule.reads.includes(kind)),
+      [...read].filter((kind) => !rule.reads.includes(kind)),
       [],
-      place.rule.id,
+      `${rule.id} on ${kind.kind}`,
     )
   }
+})
+
+t.test('the world in which they read has every reference to and from what is judged', async (t) => {
+  const cluster = worldOf(RICH).in('default')
+  for (const [from, fields] of Object.entries(REFERENCES)) {
+    for (const { to } of fields) {
+      t.ok(
+        cluster.referrers(to, 'example', [from]).some(({ name }) => cluster.get(from, name) !== undefined),
+        `${from} to ${to}`,
+      )
+    }
+  }
+  for (const { kind } of KINDS) t.ok([...cluster.names(kind)].length > 1, kind)
 })
 
 t.test('facts about the set', async (t) => {
@@ -90,22 +157,25 @@ function found(
     : findingsIn(rules, resource, around)
 }
 
+/** Every question that a rule can ask, with the kinds that it asks about; without kinds it asks about all. */
 function listening(cluster: Cluster, onRead: (kind: string) => void): Cluster {
-  const hear =
-    <R>(look: (kind: string, name: string) => R) =>
-    (kind: string, name: string) => {
+  const heard =
+    <A extends readonly unknown[], R>(look: (kind: string, ...rest: A) => R) =>
+    (kind: string, ...rest: A) => {
       onRead(kind)
-      return look(kind, name)
+      return look(kind, ...rest)
     }
   return {
-    ...cluster,
-    get: hear(cluster.get),
-    elsewhere: hear(cluster.elsewhere),
+    get: heard(cluster.get),
+    knows: heard(cluster.knows),
+    names: heard(cluster.names),
+    elsewhere: heard(cluster.elsewhere),
     referrers: (kind, name, among) => {
-      const found = cluster.referrers(kind, name, among)
-      for (const referrer of found) onRead(referrer.kind)
-      return found
+      for (const each of among ?? KINDS.map(({ kind }) => kind)) onRead(each)
+      return cluster.referrers(kind, name, among)
     },
+    where: cluster.where,
+    group: cluster.group,
   }
 }
 

@@ -3,19 +3,22 @@ import { advice, restingOn } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPGroup } from '../../mcp-group/schema.ts'
 import { backend, gateway, headerConfig, inline, oidcConfig } from '../examples.ts'
+import { BACKEND_KINDS } from '../neighbours.ts'
+
+const REFERRERS = ['VirtualMCPServer', ...BACKEND_KINDS]
 
 /** On every kind that others refer to. */
 export const deletedResourceUnreferenced = defineRule({
   id: 'deleted-resource-unreferenced',
   on: MCPGroup,
   when: 'delete',
-  reads: ['VirtualMCPServer', 'MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'],
+  reads: REFERRERS,
   severity: 'warning',
   summary: 'Nothing refers to a resource that is deleted.',
   why: 'Those who refer to it lose their credentials, their group or their login; the operator may also keep it for ever in deletion.',
   sources: ['1', 'decision 11'],
   *check(_, { path, cluster, self }) {
-    const referrers = cluster.referrers(self.kind, self.name)
+    const referrers = cluster.referrers(self.kind, self.name, REFERRERS)
     const [first] = referrers
     if (first === undefined) return
     yield restingOn(advice(path.metadata.name, `is still referred to by ${namesText(referrers)}`), first)

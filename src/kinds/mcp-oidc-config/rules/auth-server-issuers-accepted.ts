@@ -17,8 +17,7 @@ export const authServerIssuersAccepted = defineRule({
   why: 'Every token that such a server issues is refused, until the VirtualMCPServer is changed as well.',
   sources: ['5.1', 'decision 9'],
   *check(config, { path, cluster, self }) {
-    for (const referrer of cluster.referrers(self.kind, self.name)) {
-      if (referrer.kind !== 'VirtualMCPServer') continue
+    for (const referrer of cluster.referrers(self.kind, self.name, ['VirtualMCPServer'])) {
       const gateway = getGateway(cluster, referrer.name)
       const refusal = gateway && refusalOf(gateway, config)
       if (refusal?.reason === 'type') {
