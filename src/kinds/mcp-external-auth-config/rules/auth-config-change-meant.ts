@@ -1,10 +1,16 @@
 import type { Cluster, ObjectName } from '../../../rule/cluster.ts'
+import type { Path } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
-import { changesFor } from '../../between/change.ts'
+import { changesFor, type Held, heldIn, isChanged } from '../../between/change.ts'
 import { authServer, backend, gateway } from '../../between/examples.ts'
-import { type AuthConfig, BACKEND_KINDS, namedProvider } from '../../between/neighbours.ts'
+import {
+  type AuthConfig,
+  BACKEND_KINDS,
+  leavesSubjectProvider,
+  providersOf,
+} from '../../between/neighbours.ts'
 import { reachersOf } from '../../between/reach.ts'
-import { injecting } from '../examples.ts'
+import { exchanging, injecting } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
 export const authConfigChangeMeant = defineRule({
@@ -18,24 +24,21 @@ export const authConfigChangeMeant = defineRule({
   *check(config, { path, cluster, self, old }) {
     const before = old()
     if (before === undefined) return
-    const watched = [
-      { at: path.spec.type, of: ({ spec }: AuthConfig) => spec?.type },
-      {
-        at: path.spec.embeddedAuthServer.issuer,
-        of: ({ spec }: AuthConfig) => spec?.embeddedAuthServer?.issuer,
-      },
-      { at: path.spec.embeddedAuthServer.upstreamProviders, of: providerNames },
-      {
-        at: path.spec.upstreamInject.providerName,
-        of: ({ spec }: AuthConfig) => spec?.upstreamInject?.providerName,
-      },
-      {
-        at: path.spec.tokenExchange.subjectProviderName,
-        of: (config: AuthConfig) => ownSubject(config, cluster),
-      },
-    ].map(({ at, of }) => ({ at, before: of(before), after: of(config) }))
-    if (watched.every((field) => field.before === field.after)) return
-    yield* changesFor(consumersOf(self.name, cluster), watched)
+    const watch = (at: Path<unknown>, of: (config: AuthConfig) => Held) => ({
+      at,
+      before: of(before),
+      after: of(config),
+    })
+    const type = watch(path.spec.type, ({ spec }) => heldIn(spec, 'type'))
+    const others = [
+      watch(path.spec.embeddedAuthServer.issuer, ({ spec }) => heldIn(spec?.embeddedAuthServer, 'issuer')),
+      watch(path.spec.embeddedAuthServer.upstreamProviders, providerNames),
+      watch(path.spec.upstreamInject.providerName, ({ spec }) =>
+        heldIn(spec?.upstreamInject, 'providerName'),
+      ),
+      watch(path.spec.tokenExchange.subjectProviderName, (config) => ownSubject(config, cluster)),
+    ]
+    if ([type, ...others].some(isChanged)) yield* changesFor(consumersOf(self.name, cluster), type, others)
   },
   examples: {
     valid: [
@@ -77,17 +80,39 @@ export const authConfigChangeMeant = defineRule({
           'spec.embeddedAuthServer.upstreamProviders: changes from "okta" for MCPRemoteProxy "jira"',
         ],
       },
+      {
+        title: 'a subject provider that is no longer chosen',
+        value: exchanging({}),
+        old: exchanging({ subjectProviderName: 'okta' }),
+        others: [backend('jira', 'example')],
+        findings: [
+          'spec.tokenExchange.subjectProviderName: changes from "okta" to none for MCPServer "jira"',
+        ],
+      },
+      {
+        title: 'one that was not chosen before',
+        value: exchanging({ subjectProviderName: 'okta' }),
+        old: exchanging({}),
+        others: [backend('jira', 'example')],
+        findings: [
+          'spec.tokenExchange.subjectProviderName: changes from none to "okta" for MCPServer "jira"',
+        ],
+      },
     ],
   },
 })
 
-const providerNames = ({ spec }: AuthConfig) =>
-  spec?.embeddedAuthServer?.upstreamProviders?.map((provider) => provider?.name ?? '').join(', ')
+function providerNames({ spec }: AuthConfig): Held {
+  const providers = providersOf(spec, 'embeddedAuthServer')
+  if (providers?.complete !== true) return undefined
+  return providers.names.length === 0 ? null : providers.names.join(', ')
+}
 
 /** What the user chose; what /mutate wrote is nobody's choice. */
-function ownSubject(config: AuthConfig, { group }: Cluster): string | undefined {
-  const named = namedProvider(config, group)
-  return named?.field === 'tokenExchange.subjectProviderName' && !named.written ? named.provider : undefined
+function ownSubject(config: AuthConfig, { group }: Cluster): Held {
+  return leavesSubjectProvider(config, group)
+    ? null
+    : heldIn(config.spec?.tokenExchange, 'subjectProviderName')
 }
 
 /** Who names it, and who discovers it through a backend. */

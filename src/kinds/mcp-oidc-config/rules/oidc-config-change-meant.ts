@@ -1,13 +1,15 @@
 import { defineRule } from '../../../rule/rule.ts'
-import { changesFor } from '../../between/change.ts'
+import { changesFor, heldIn } from '../../between/change.ts'
 import { gateway } from '../../between/examples.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
 
+const CONSUMERS = ['VirtualMCPServer', 'MCPServer', 'MCPRemoteProxy']
+
 export const oidcConfigChangeMeant = defineRule({
   id: 'oidc-config-change-meant',
   on: MCPOIDCConfig,
-  reads: ['VirtualMCPServer', 'MCPServer', 'MCPRemoteProxy'],
+  reads: CONSUMERS,
   severity: 'warning',
   summary: 'A change of the type or the issuer is meant for everybody who uses it.',
   why: 'All of them refuse the tokens that they accepted before.',
@@ -15,10 +17,14 @@ export const oidcConfigChangeMeant = defineRule({
   *check({ spec }, { path, cluster, self, old }) {
     const before = old()?.spec
     if (before === undefined || spec === undefined) return
-    yield* changesFor(cluster.referrers(self.kind, self.name), [
-      { at: path.spec.type, before: before.type, after: spec.type },
-      { at: path.spec.inline.issuer, before: before.inline?.issuer, after: spec.inline?.issuer },
-    ])
+    const consumers = cluster.referrers(self.kind, self.name, CONSUMERS)
+    const type = { at: path.spec.type, before: before.type, after: spec.type }
+    const issuer = {
+      at: path.spec.inline.issuer,
+      before: heldIn(before.inline, 'issuer'),
+      after: heldIn(spec.inline, 'issuer'),
+    }
+    yield* changesFor(consumers, type, [issuer])
   },
   examples: {
     valid: [
@@ -29,6 +35,17 @@ export const oidcConfigChangeMeant = defineRule({
       },
     ],
     invalid: [
+      {
+        title: 'another type',
+        value: { spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} } },
+        old: issuing('https://auth.example.com'),
+        others: [
+          gateway('tools', {
+            incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
+          }),
+        ],
+        findings: ['spec.type: changes from "inline" for VirtualMCPServer "tools"'],
+      },
       {
         title: 'another issuer',
         value: issuing('https://login.example.com'),
