@@ -1,8 +1,9 @@
-import { advice } from '../../../rule/field-error.ts'
+import { notFound, restingOn } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { nearest } from '../../../rule/nearest.ts'
+import type { Path } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
-import { backend, gatewayOf, headerConfig, inline } from '../../between/examples.ts'
+import { backend, gatewayOf, group, headerConfig, inline } from '../../between/examples.ts'
 import { BACKEND_KINDS, groupOf, membersOf } from '../../between/neighbours.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -23,14 +24,17 @@ export const outgoingAuthBackendIsMember = defineRule({
     if (group === undefined || source !== 'inline' || !BACKEND_KINDS.every((kind) => cluster.knows(kind)))
       return
     const members = new Set(membersOf(cluster, group).map(({ name }) => name))
+    // One cause, which other rules tell: the group is not there yet, or it is empty.
+    if (members.size === 0) return
     let hints = MOST_HINTS
     for (const key of Object.keys(backends ?? {})) {
       if (members.has(key)) continue
       const near = hints-- > 0 ? nearest(key, members) : undefined
-      const hint = near === undefined ? '' : `; did you mean ${shortQuote(near)}`
-      yield advice(
-        path.spec.outgoingAuth.backends.at(key),
-        `names no backend of group ${shortQuote(group)}${hint}`,
+      const hint = near === undefined ? ' yet' : `; did you mean ${shortQuote(near)}`
+      const at: Path<unknown> = path.spec.outgoingAuth.backends.at(key)
+      yield restingOn(
+        notFound(at, key, `no backend of group ${shortQuote(group)} ${cluster.where}${hint}`),
+        ...BACKEND_KINDS.map((kind) => ({ kind, name: key })),
       )
     }
   },
@@ -41,6 +45,11 @@ export const outgoingAuthBackendIsMember = defineRule({
         value: gatewayOf({ outgoingAuth: inline({ jira: 'key', wiki: 'key' }) }),
         others: [backend('jira'), backend('wiki', undefined, 'MCPServerEntry'), headerConfig('key')],
       },
+      {
+        title: 'before every backend of its group',
+        value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
+        others: [group(), headerConfig('key')],
+      },
     ],
     invalid: [
       {
@@ -48,7 +57,19 @@ export const outgoingAuthBackendIsMember = defineRule({
         value: gatewayOf({ outgoingAuth: inline({ jirra: 'key' }, 'key') }),
         others: [backend('jira'), headerConfig('key')],
         findings: [
-          'spec.outgoingAuth.backends[jirra]: names no backend of group "tools"; did you mean "jira"',
+          'spec.outgoingAuth.backends[jirra]: Not found: "jirra": no backend of group "tools" in namespace \'default\'; did you mean "jira"',
+        ],
+      },
+      {
+        title: 'a backend that is not there yet, or in another group',
+        value: gatewayOf({ outgoingAuth: inline({ jira: 'key', wiki: 'key' }) }),
+        others: [
+          backend('jira'),
+          { kind: 'MCPServer', metadata: { name: 'wiki' }, spec: { groupRef: { name: 'other' } } },
+          headerConfig('key'),
+        ],
+        findings: [
+          'spec.outgoingAuth.backends[wiki]: Not found: "wiki": no backend of group "tools" in namespace \'default\' yet',
         ],
       },
     ],
