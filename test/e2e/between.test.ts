@@ -44,6 +44,8 @@ import { withApiServer } from './suite.ts'
 
 /** The other namespace of examples. */
 const SHARED = 'shared'
+/** Rules about how the parts of one VirtualMCPServer fit, which read nothing else. */
+const OF_ONE_GATEWAY = ['auth-server-incoming-auth-oidc', 'outgoing-auth-inline-configured']
 const ON_DELETE = 'deleted-resource-unreferenced'
 const ANNOTATION = `${DEFAULT_API_GROUP}/subject-provider-written`
 
@@ -104,13 +106,13 @@ interface Placed extends PlacedExample {
   readonly isShown: boolean
 }
 
-function isBetween({ reads, when }: Rule): boolean {
-  return reads.length > 0 || when === 'delete'
+function isShownHere({ id, reads, when }: Rule): boolean {
+  return reads.length > 0 || when === 'delete' || OF_ONE_GATEWAY.includes(id)
 }
 
 /** Every example; the first one with findings of each rule on each kind is shown. */
 function placedExamples(): Placed[] {
-  const places = rulePlaces().filter(({ rule }) => isBetween(rule))
+  const places = rulePlaces().filter(({ rule }) => isShownHere(rule))
   const examples = places.flatMap((place) => {
     const all = examplesAt(place)
     const first = all.find(({ findings }) => findings.length > 0)
@@ -187,7 +189,7 @@ async function judgeExamples(t: Test, api: ApiServer, server: RunningServer): Pr
       if (example.isShown) sections.push(`# ${example.title}\n\n${verdict.answer}`)
     }
   }
-  const ids = allRules().flatMap((rule) => (isBetween(rule) ? [rule.id] : []))
+  const ids = allRules().flatMap((rule) => (isShownHere(rule) ? [rule.id] : []))
   t.comment(`${all.length} examples of ${ids.length} rules, ${sections.length} of them through kubectl`)
   const shows = (id: string) =>
     sections.some((text) => text.startsWith(`# ${id} on `) && text.includes(`(${id})\n`))

@@ -1,4 +1,5 @@
 import { advice } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { embedded, server } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
@@ -12,18 +13,30 @@ export const authServerIncomingAuthOidc = defineRule({
   why: 'Nobody checks the tokens that the embedded server issues, so no upstream token of the caller is found.',
   sources: ['5.1', 'decision 21'],
   *check({ spec }, { path }) {
-    if (!spec?.authServerConfig || spec.incomingAuth?.type !== 'anonymous') return
+    if (!spec?.authServerConfig) return
+    const type = spec.incomingAuth?.type
+    if (type === undefined ? !isAbsent(spec, 'incomingAuth') : type === 'oidc') return
     yield advice(
       path.spec.authServerConfig,
       "issues tokens that nobody checks; set `incomingAuth.type` to 'oidc' with the same issuer",
     )
   },
   examples: {
-    valid: [{ title: 'OIDC', value: server({ authServerConfig: embedded }) }],
+    valid: [
+      { title: 'OIDC', value: server({ authServerConfig: embedded }) },
+      { title: 'no embedded server', value: server({ incomingAuth: { type: 'anonymous' } }) },
+    ],
     invalid: [
       {
         title: 'no authentication',
         value: server({ authServerConfig: embedded, incomingAuth: { type: 'anonymous' } }),
+        findings: [
+          "spec.authServerConfig: issues tokens that nobody checks; set `incomingAuth.type` to 'oidc' with the same issuer",
+        ],
+      },
+      {
+        title: 'nothing about clients',
+        value: { spec: { groupRef: { name: 'tools' }, authServerConfig: embedded } },
         findings: [
           "spec.authServerConfig: issues tokens that nobody checks; set `incomingAuth.type` to 'oidc' with the same issuer",
         ],
