@@ -54,6 +54,22 @@ export function groupOf(resource: Workload | Gateway): string | undefined {
   return name === '' ? undefined : name
 }
 
+/** The group that a VirtualMCPServer names where older releases read it. */
+export function olderGroupOf({ spec }: Gateway): string | undefined {
+  const { config } = (spec ?? {}) as { readonly config?: unknown }
+  const ref = isObject(config) ? config.groupRef : undefined
+  const name = isObject(ref) ? ref.name : ref
+  return typeof name === 'string' && name !== '' ? name : undefined
+}
+
+/** Whether a VirtualMCPServer has the source `inline`, and neither a key in `backends` nor a `default`. */
+export function hasNoStrategy({ spec }: Gateway): boolean {
+  const outgoingAuth = spec?.outgoingAuth
+  if (outgoingAuth?.source !== 'inline' || !isAbsent(outgoingAuth, 'default')) return false
+  const { backends } = outgoingAuth
+  return backends === undefined ? isAbsent(outgoingAuth, 'backends') : Object.keys(backends).length === 0
+}
+
 /** The names of the upstream providers of an authorization server, in order. */
 export interface Providers {
   readonly names: readonly string[]

@@ -26,7 +26,12 @@ const KEPT: Readonly<Record<string, Mask>> = {
   VirtualMCPServer: {
     spec: {
       groupRef: ref,
-      incomingAuth: { type: true, audience: true, oidcConfigRef: { name: true, audience: true } },
+      config: { groupRef: true },
+      incomingAuth: {
+        type: true,
+        audience: true,
+        oidcConfigRef: { name: true, audience: true, resourceUrl: true },
+      },
       outgoingAuth: {
         source: true,
         backends: { '*': { type: true, externalAuthConfigRef: ref } },

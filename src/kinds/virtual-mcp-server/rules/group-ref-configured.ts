@@ -1,6 +1,8 @@
 import { advice } from '../../../rule/field-error.ts'
 import { isAbsent } from '../../../rule/resource.ts'
+import { shortQuote } from '../../../rule/go-text.ts'
 import { defineRule } from '../../../rule/rule.ts'
+import { olderGroupOf } from '../../between/neighbours.ts'
 import { oidc, server } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -14,7 +16,12 @@ export const groupRefConfigured = defineRule({
   sources: ['2.2', 'decision 5'],
   *check({ spec }, { path }) {
     if (!spec || !isAbsent(spec, 'groupRef')) return
-    yield advice(path.spec.groupRef, 'no backends are fronted; name the MCPGroup that holds them')
+    const older = olderGroupOf({ spec })
+    const detail =
+      older === undefined
+        ? 'no backends are fronted; name the MCPGroup that holds them'
+        : `\`spec.config.groupRef\` is of older releases and not read; write \`groupRef: {name: ${shortQuote(older)}}\` at spec`
+    yield advice(path.spec.groupRef, detail)
   },
   examples: {
     valid: [{ title: 'a group', value: server({}) }],
@@ -23,6 +30,13 @@ export const groupRefConfigured = defineRule({
         title: 'no group',
         value: { spec: { incomingAuth: oidc } },
         findings: ['spec.groupRef: no backends are fronted; name the MCPGroup that holds them'],
+      },
+      {
+        title: 'a group where older releases had it',
+        value: { spec: { incomingAuth: oidc, config: { groupRef: 'tools' } } as object },
+        findings: [
+          'spec.groupRef: `spec.config.groupRef` is of older releases and not read; write `groupRef: {name: "tools"}` at spec',
+        ],
       },
     ],
   },

@@ -1,6 +1,6 @@
 import { advice } from '../../../rule/field-error.ts'
-import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
+import { hasNoStrategy } from '../../between/neighbours.ts'
 import { outgoing } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -13,11 +13,7 @@ export const outgoingAuthInlineConfigured = defineRule({
   why: 'Every backend is contacted without credentials.',
   sources: ['5.2', '7', 'decision 21'],
   *check({ spec }, { path }) {
-    const { outgoingAuth } = spec ?? {}
-    if (outgoingAuth?.source !== 'inline' || !isAbsent(outgoingAuth, 'default')) return
-    const { backends } = outgoingAuth
-    const isEmpty = backends !== undefined && Object.keys(backends).length === 0
-    if (!isEmpty && !isAbsent(outgoingAuth, 'backends')) return
+    if (!hasNoStrategy({ spec })) return
     yield advice(path.spec.outgoingAuth, 'every backend gets no credentials; set `backends` or `default`')
   },
   examples: {
@@ -31,6 +27,11 @@ export const outgoingAuthInlineConfigured = defineRule({
       {
         title: 'nothing inline',
         value: outgoing({ source: 'inline' }),
+        findings: ['spec.outgoingAuth: every backend gets no credentials; set `backends` or `default`'],
+      },
+      {
+        title: 'an empty map',
+        value: outgoing({ source: 'inline', backends: {} }),
         findings: ['spec.outgoingAuth: every backend gets no credentials; set `backends` or `default`'],
       },
     ],
