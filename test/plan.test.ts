@@ -521,6 +521,86 @@ const WRITTEN = resourceOf('MCPExternalAuthConfig', exchange({ subjectProviderNa
   annotations: { [`${DEFAULT_API_GROUP}/subject-provider-written`]: 'okta' },
 })
 
+/** Where releases do otherwise with the whole: of the VirtualMCPServer, and the notes. */
+const WHOLE: readonly (readonly [string, Spec, readonly string[]])[] = [
+  ['nothing', { ...oidc(), ...inline({ default: ref('open'), backends: { jira: ref('open') } }) }, []],
+  [
+    'a configuration that is not there, and is not read',
+    { outgoingAuth: { default: ref('gone'), backends: { jira: ref('open') } } },
+    ['outgoingAuth.default names MCPExternalAuthConfig "gone" not found in the given files'],
+  ],
+  [
+    'types without a strategy',
+    inline({ default: ref('token'), backends: { 'a.b': ref('token') } }),
+    [
+      'outgoingAuth.backends[a.b] names MCPExternalAuthConfig "token" of type bearerToken',
+      'outgoingAuth.default names MCPExternalAuthConfig "token" of type bearerToken',
+    ],
+  ],
+  [
+    'an audience beside an embedded server',
+    { ...oidc(), ...server('okta') },
+    [
+      'beside an embedded authorization server the audience must be resourceUrl, which is http://gateway.default.svc.cluster.local:4483',
+    ],
+  ],
+  [
+    'an audience that is not resourceUrl',
+    {
+      ...server('okta'),
+      incomingAuth: {
+        type: 'oidc',
+        audience: 'mcp',
+        oidcConfigRef: { name: 'a', resourceUrl: 'https://mcp.example.com' },
+      },
+    },
+    [
+      'beside an embedded authorization server the audience must be resourceUrl, which is https://mcp.example.com',
+    ],
+  ],
+  [
+    'an audience that is resourceUrl',
+    {
+      ...server('okta'),
+      incomingAuth: {
+        type: 'oidc',
+        oidcConfigRef: {
+          name: 'a',
+          audience: 'https://mcp.example.com',
+          resourceUrl: 'https://mcp.example.com',
+        },
+      },
+    },
+    [],
+  ],
+]
+
+t.test('where releases do otherwise with a VirtualMCPServer', async (t) => {
+  const objects = [group, config('open', { type: 'unauthenticated' }), config('token', BEARER)]
+  for (const [title, spec, notes] of WHOLE) {
+    const expected = notes.map((note) => `releases do not reconcile this VirtualMCPServer: ${note}`)
+    t.same(plansIn([...objects, gateway(spec)])[0]?.notes, expected, title)
+  }
+})
+
+t.test('a provider that /mutate wrote, and the next write', async (t) => {
+  const others = (...gateways: readonly unknown[]) => [group, member('jira', 'written'), WRITTEN, ...gateways]
+  const another = (...providers: readonly string[]) =>
+    named('VirtualMCPServer', 'other', { groupRef: { name: 'tools' }, ...server(...providers) })
+  const next = '/mutate wrote the provider: the next write of MCPExternalAuthConfig "written"'
+  t.same(backendOf(others(gateway(server('okta')))).notes, [])
+  t.same(backendOf(others(gateway(server('github', 'okta')))).notes, [`${next} writes github`])
+  t.same(backendOf(others(gateway(server('okta')), another('github'))).notes, [`${next} takes it away`])
+})
+
+t.test('the group where older releases had it', async (t) => {
+  const [found] = plansIn([named('VirtualMCPServer', 'gateway', { config: { groupRef: 'tools' } })])
+  t.equal(
+    found?.group.reason,
+    'groupRef is missing; `spec.config.groupRef` is of older releases and not read',
+  )
+})
+
 /** Something of everything. */
 const EVERYTHING = [
   group,
@@ -563,6 +643,9 @@ t.test('a table for people', async (t) => {
     `VirtualMCPServer gateway (namespace default), MCPGroup tools
   incoming: oidc: issuer https://id.example.com, MCPOIDCConfig corporate, audience mcp
   embedded authorization server: issuer https://mcp.example.com, login at okta, github
+  note: releases do not reconcile this VirtualMCPServer: beside an embedded authorization server the audience must be resourceUrl, which is http://gateway.default.svc.cluster.local:4483
+  note: releases do not reconcile this VirtualMCPServer: outgoingAuth.backends[chat] names MCPExternalAuthConfig "token" of type bearerToken
+  note: releases do not reconcile this VirtualMCPServer: outgoingAuth.backends[lost] names MCPExternalAuthConfig "gone" not found in the given files
 
   BACKEND                  STRATEGY         CONFIG   FROM    TOKEN                      HEADER         NOTE
   wiki (MCPRemoteProxy)    tokenExchange    written  inline  okta (written by /mutate)  Authorization
@@ -637,6 +720,9 @@ t.test('the data', async (t) => {
         reason: null,
         notes: [FIRST_NOTE],
       },
+    ],
+    notes: [
+      'releases do not reconcile this VirtualMCPServer: beside an embedded authorization server the audience must be resourceUrl, which is http://gateway.default.svc.cluster.local:4483',
     ],
   })
 })

@@ -1,13 +1,12 @@
 import {
   type AuthConfig,
-  BACKEND_KINDS,
   type Gateway,
   getOidcConfig,
   leavesSubjectProvider,
   writtenAnnotation,
   writtenProvider,
 } from '../kinds/between/neighbours.ts'
-import { agreedProvider } from '../kinds/between/subject-provider.ts'
+import { agreedProvider, knowsReachers } from '../kinds/between/subject-provider.ts'
 import type { Cluster } from '../rule/cluster.ts'
 import { isAbsent, isObject, type Resource } from '../rule/resource.ts'
 import type { Change } from './defaults.ts'
@@ -29,8 +28,6 @@ export function defaultsBetween(kind: string, resource: Resource, known: Known):
   return []
 }
 
-/** The kinds that must be known to say who reaches a configuration. */
-const DECIDED_BY = ['VirtualMCPServer', ...BACKEND_KINDS]
 const FIELD = ['spec', 'tokenExchange', 'subjectProviderName']
 
 /**
@@ -43,7 +40,7 @@ function subjectProvider(config: AuthConfig, { cluster, group, name }: Known): C
   const forget = written === undefined ? [] : [{ at: annotation }]
   const type = config.spec?.type
   if (type !== 'tokenExchange') return type === undefined ? [] : forget
-  if (!isObject(config.metadata) || !DECIDED_BY.every((kind) => cluster.knows(kind))) return []
+  if (!isObject(config.metadata) || !knowsReachers(cluster)) return []
   const tokenExchange = config.spec?.tokenExchange
   if (!leavesSubjectProvider(config, group)) return tokenExchange === undefined ? [] : forget
   const provider = agreedProvider(name, cluster)

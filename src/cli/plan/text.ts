@@ -18,13 +18,14 @@ export function changesText(changes: readonly Change[]): string {
 const page = (lines: readonly string[]): string =>
   lines.map((line) => `${visible(line.trimEnd())}\n`).join('')
 
-function pageOf({ namespace, name, group, incoming, authServer, backends }: Plan): string[] {
+function pageOf({ namespace, name, group, incoming, authServer, backends, notes: ofAll }: Plan): string[] {
   const notes = new Footnotes()
   const rows = backends.map((backend) => cells(backend, notes))
   return [
     `VirtualMCPServer ${name} (namespace ${namespace}), ${groupText(group)}`,
     `  incoming: ${incoming.summary}`,
     ...(authServer === null ? [] : [`  embedded authorization server: ${authServer.summary}`]),
+    ...ofAll.map((note) => `  note: ${note}`),
     '',
     ...(rows.length === 0 ? ['  no backends found'] : table(rows)),
     ...notes.lines(),

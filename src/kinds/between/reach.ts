@@ -50,8 +50,8 @@ export const backendsOf = onceAReview((gateway, cluster): readonly Backend[] => 
   const listed = new Set(members.map(({ name }) => name))
   const strangers = Object.keys(gateway.spec?.outgoingAuth?.backends ?? {}).filter((key) => !listed.has(key))
   return [
-    ...members.map((member) => ({ ...inline(gateway, member.name), member })),
-    ...strangers.map((key) => inline(gateway, key)),
+    ...members.map((member) => ({ ...inlineBackend(gateway, member.name), member })),
+    ...strangers.map((key) => inlineBackend(gateway, key)),
   ]
 })
 
@@ -69,7 +69,8 @@ function ownConfig(workload: Workload | undefined): Pick<Backend, 'from' | 'conf
   return config === undefined ? { from: 'unknown' } : { from: 'discovered', config }
 }
 
-function inline({ spec }: Gateway, name: string): Backend {
+/** What a VirtualMCPServer with the source `inline` has for the backend of the name. */
+export function inlineBackend({ spec }: Gateway, name: string): Backend {
   const outgoingAuth = spec?.outgoingAuth
   if (outgoingAuth === undefined) return { name, from: 'unknown' }
   const { backends } = outgoingAuth
@@ -96,6 +97,25 @@ function defaultOf({ spec }: Gateway): Pick<Backend, 'from' | 'config' | 'at'> {
 }
 
 const DEFAULT = ['spec', 'outgoingAuth', 'default', 'externalAuthConfigRef', 'name']
+
+/** A VirtualMCPServer of the group of a workload, and what it contacts the workload with. */
+export interface Fronting extends Backend {
+  readonly gateway: ObjectName
+  readonly source: 'discovered' | 'inline' | undefined
+}
+
+export function frontingsOf(name: string, workload: Workload, cluster: Cluster): Fronting[] {
+  const group = groupOf(workload)
+  const gateways = group === undefined ? [] : cluster.referrers('MCPGroup', group, GATEWAY)
+  return gateways.flatMap((gateway): Fronting[] => {
+    const found = getGateway(cluster, gateway.name)
+    if (found === undefined) return []
+    const source = sourceOf(found)
+    if (source === 'discovered') return [{ name, gateway, source, ...ownConfig(workload) }]
+    if (source === 'inline') return [{ gateway, source, ...inlineBackend(found, name) }]
+    return [{ name, gateway, source, from: 'unknown' }]
+  })
+}
 
 /** A configuration that a VirtualMCPServer reaches, at one place of it, and the backends that are contacted with it. */
 export interface Reached {
@@ -136,10 +156,29 @@ export interface Reacher {
 /** Every VirtualMCPServer that reaches the configuration, once, by name. Looks at nothing that does not. */
 export function reachersOf(config: string, cluster: Cluster): Reacher[] {
   const found = new Map<string, Reacher>()
+  for (const { source, ...reacher } of candidates(config, cluster)) {
+    if (!found.has(reacher.name) && sourceOf(reacher.gateway) === source) found.set(reacher.name, reacher)
+  }
+  return [...found.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** Whether some VirtualMCPServer may reach the configuration, of which that cannot be read. */
+export function mayBeReached(config: string, cluster: Cluster): boolean {
+  return candidates(config, cluster).some(({ gateway }) => {
+    const source = sourceOf(gateway)
+    return source !== 'inline' && source !== 'discovered'
+  })
+}
+
+/** Every VirtualMCPServer that would reach the configuration with the source. */
+function candidates(
+  config: string,
+  cluster: Cluster,
+): (Reacher & { readonly source: 'inline' | 'discovered' })[] {
+  const found: (Reacher & { readonly source: 'inline' | 'discovered' })[] = []
   const add = (name: string, source: 'inline' | 'discovered', through?: ObjectName) => {
-    const gateway = found.has(name) ? undefined : getGateway(cluster, name)
-    if (gateway !== undefined && sourceOf(gateway) === source)
-      found.set(name, { name, gateway, ...(through && { through }) })
+    const gateway = getGateway(cluster, name)
+    if (gateway !== undefined) found.push({ name, gateway, source, ...(through && { through }) })
   }
   const groups = new Map<string, ObjectName>()
   for (const { name } of cluster.referrers('MCPExternalAuthConfig', config, GATEWAY)) add(name, 'inline')
@@ -152,5 +191,5 @@ export function reachersOf(config: string, cluster: Cluster): Reacher[] {
   for (const [group, member] of groups) {
     for (const { name } of cluster.referrers('MCPGroup', group, GATEWAY)) add(name, 'discovered', member)
   }
-  return [...found.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  return found
 }

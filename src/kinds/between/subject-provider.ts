@@ -1,6 +1,6 @@
 import type { Cluster } from '../../rule/cluster.ts'
-import { type Gateway, providersOf } from './neighbours.ts'
-import { reachersOf } from './reach.ts'
+import { BACKEND_KINDS, type Gateway, providersOf } from './neighbours.ts'
+import { mayBeReached, type Reacher, reachersOf } from './reach.ts'
 
 /** The provider whose token a VirtualMCPServer exchanges when none is named; undefined when it has none. Section 2.4.5. */
 export function firstProvider({ spec }: Gateway): string | undefined {
@@ -19,8 +19,17 @@ export function subjectProviders(
   })
 }
 
-/** The provider on which all of them agree; undefined when they differ, or there is none (decision 25). */
+/** The provider on which all of them agree; undefined when they differ, or there is none, or not all can be read (decision 25). */
 export function agreedProvider(config: string, cluster: Cluster): string | undefined {
+  if (mayBeReached(config, cluster)) return undefined
+  const incomplete = ({ gateway }: Reacher) =>
+    providersOf(gateway.spec, 'authServerConfig')?.complete === false
+  if (reachersOf(config, cluster).some(incomplete)) return undefined
   const providers = new Set(subjectProviders(config, cluster).map(({ provider }) => provider))
   return providers.size === 1 ? [...providers][0] : undefined
 }
+
+const DECIDED_BY = ['VirtualMCPServer', ...BACKEND_KINDS]
+
+/** Whether everybody is known who can reach a configuration. */
+export const knowsReachers = (cluster: Cluster): boolean => DECIDED_BY.every((kind) => cluster.knows(kind))

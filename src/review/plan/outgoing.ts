@@ -9,7 +9,8 @@ import {
   providersOf,
 } from '../../kinds/between/neighbours.ts'
 import { type Backend, sourceOf } from '../../kinds/between/reach.ts'
-import type { Cluster } from '../../rule/cluster.ts'
+import { agreedProvider, knowsReachers } from '../../kinds/between/subject-provider.ts'
+import { type Cluster, nameText } from '../../rule/cluster.ts'
 import { isAbsent } from '../../rule/resource.ts'
 import { releaseNotes } from './releases.ts'
 import { notFound, notSpecified, unreadable } from './unknown.ts'
@@ -41,7 +42,7 @@ export interface Outgoing {
   readonly header: string | null
   /** Why there are none, or something is not known. */
   readonly reason: string | null
-  /** Where releases of the operator do otherwise. */
+  /** What the next write of the configuration changes, and where releases of the operator do otherwise. */
   readonly notes: readonly string[]
 }
 
@@ -75,8 +76,17 @@ export function outgoingOf(gateway: Gateway, backend: Backend, cluster: Cluster)
     source: SOURCES[backend.from],
     config,
     ...strategy,
-    notes: releaseNotes(gateway, backend, strategy, cluster),
+    notes: [...nextWrite(config, strategy, cluster), ...releaseNotes(gateway, backend, strategy, cluster)],
   }
+}
+
+/** A provider that /mutate wrote counts as unset: the next write decides it anew (decision 25). */
+function nextWrite(config: string | null, { chosen, provider }: Strategy, cluster: Cluster): string[] {
+  if (config === null || chosen !== 'written' || !knowsReachers(cluster)) return []
+  const next = agreedProvider(config, cluster)
+  if (next === provider) return []
+  const change = next === undefined ? 'takes it away' : `writes ${next}`
+  return [`/mutate wrote the provider: the next write of ${nameText(authConfigNamed(config))} ${change}`]
 }
 
 function strategyOf(gateway: Gateway, backend: Backend, cluster: Cluster): Strategy {

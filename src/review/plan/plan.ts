@@ -1,9 +1,10 @@
-import { type Gateway, getGateway, groupOf } from '../../kinds/between/neighbours.ts'
+import { type Gateway, getGateway, groupOf, olderGroupOf } from '../../kinds/between/neighbours.ts'
 import { backendsOf } from '../../kinds/between/reach.ts'
 import type { Cluster } from '../../rule/cluster.ts'
 import type { World } from '../world.ts'
 import { type AuthServer, authServerOf, type Incoming, incomingOf } from './incoming.ts'
 import { type Outgoing, outgoingOf } from './outgoing.ts'
+import { releaseNotesOfServer } from './releases.ts'
 import { absence, unreadable } from './unknown.ts'
 
 /** The effective authentication of one VirtualMCPServer: plain JSON, nothing is left out. */
@@ -15,6 +16,8 @@ export interface Plan {
   readonly authServer: AuthServer | null
   /** In the order of kind and name; then the keys of `backends` that no member has. */
   readonly backends: readonly Outgoing[]
+  /** Where releases of the operator do otherwise with the whole. */
+  readonly notes: readonly string[]
 }
 
 /** The MCPGroup whose backends are fronted. */
@@ -29,13 +32,15 @@ export function planOf(world: World, namespace: string, name: string): Plan | un
   const cluster = world.in(namespace)
   const gateway = getGateway(cluster, name)
   if (gateway === undefined) return undefined
+  const incoming = incomingOf(gateway, cluster)
   return {
     namespace,
     name,
     group: fronted(gateway, cluster),
-    incoming: incomingOf(gateway, cluster),
+    incoming,
     authServer: authServerOf(gateway),
     backends: backendsOf(gateway, cluster).map((backend) => outgoingOf(gateway, backend, cluster)),
+    notes: releaseNotesOfServer(gateway, { namespace, name }, incoming, cluster),
   }
 }
 
@@ -49,14 +54,17 @@ export function plansOf(world: World): Plan[] {
 
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
+const OLDER_GROUP = '`spec.config.groupRef` is of older releases and not read'
+
 function fronted(gateway: Gateway, cluster: Cluster): Group {
   const name = groupOf(gateway)
   if (name === undefined) {
     const { spec = {} } = gateway
     const { groupRef } = spec
-    const reason =
+    const missing =
       groupRef === undefined ? unreadable(spec, 'groupRef') : unreadable(groupRef, 'name', 'groupRef.name')
-    return { name: null, reason }
+    const older = olderGroupOf(gateway) === undefined ? '' : `; ${OLDER_GROUP}`
+    return { name: null, reason: missing + older }
   }
   const found = cluster.get('MCPGroup', name) !== undefined
   return { name, reason: found ? null : absence('MCPGroup', cluster) }

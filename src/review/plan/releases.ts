@@ -1,10 +1,57 @@
-import { authConfigNamed, type Gateway, getWorkload } from '../../kinds/between/neighbours.ts'
+import { NOT_FOR_BACKENDS } from '../../kinds/between/matrix.ts'
+import { authConfigNamed, type Gateway, getAuthConfig, getWorkload } from '../../kinds/between/neighbours.ts'
 import { type Backend, sourceOf } from '../../kinds/between/reach.ts'
 import { type Cluster, nameText, type ObjectName } from '../../rule/cluster.ts'
+import { referencesOf } from '../../kinds/between/references.ts'
+import { pathText } from '../../rule/path.ts'
+import { isAbsent } from '../../rule/resource.ts'
+import type { Incoming } from './incoming.ts'
 import type { Outgoing } from './outgoing.ts'
+import { notFound } from './unknown.ts'
 
 /** Types for which releases have no strategy under a VirtualMCPServer. */
-const NOT_CONVERTED: readonly (string | null)[] = ['bearerToken', 'embeddedAuthServer']
+const NOT_CONVERTED: readonly (string | null | undefined)[] = NOT_FOR_BACKENDS
+
+/** Where releases do otherwise with a VirtualMCPServer as a whole: they leave it as it was. */
+export function releaseNotesOfServer(
+  gateway: Gateway,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  incoming: Pick<Incoming, 'audience'>,
+  cluster: Cluster,
+): string[] {
+  return [...otherAudience(gateway, namespace, name, incoming), ...refusedReferences(gateway, cluster)].map(
+    (why) => `releases do not reconcile this VirtualMCPServer: ${why}`,
+  )
+}
+
+/** `resourceUrl` is a field of releases; without it they take the address of the Service. */
+function* otherAudience(
+  { spec }: Gateway,
+  namespace: string,
+  name: string,
+  { audience }: Pick<Incoming, 'audience'>,
+): Iterable<string> {
+  const ref = spec?.incomingAuth?.oidcConfigRef as { readonly resourceUrl?: unknown } | undefined
+  if (spec?.authServerConfig === undefined || ref === undefined || audience === null) return
+  const url =
+    isAbsent(ref, 'resourceUrl') || ref.resourceUrl === '' ? serviceUrl(namespace, name) : ref.resourceUrl
+  if (typeof url === 'string' && url !== audience)
+    yield `beside an embedded authorization server the audience must be resourceUrl, which is ${url}`
+}
+
+const serviceUrl = (namespace: string, name: string) => `http://${name}.${namespace}.svc.cluster.local:4483`
+
+/** Releases convert every configuration that is named here, whatever the source. */
+function* refusedReferences(gateway: Gateway, cluster: Cluster): Iterable<string> {
+  for (const { to, at } of referencesOf('VirtualMCPServer', gateway)) {
+    if (to.kind !== 'MCPExternalAuthConfig' || !cluster.knows(to.kind)) continue
+    const config = getAuthConfig(cluster, to.name)
+    const type = config?.spec?.type
+    const place = pathText(at().slice(1, -2))
+    if (config === undefined) yield `${place} names ${notFound(to, cluster)}`
+    else if (NOT_CONVERTED.includes(type)) yield `${place} names ${nameText(to)} of type ${type ?? ''}`
+  }
+}
 
 /** Where releases of the operator do otherwise than the specification, as far as it shows in this backend. */
 export function releaseNotes(

@@ -7,6 +7,7 @@ import {
   backend,
   exchangeConfig,
   exchangeConfigWritten,
+  gateway,
   gatewayOf,
 } from '../../between/examples.ts'
 import {
@@ -16,7 +17,7 @@ import {
   writtenProvider,
 } from '../../between/neighbours.ts'
 import { configsReached, REACHED_KINDS } from '../../between/reach.ts'
-import { agreedProvider, firstProvider } from '../../between/subject-provider.ts'
+import { agreedProvider, firstProvider, knowsReachers } from '../../between/subject-provider.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 export const subjectProviderChosen = defineRule({
@@ -27,14 +28,14 @@ export const subjectProviderChosen = defineRule({
   summary: 'A token exchange that existed before its VirtualMCPServer says whose token it exchanges.',
   why: 'The first provider of this VirtualMCPServer decides it, also for configurations that nobody applies again.',
   sources: ['2.4.5', 'decision 25'],
-  *check(gateway, { path, cluster, old }) {
-    const provider = firstProvider(gateway)
-    if (provider === undefined) return
+  *check(value, { path, cluster, old }) {
+    const provider = firstProvider(value)
+    if (provider === undefined || !knowsReachers(cluster)) return
     const before = old()
     if (before !== undefined && firstProvider(before) === provider) return
-    const providers = providersOf(gateway.spec, 'authServerConfig')?.names ?? []
+    const providers = providersOf(value.spec, 'authServerConfig')?.names ?? []
     const decided = new Map<string, ObjectName>()
-    for (const { config, auth: found } of configsReached(gateway, cluster)) {
+    for (const { config, auth: found } of configsReached(value, cluster)) {
       if (found === undefined || !leavesSubjectProvider(found, cluster.group)) continue
       const written = writtenProvider(found, cluster.group)
       // What was written and is not here any more is told by another rule.
@@ -69,6 +70,18 @@ export const subjectProviderChosen = defineRule({
         value: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
         old: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [backend('jira', 'jira'), exchangeConfig('jira')],
+      },
+      {
+        title: 'another VirtualMCPServer has a source that nobody can read',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [
+          backend('jira', 'jira'),
+          exchangeConfig('jira'),
+          gateway('other', {
+            authServerConfig: authServer('okta'),
+            outgoingAuth: { source: 'mixed' as never },
+          }),
+        ],
       },
     ],
     invalid: [
