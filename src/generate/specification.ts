@@ -604,6 +604,7 @@ export const SPECIFICATION: readonly Section[] = [
       held(
         'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.',
         rule('backend-credentials-configured'),
+        rule('workload-credentials-configured'),
       ),
       held(
         'inline: strategies come from the map outgoingAuth.backends; discovered: it is not read.',
@@ -614,6 +615,7 @@ export const SPECIFICATION: readonly Section[] = [
         'inline: backends that are not in the map receive unauthenticated requests.',
         rule('outgoing-auth-inline-configured'),
         rule('backend-credentials-configured'),
+        rule('workload-credentials-configured'),
         rule('outgoing-auth-backend-is-member'),
       ),
       held(
@@ -704,6 +706,7 @@ export const SPECIFICATION: readonly Section[] = [
         'A backend not listed under inline outgoing authentication gets no credentials.',
         rule('outgoing-auth-inline-configured'),
         rule('backend-credentials-configured'),
+        rule('workload-credentials-configured'),
       ),
       free('Error response bodies, status codes and error codes.', NOT_SHOWN),
     ],

@@ -1,6 +1,6 @@
 import { type Cluster, nameKey, type ObjectName } from '../../rule/cluster.ts'
 import type { Resource } from '../../rule/resource.ts'
-import { type Gateway, groupOf, membersOf, type Workload } from './neighbours.ts'
+import { type Gateway, getWorkload, groupOf, membersOf, type Workload } from './neighbours.ts'
 import { configsReached, reachersOf } from './reach.ts'
 import { referencesOf } from './references.ts'
 
@@ -27,7 +27,11 @@ export function affectedBy(self: ObjectName, cluster: Cluster): Iterable<ObjectN
 /** A VirtualMCPServer decides for its backends, and for who shares a configuration with it. */
 function* ofGateway(gateway: Gateway, cluster: Cluster): Iterable<ObjectName> {
   const group = groupOf(gateway)
-  if (group !== undefined) yield* membersOf(cluster, group)
+  for (const member of group === undefined ? [] : membersOf(cluster, group)) {
+    yield member
+    const workload = getWorkload(cluster, member)
+    if (workload !== undefined) yield* referencesOf(member.kind, workload).map(({ to }) => to)
+  }
   yield* referencesOf(GATEWAY, gateway).map(({ to }) => to)
   for (const { config } of configsReached(gateway, cluster)) {
     yield { kind: 'MCPExternalAuthConfig', name: config }

@@ -39,6 +39,14 @@ export const exchangeConfig = (name: string, subjectProviderName?: string): Othe
     ...(subjectProviderName !== undefined && { subjectProviderName }),
   })
 
+/** A token exchange that sends the token in the header. */
+export const exchangeConfigIn = (name: string, externalTokenHeaderName: string): Other =>
+  authConfig(name, 'tokenExchange', {
+    tokenUrl: 'https://idp.example.com/token',
+    audience: name,
+    externalTokenHeaderName,
+  })
+
 /** A token exchange of which /mutate wrote the subject provider. */
 export const exchangeConfigWritten = (name: string, provider: string): Other => ({
   ...exchangeConfig(name, provider),

@@ -1,11 +1,21 @@
+import type { Cluster, ObjectName } from '../../rule/cluster.ts'
 import { isAbsent } from '../../rule/resource.ts'
 import type { AuthConfig, Workload } from './neighbours.ts'
+import { frontingsOf } from './reach.ts'
 import type { Reference } from './references.ts'
 
 type AuthType = NonNullable<NonNullable<AuthConfig['spec']>['type']>
 
 /** Types that releases of vMCP do not use for backends. */
 export const NOT_FOR_BACKENDS: readonly AuthType[] = ['bearerToken', 'embeddedAuthServer']
+
+/** Whether a configuration names a header that releases of vMCP ignore: the token goes into `Authorization`. */
+export function hasIgnoredHeader({ spec }: AuthConfig): boolean {
+  const header = spec?.tokenExchange?.externalTokenHeaderName ?? ''
+  return spec?.type === 'tokenExchange' && header !== '' && header.toLowerCase() !== 'authorization'
+}
+
+const NO_STRATEGY = 'cannot be used for backends by ToolHive releases'
 
 /** Of a workload itself, beside what vMCP makes of its reference: what a type does not do. */
 const NOT_FOR_WORKLOAD: Readonly<Record<string, Readonly<Partial<Record<AuthType, string>>>>> = {
@@ -20,9 +30,18 @@ const NOT_FOR_WORKLOAD: Readonly<Record<string, Readonly<Partial<Record<AuthType
     upstreamInject: 'has no effect on an MCPRemoteProxy outside a group',
   },
   MCPServerEntry: {
-    bearerToken: 'cannot be used for backends by ToolHive releases',
-    embeddedAuthServer: 'cannot be used for backends by ToolHive releases',
+    bearerToken: NO_STRATEGY,
+    embeddedAuthServer: NO_STRATEGY,
   },
+}
+
+/** What releases of vMCP do not do with a configuration of a backend. */
+export function unsuitedForBackends(config: AuthConfig): string | undefined {
+  const type = config.spec?.type
+  if (type !== undefined && NOT_FOR_BACKENDS.includes(type)) return NO_STRATEGY
+  return hasIgnoredHeader(config)
+    ? 'sets an `externalTokenHeaderName` that ToolHive releases ignore for backends'
+    : undefined
 }
 
 /** What vMCP uses by itself when the workload is one of its backends. */
@@ -34,16 +53,22 @@ const USED_BY_GATEWAY: ReadonlySet<string> = new Set<AuthType>(['headerInjection
  * The specification lets every kind refer to every type (section 1); this is what releases do with it.
  */
 export function unsuited(
-  kind: string,
+  { kind, name }: ObjectName,
   workload: Workload,
   config: AuthConfig,
-  { at }: Reference,
+  { to, at }: Reference,
+  cluster: Cluster,
 ): string | undefined {
   const type = config.spec?.type
   if (type === undefined) return undefined
   if (type !== 'embeddedAuthServer' && at()[1] === 'authServerRef')
     return `cannot be the authorization server of an ${kind}`
-  if (USED_BY_GATEWAY.has(type) && inGroup(workload)) return undefined
+  if (USED_BY_GATEWAY.has(type) && inGroup(workload)) {
+    const frontings = frontingsOf(name, workload, cluster)
+    const isUsed = frontings.some(({ from, config }) => from === 'unknown' || config === to.name)
+    if (isUsed || frontings.length === 0) return undefined
+    return `has no effect on an ${kind} where each VirtualMCPServer is inline and does not name it`
+  }
   if (type === 'embeddedAuthServer' && kind !== 'MCPServerEntry' && !validatesTokens(workload)) {
     return `issues tokens that an ${kind} checks only with an \`oidcConfigRef\``
   }

@@ -3,6 +3,7 @@ import { MCPRemoteProxy } from './schema.ts'
 import { referenceFound } from '../between/rules/reference-found.ts'
 import { workloadAuthServerSingleProvider } from '../between/rules/workload-auth-server-single-provider.ts'
 import { workloadAuthTypeSuited } from '../between/rules/workload-auth-type-suited.ts'
+import { workloadCredentialsConfigured } from '../between/rules/workload-credentials-configured.ts'
 import { backendAuthServed } from '../between/rules/backend-auth-served.ts'
 
 export const mcpRemoteProxy: Kind = {
@@ -15,6 +16,12 @@ export const mcpRemoteProxy: Kind = {
     AGE,
   ],
   schema: MCPRemoteProxy,
-  rules: [referenceFound, workloadAuthServerSingleProvider, workloadAuthTypeSuited, backendAuthServed],
+  rules: [
+    referenceFound,
+    workloadAuthServerSingleProvider,
+    workloadAuthTypeSuited,
+    backendAuthServed,
+    workloadCredentialsConfigured,
+  ],
   parts: [],
 }

@@ -2,6 +2,7 @@ import { AGE, type Kind } from '../kind.ts'
 import { MCPServerEntry } from './schema.ts'
 import { referenceFound } from '../between/rules/reference-found.ts'
 import { workloadAuthTypeSuited } from '../between/rules/workload-auth-type-suited.ts'
+import { workloadCredentialsConfigured } from '../between/rules/workload-credentials-configured.ts'
 import { backendAuthServed } from '../between/rules/backend-auth-served.ts'
 
 export const mcpServerEntry: Kind = {
@@ -14,6 +15,6 @@ export const mcpServerEntry: Kind = {
     AGE,
   ],
   schema: MCPServerEntry,
-  rules: [referenceFound, workloadAuthTypeSuited, backendAuthServed],
+  rules: [referenceFound, workloadAuthTypeSuited, backendAuthServed, workloadCredentialsConfigured],
   parts: [],
 }

@@ -1,18 +1,28 @@
-import { nameText } from '../../../rule/cluster.ts'
+import { nameText, namesText } from '../../../rule/cluster.ts'
 import { advice } from '../../../rule/field-error.ts'
 import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
-import { bearerConfig, headerConfig, injectConfig, serverConfig, workload } from '../examples.ts'
-import { unsuited } from '../matrix.ts'
+import {
+  bearerConfig,
+  exchangeConfigIn,
+  gateway,
+  headerConfig,
+  injectConfig,
+  inline,
+  serverConfig,
+  workload,
+} from '../examples.ts'
+import { unsuited, unsuitedForBackends } from '../matrix.ts'
 import { getAuthConfig } from '../neighbours.ts'
+import { frontingsOf } from '../reach.ts'
 import { referencesOf } from '../references.ts'
 
 /** On MCPServer, MCPRemoteProxy and MCPServerEntry. */
 export const workloadAuthTypeSuited = defineRule({
   id: 'workload-auth-type-suited',
   on: MCPServer,
-  reads: ['MCPExternalAuthConfig'],
+  reads: ['MCPExternalAuthConfig', 'VirtualMCPServer'],
   severity: 'warning',
   summary: 'The configuration has a type that does something for a workload of this kind.',
   why: 'Releases ignore some types on some kinds, in silence, and fail on others.',
@@ -21,9 +31,18 @@ export const workloadAuthTypeSuited = defineRule({
     for (const reference of referencesOf(self.kind, resource)) {
       const { to, at } = reference
       const config = to.kind === 'MCPExternalAuthConfig' ? getAuthConfig(cluster, to.name) : undefined
-      const why = config && unsuited(self.kind, resource, config, reference)
-      if (why !== undefined)
-        yield advice(pathTo<string>(at()), `type ${config?.spec?.type ?? ''} of ${nameText(to)} ${why}`)
+      if (config === undefined) continue
+      const subject = `type ${config.spec?.type ?? ''} of ${nameText(to)}`
+      const why = unsuited(self, resource, config, reference, cluster)
+      if (why !== undefined) yield advice(pathTo<string>(at()), `${subject} ${why}`)
+      const there = unsuitedForBackends(config)
+      if (there === undefined || there === why || at()[1] !== 'externalAuthConfigRef') continue
+      const gateways = frontingsOf(self.name, resource, cluster).filter(({ from }) => from === 'discovered')
+      if (gateways.length > 0)
+        yield advice(
+          pathTo<string>(at()),
+          `${subject} ${there}: ${namesText(gateways.map(({ gateway }) => gateway))}`,
+        )
     }
   },
   examples: {
@@ -40,6 +59,16 @@ export const workloadAuthTypeSuited = defineRule({
         others: [bearerConfig('token')],
       },
       {
+        title: 'a header that an inline VirtualMCPServer names for it too',
+        kind: 'MCPServer',
+        value: workload('key', 'tools'),
+        others: [
+          headerConfig('key'),
+          gateway('tools', { outgoingAuth: inline({ example: 'key' }) }),
+          gateway('other', { outgoingAuth: inline({ jira: 'other' }) }),
+        ],
+      },
+      {
         title: 'an authorization server, and an MCPOIDCConfig for its tokens',
         kind: 'MCPServer',
         value: {
@@ -49,6 +78,33 @@ export const workloadAuthTypeSuited = defineRule({
       },
     ],
     invalid: [
+      {
+        title: 'a header that no VirtualMCPServer sends',
+        kind: 'MCPServer',
+        value: workload('key', 'tools'),
+        others: [headerConfig('key'), gateway('tools', { outgoingAuth: inline({ jira: 'other' }) })],
+        findings: [
+          'spec.externalAuthConfigRef.name: type headerInjection of MCPExternalAuthConfig "key" has no effect on an MCPServer where each VirtualMCPServer is inline and does not name it',
+        ],
+      },
+      {
+        title: 'a bearer token of a proxy that a VirtualMCPServer discovers',
+        kind: 'MCPRemoteProxy',
+        value: workload('token', 'tools'),
+        others: [bearerConfig('token'), gateway('tools')],
+        findings: [
+          'spec.externalAuthConfigRef.name: type bearerToken of MCPExternalAuthConfig "token" cannot be used for backends by ToolHive releases: VirtualMCPServer "tools"',
+        ],
+      },
+      {
+        title: 'a token exchange with another header',
+        kind: 'MCPServer',
+        value: workload('jira', 'tools'),
+        others: [exchangeConfigIn('jira', 'X-Token'), gateway('tools')],
+        findings: [
+          'spec.externalAuthConfigRef.name: type tokenExchange of MCPExternalAuthConfig "jira" sets an `externalTokenHeaderName` that ToolHive releases ignore for backends: VirtualMCPServer "tools"',
+        ],
+      },
       {
         title: 'a header of an MCPServer alone',
         kind: 'MCPServer',

@@ -2,11 +2,11 @@ import { namesText, type ObjectName } from '../../../rule/cluster.ts'
 import { advice } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { backend, gateway, inline } from '../../between/examples.ts'
-import { NOT_FOR_BACKENDS, unsuited } from '../../between/matrix.ts'
+import { hasIgnoredHeader, NOT_FOR_BACKENDS, unsuited } from '../../between/matrix.ts'
 import { BACKEND_KINDS, getWorkload } from '../../between/neighbours.ts'
 import { reachersOf } from '../../between/reach.ts'
 import { referencesOf } from '../../between/references.ts'
-import { injecting } from '../examples.ts'
+import { exchanging, injecting } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
 export const authConfigTypeSuitsConsumers = defineRule({
@@ -25,15 +25,22 @@ export const authConfigTypeSuitsConsumers = defineRule({
       const workload = getWorkload(cluster, referrer)
       for (const reference of workload === undefined ? [] : referencesOf(referrer.kind, workload)) {
         const isOurs = reference.to.kind === self.kind && reference.to.name === self.name
-        const reason = workload && isOurs ? unsuited(referrer.kind, workload, config, reference) : undefined
+        const reason =
+          workload && isOurs ? unsuited(referrer, workload, config, reference, cluster) : undefined
         if (reason !== undefined) why.set(reason, [...(why.get(reason) ?? []), referrer])
       }
     }
     for (const [reason, names] of why) yield advice(path.spec.type, `${reason}: ${namesText(names)}`)
-    if (!NOT_FOR_BACKENDS.includes(type)) return
+    const isLeftOut = NOT_FOR_BACKENDS.includes(type)
+    if (!isLeftOut && !hasIgnoredHeader(config)) return
     const reachers = reachersOf(self.name, cluster).map(({ name }) => ({ kind: 'VirtualMCPServer', name }))
     if (reachers.length === 0) return
-    yield advice(path.spec.type, `ToolHive releases cannot use it for backends of ${namesText(reachers)}`)
+    yield isLeftOut
+      ? advice(path.spec.type, `ToolHive releases cannot use it for backends of ${namesText(reachers)}`)
+      : advice(
+          path.spec.tokenExchange.externalTokenHeaderName,
+          `ToolHive releases ignore it for backends of ${namesText(reachers)}`,
+        )
   },
   examples: {
     valid: [
@@ -77,6 +84,22 @@ export const authConfigTypeSuitsConsumers = defineRule({
         },
         others: [gateway('tools', { outgoingAuth: inline({ jira: 'example' }) })],
         findings: ['spec.type: ToolHive releases cannot use it for backends of VirtualMCPServer "tools"'],
+      },
+      {
+        title: 'a token exchange with another header',
+        value: exchanging({ externalTokenHeaderName: 'X-Token' }),
+        others: [backend('jira', 'example'), gateway('tools')],
+        findings: [
+          'spec.tokenExchange.externalTokenHeaderName: ToolHive releases ignore it for backends of VirtualMCPServer "tools"',
+        ],
+      },
+      {
+        title: 'a header that no VirtualMCPServer sends',
+        value: injecting('X-Api-Key'),
+        others: [backend('jira', 'example'), gateway('tools', { outgoingAuth: inline({ wiki: 'key' }) })],
+        findings: [
+          'spec.type: has no effect on an MCPServer where each VirtualMCPServer is inline and does not name it: MCPServer "jira"',
+        ],
       },
     ],
   },

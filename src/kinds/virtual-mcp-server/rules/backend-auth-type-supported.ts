@@ -5,12 +5,13 @@ import { defineRule } from '../../../rule/rule.ts'
 import {
   backend,
   bearerConfig,
+  exchangeConfigIn,
   gatewayOf,
   headerConfig,
   inline,
   serverConfig,
 } from '../../between/examples.ts'
-import { NOT_FOR_BACKENDS } from '../../between/matrix.ts'
+import { hasIgnoredHeader, NOT_FOR_BACKENDS } from '../../between/matrix.ts'
 import { authConfigNamed } from '../../between/neighbours.ts'
 import { configsReached, REACHED_KINDS } from '../../between/reach.ts'
 import { VirtualMCPServer } from '../schema.ts'
@@ -20,17 +21,24 @@ export const backendAuthTypeSupported = defineRule({
   on: VirtualMCPServer,
   reads: REACHED_KINDS,
   severity: 'warning',
-  summary: 'A configuration that is reached has a type with which vMCP can contact a backend.',
-  why: 'Releases have no strategy for `bearerToken` and `embeddedAuthServer`: they leave such a backend out.',
+  summary: 'A configuration that is reached has a type and a header with which vMCP can contact a backend.',
+  why: 'Releases have no strategy for `bearerToken` and `embeddedAuthServer`: they leave such a backend out; a token exchange always uses the header Authorization.',
   sources: ['5.2', 'decision 9'],
   *check(gateway, { path, cluster }) {
     for (const { config, auth, at, members } of configsReached(gateway, cluster)) {
       const type = auth?.spec?.type
-      if (type === undefined || !NOT_FOR_BACKENDS.includes(type)) continue
+      if (auth === undefined || type === undefined) continue
+      const place = at === undefined ? path.spec.outgoingAuth : pathTo(at())
+      if (hasIgnoredHeader(auth))
+        yield advice(
+          place,
+          `ToolHive releases ignore externalTokenHeaderName of ${nameText(authConfigNamed(config))} and use Authorization`,
+        )
+      if (!NOT_FOR_BACKENDS.includes(type)) continue
       const effect =
         at === undefined ? `they leave out ${namesText(members)}` : 'they refuse this VirtualMCPServer'
       yield advice(
-        at === undefined ? path.spec.outgoingAuth : pathTo(at()),
+        place,
         `${nameText(authConfigNamed(config))} is of type ${type}, which ToolHive releases cannot use for backends: ${effect}`,
       )
     }
@@ -44,6 +52,14 @@ export const backendAuthTypeSupported = defineRule({
       },
     ],
     invalid: [
+      {
+        title: 'a token exchange with another header',
+        value: gatewayOf(),
+        others: [backend('jira', 'jira'), exchangeConfigIn('jira', 'X-Token')],
+        findings: [
+          'spec.outgoingAuth: ToolHive releases ignore externalTokenHeaderName of MCPExternalAuthConfig "jira" and use Authorization',
+        ],
+      },
       {
         title: 'a bearer token, discovered',
         value: gatewayOf(),

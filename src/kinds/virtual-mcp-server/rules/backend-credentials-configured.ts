@@ -2,6 +2,7 @@ import { namesText, type ObjectName } from '../../../rule/cluster.ts'
 import { advice } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { backend, gatewayOf, headerConfig, inline } from '../../between/examples.ts'
+import { hasNoStrategy } from '../../between/neighbours.ts'
 import { backendsOf, REACHED_KINDS, sourceOf } from '../../between/reach.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -19,16 +20,15 @@ export const backendCredentialsConfigured = defineRule({
       if (from === 'none' && member !== undefined) without.push(member)
     }
     if (without.length === 0) return
-    const { backends } = gateway.spec?.outgoingAuth ?? {}
     if (sourceOf(gateway) === 'discovered') {
       yield advice(
         path.spec.outgoingAuth,
         `no credentials for ${namesText(without)}: no \`externalAuthConfigRef\` there`,
       )
-    } else if (Object.keys(backends ?? {}).length > 0) {
+    } else if (!hasNoStrategy(gateway)) {
       yield advice(
         path.spec.outgoingAuth.backends,
-        `no credentials for ${namesText(without)}: not listed, and there is no \`default\``,
+        `no credentials for ${namesText(without)}: not listed, and no \`default\` names a configuration`,
       )
     }
   },
@@ -43,6 +43,11 @@ export const backendCredentialsConfigured = defineRule({
         title: 'inline: an entry, and a default for the others',
         value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }, 'key') }),
         others: [backend('jira'), backend('wiki'), headerConfig('key')],
+      },
+      {
+        title: 'inline: nothing at all, which another rule tells without looking at the group',
+        value: gatewayOf({ outgoingAuth: { source: 'inline', backends: {} } }),
+        others: [backend('jira')],
       },
     ],
     invalid: [
@@ -59,7 +64,15 @@ export const backendCredentialsConfigured = defineRule({
         value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
         others: [backend('jira'), backend('wiki', 'key'), headerConfig('key')],
         findings: [
-          'spec.outgoingAuth.backends: no credentials for MCPServer "wiki": not listed, and there is no `default`',
+          'spec.outgoingAuth.backends: no credentials for MCPServer "wiki": not listed, and no `default` names a configuration',
+        ],
+      },
+      {
+        title: 'inline: a default that names nothing',
+        value: gatewayOf({ outgoingAuth: { source: 'inline', backends: {}, default: {} } }),
+        others: [backend('jira')],
+        findings: [
+          'spec.outgoingAuth.backends: no credentials for MCPServer "jira": not listed, and no `default` names a configuration',
         ],
       },
     ],

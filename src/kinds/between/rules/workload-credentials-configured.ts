@@ -1,0 +1,73 @@
+import { namesText } from '../../../rule/cluster.ts'
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { MCPServer } from '../../mcp-server/schema.ts'
+import { gateway, headerConfig, inline, workload } from '../examples.ts'
+import { frontingsOf } from '../reach.ts'
+
+/** On MCPServer, MCPRemoteProxy and MCPServerEntry. */
+export const workloadCredentialsConfigured = defineRule({
+  id: 'workload-credentials-configured',
+  on: MCPServer,
+  reads: ['VirtualMCPServer'],
+  severity: 'warning',
+  summary: 'Each VirtualMCPServer of the group has a strategy for the workload that joins it.',
+  why: 'The workload is contacted without credentials, and nobody may have meant that.',
+  sources: ['5.2', '7', 'decision 10', 'decision 21'],
+  *check(resource, { path, cluster, self }) {
+    const without = frontingsOf(self.name, resource, cluster).filter(({ from }) => from === 'none')
+    const ofSource = (wanted: string) =>
+      without.filter(({ source }) => source === wanted).map(({ gateway }) => gateway)
+    const [discovering, listing] = [ofSource('discovered'), ofSource('inline')]
+    if (discovering.length > 0)
+      yield advice(
+        path.spec.externalAuthConfigRef,
+        `no credentials from ${namesText(discovering)}; name a configuration, or one of type unauthenticated`,
+      )
+    if (listing.length > 0)
+      yield advice(
+        path.spec.groupRef,
+        `no credentials from ${namesText(listing)}: not listed there, and no \`default\` names a configuration`,
+      )
+  },
+  examples: {
+    valid: [
+      {
+        title: 'a configuration of its own',
+        value: workload('key', 'tools'),
+        others: [headerConfig('key'), gateway('tools')],
+      },
+      {
+        title: 'a default there',
+        value: { spec: { groupRef: { name: 'tools' } } },
+        others: [headerConfig('key'), gateway('tools', { outgoingAuth: inline({}, 'key') })],
+      },
+      {
+        title: 'no VirtualMCPServer yet',
+        value: { spec: { groupRef: { name: 'tools' } } },
+      },
+    ],
+    invalid: [
+      {
+        title: 'no configuration of its own',
+        value: { spec: { groupRef: { name: 'tools' } } },
+        others: [gateway('tools')],
+        findings: [
+          'spec.externalAuthConfigRef: no credentials from VirtualMCPServer "tools"; name a configuration, or one of type unauthenticated',
+        ],
+      },
+      {
+        title: 'not listed in one, and not discovered by it either',
+        value: workload('key', 'tools'),
+        others: [
+          headerConfig('key'),
+          gateway('tools'),
+          gateway('other', { outgoingAuth: inline({ wiki: 'key' }) }),
+        ],
+        findings: [
+          'spec.groupRef: no credentials from VirtualMCPServer "other": not listed there, and no `default` names a configuration',
+        ],
+      },
+    ],
+  },
+})
