@@ -10,7 +10,17 @@ import { readFlags } from '../src/configuration/flags.ts'
 import { localPair } from '../src/certificates/local.ts'
 import { KINDS } from '../src/kinds/index.ts'
 import { SERVER_FLAGS } from '../src/server/configuration.ts'
-import { CHART, hasHelm, helm, helmPath, type Manifest, rendered, templateArguments } from './support/helm.ts'
+import { inBatches } from './e2e/rule-examples.ts'
+import {
+  CHART,
+  hasHelm,
+  helm,
+  helmPath,
+  type Manifest,
+  rendered,
+  rendersTo,
+  templateArguments,
+} from './support/helm.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -46,6 +56,79 @@ const EVERYTHING = {
 }
 const FILES = { 'certificates.mode': 'files' }
 const UNARMED = { ...FILES, 'arming.enabled': false }
+const CERT_MANAGER = {
+  ...FILES,
+  'certificates.certManager.enabled': true,
+  'certificates.certManager.issuerRef.name': 'internal',
+}
+const CLIENTS = { 'clientAuthentication.configMapName': 'client-ca' }
+const MONITOR = { 'serviceMonitor.enabled': true }
+const ALERTS = { 'prometheusRule.enabled': true }
+const DASHBOARD = { 'dashboard.enabled': true }
+
+/** Every value, another one than by default, and what must be set beside it to be of use. */
+const CHANGED: readonly (readonly [string, unknown, object?])[] = [
+  ['image.repository', 'registry.example/vmcp-admission'],
+  ['image.tag', 'next'],
+  ['image.digest', `sha256:${'a'.repeat(64)}`],
+  ['image.pullPolicy', 'Always'],
+  ['imagePullSecrets', [{ name: 'registry' }]],
+  ['replicas', 3],
+  ['rollout.maxUnavailable', 1],
+  ['rollout.maxSurge', 2],
+  ['podDisruptionBudget.enabled', false],
+  ['podDisruptionBudget.maxUnavailable', 2],
+  ['mode', 'warn'],
+  ['severities', ['upstream-url-https=error']],
+  ['apiGroup', 'vmcp.example'],
+  ['watchNamespaces', ['team-a']],
+  ['checkSecrets', true],
+  ['serviceAccountAudience', 'vmcp'],
+  ['arming.enabled', false, FILES],
+  ['arming.failClosed', false],
+  ['certificates.mode', 'files'],
+  ['certificates.secretName', 'other', FILES],
+  ['certificates.certManager.enabled', true, { ...CERT_MANAGER, 'certificates.certManager.enabled': false }],
+  ['certificates.certManager.issuerRef.name', 'other', CERT_MANAGER],
+  ['certificates.certManager.issuerRef.kind', 'Issuer', CERT_MANAGER],
+  ['certificates.certManager.issuerRef.group', 'issuers.example', CERT_MANAGER],
+  ['certificates.certManager.duration', '100h', CERT_MANAGER],
+  ['certificates.certManager.renewBefore', '10h', CERT_MANAGER],
+  ['clientAuthentication.configMapName', 'client-ca'],
+  ['clientAuthentication.key', 'other.crt', CLIENTS],
+  ['clientAuthentication.names', ['kube-apiserver'], CLIENTS],
+  ['listenAddress', '::'],
+  ['ports.webhook', 9443],
+  ['ports.probe', 9000],
+  ['hostNetwork', true, { 'ports.webhook': 8443 }],
+  ['service.annotations', { note: 'a' }],
+  ['shutdownDelay', 20],
+  ['mostInFlight', 7],
+  ['logLevel', 'debug'],
+  ['extraArgs', ['--ca-propagation=1200']],
+  ['extraEnv', [{ name: 'NOTE', value: 'a' }]],
+  ['resources', { limits: { memory: '1Gi' } }],
+  ['priorityClassName', 'system-cluster-critical'],
+  ['topologySpreadConstraints', []],
+  ['nodeSelector', { pool: 'a' }],
+  ['tolerations', [{ operator: 'Exists' }]],
+  ['affinity', { nodeAffinity: {} }],
+  ['podLabels', { team: 'a' }],
+  ['podAnnotations', { note: 'a' }],
+  ['serviceAccount.annotations', { note: 'a' }],
+  ['networkPolicy.enabled', false],
+  ['networkPolicy.metricsFrom', []],
+  ['networkPolicy.egress', [{ ports: [{ port: 6443 }] }]],
+  ['serviceMonitor.enabled', true],
+  ['serviceMonitor.interval', '5s', MONITOR],
+  ['serviceMonitor.labels', { team: 'a' }, MONITOR],
+  ['prometheusRule.enabled', true],
+  ['prometheusRule.labels', { team: 'a' }, ALERTS],
+  ['dashboard.enabled', true],
+  ['dashboard.labels', { team: 'a' }, DASHBOARD],
+  ['crds.enabled', true],
+  ['crds.keep', false, { 'crds.enabled': true }],
+]
 
 t.test('the bundle does what the sources do, unprivileged and without writing a file', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-bundle-'))
@@ -225,15 +308,22 @@ function chartTests(): void {
     }
     const schema = JSON.parse(read('deploy/helm/vmcp-admission/values.schema.json')) as Schema
     const readme = read('deploy/helm/vmcp-admission/README.md')
-    const folder = join(CHART, 'templates')
-    const templates = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))
-    const used = templates.join('\n')
-    for (const path of leaves(parse(read('deploy/helm/vmcp-admission/values.yaml')), schema, '')) {
-      const documented = path.replace(/(issuerRef)\..*/, '$1')
-      t.ok(readme.includes(`| \`${documented}\` |`), path)
-      const names = documented.split('.')
-      t.ok(used.includes(`.Values.${documented}`) || used.includes(`.${names.at(-1) ?? ''}`), path)
+    const paths = leaves(parse(read('deploy/helm/vmcp-admission/values.yaml')), schema, '')
+    for (const path of paths) t.ok(readme.includes(`| \`${path.replace(/(issuerRef)\..*/, '$1')}\` |`), path)
+    t.strictSame(paths.toSorted(), CHANGED.map(([path]) => path).toSorted())
+    const renders = new Map<string, Promise<string>>()
+    const rendering = (values: object) => {
+      const known = renders.get(JSON.stringify(values)) ?? rendersTo(values)
+      renders.set(JSON.stringify(values), known)
+      return known
     }
+    await inBatches(CHANGED, async ([path, value, beside = {}]) => {
+      const [without, changed] = await Promise.all([
+        rendering(beside),
+        rendering({ ...beside, [path]: value }),
+      ])
+      t.not(changed, without, path)
+    })
   })
 
   t.test('arguments are flags of the server', async (t) => {
@@ -368,6 +458,18 @@ function chartTests(): void {
     ])
     t.equal(only(rendered().objects, 'ServiceAccount').automountServiceAccountToken, false)
     t.equal(podOf(rendered().objects).automountServiceAccountToken, true)
+  })
+
+  t.test('who chose to fail open is not told of it for ever', async (t) => {
+    const alerts = (values: object) =>
+      rendered({ ...ALERTS, ...values })
+        .text.match(/(?<=alert: )\w+/g)
+        ?.toSorted() ?? []
+    const all = alerts({})
+    t.ok(all.includes('VmcpAdmissionNotArmed') && all.length > 10)
+    const others = all.filter((name) => name !== 'VmcpAdmissionNotArmed')
+    t.strictSame(alerts({ 'arming.failClosed': false }), others)
+    t.strictSame(alerts(UNARMED), others)
   })
 
   t.test('a rollout, a drain and a lost node leave a replica', async (t) => {

@@ -1,7 +1,8 @@
-import { spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { parseAllDocuments } from 'yaml'
 
@@ -111,6 +112,16 @@ export function rendered(values: object = {}): {
   const { status, stdout, stderr } = helm(templateArguments(values))
   if (status !== 0) throw new Error(stderr)
   return { text: stdout, objects: parseAllDocuments(stdout).map((document) => document.toJS() as Manifest) }
+}
+
+/** The text alone, while others are rendered. */
+export async function rendersTo(values: object): Promise<string> {
+  const env = { PATH: process.env.PATH, HOME: '/nonexistent' }
+  const { stdout } = await promisify(execFile)(helmPath(), templateArguments(values), {
+    env,
+    maxBuffer: 2 ** 24,
+  })
+  return stdout
 }
 
 export const helmPath = (): string => found ?? 'helm'
