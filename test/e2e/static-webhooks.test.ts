@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import root from 'tap'
 import { serviceNames } from '../../src/certificates/authority.ts'
 import { makeAuthority, signLeaf } from '../../src/certificates/x509.ts'
 import { startServer } from '../support/server.ts'
-import { installCrds, kubectl } from './cluster.ts'
+import { installCrds, kubectl, ROOT } from './cluster.ts'
 import {
   ACCOUNT,
   applyAll,
@@ -135,6 +135,24 @@ await withApiServer(
       const bad = await api.kubectl(['apply', '-f', 'examples/bad/aws-sts-without-role.yaml'])
       t.equal(bad.code, 1)
       t.match(bad.stderr, /aws-sts-role-configured/)
+    })
+
+    await t.test('in CI a warning is as bad as a denial', async (t) => {
+      const line = readFileSync(`${ROOT}docs/cli.md`, 'utf8')
+        .split('\n')
+        .find((each) => each.startsWith('    kubectl apply '))
+      const command = line?.trim().replace('kubectl ', '').split(' ') ?? []
+      t.equal(command.pop(), 'deploy/')
+      for (const [code, file, text] of [
+        [0, 'examples/header-injection.yaml', ''],
+        [1, 'examples/unauthenticated.yaml', 'Warning: '],
+        [1, 'examples/bad/misspelt-type.yaml', 'is invalid'],
+      ] as const) {
+        const run = await api.kubectl([...command, file])
+        t.match(run, { code, stderr: text }, file)
+      }
+      const { code } = await api.kubectl(['apply', '--dry-run=server', '-f', 'examples/unauthenticated.yaml'])
+      t.equal(code, 0, 'warned of only')
     })
 
     await t.test('every kind, created and updated', async (t) => {
