@@ -53,7 +53,8 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
     for (const folder of ['base', 'trial']) {
       const built = await kubectl(api, ['kustomize', `deploy/kustomize/${folder}`])
       t.match(await apply(['-f', '-'], built), /deployment.apps\/vmcp-admission created/)
-      t.equal(built.includes('--mode=warn'), folder === 'trial')
+      for (const flag of ['--mode=warn', '--arming=ignore'])
+        t.equal(built.includes(flag), folder === 'trial', `${folder}: ${flag}`)
     }
   })
 
