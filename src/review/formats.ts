@@ -14,7 +14,7 @@ export const FORMATS = {
   int64: { type: 'number', validate: (value: number) => value >= -INT64 && value <= INT64 },
 } as const
 
-/** RFC 3339 as Go's `time.RFC3339` reads it: a capital T and Z, no space, no leap second. */
+/** RFC 3339 as Go's `time.RFC3339` reads it: a capital T and Z, an offset with a colon, no space, no leap second. */
 function isDateTime(text: string): boolean {
-  return /^[^ t]+T[^z]+$/.test(text) && !text.includes(':60') && dateTime(text)
+  return /^[^ t]+T[^z]+(?:Z|[+-]\d\d:\d\d)$/.test(text) && !text.includes(':60') && dateTime(text)
 }
