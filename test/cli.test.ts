@@ -849,6 +849,70 @@ t.test('what is filled in later is not held against others', async (t) => {
   )
 })
 
+t.test(
+  'a key of a map that is filled in later: its siblings are judged, or have placeholders of their own',
+  async (t) => {
+    const outgoing = (...backends: string[]) =>
+      `${GATEWAY}  incomingAuth: { type: oidc, oidcConfigRef: { name: a }, audience: a }\n  outgoingAuth:\n    source: inline\n    backends:\n${backends.map((line) => `      ${line}\n`).join('')}`
+    const asking = (params: string) =>
+      manifest(`type: embeddedAuthServer
+embeddedAuthServer:
+  issuer: https://auth.example.com
+  hmacSecretRefs: [{ name: keys, key: hmac }]
+  signingKeySecretRefs: [{ name: keys, key: signing }]
+  upstreamProviders:
+    - name: okta
+      type: oidc
+      oidcConfig:
+        issuerUrl: https://okta.example.com
+        clientId: a
+        additionalAuthorizationParams: ${params}
+`)
+    const backendsAt = 'spec.outgoingAuth.backends'
+    const rows: [title: string, content: string, findings: string[], notes: string[]][] = [
+      ['what stands below the key', outgoing('${BACKEND}: { type: bogus }'), [], [backendsAt]],
+      [
+        'a sibling with a placeholder',
+        outgoing('${BACKEND}: { type: discovered }', 'jira: { type: "${TYPE}" }'),
+        [],
+        [backendsAt, `${backendsAt}[jira].type`],
+      ],
+      [
+        'a sibling that is wrong',
+        outgoing('${BACKEND}: { type: discovered }', 'jira: { type: bogus }', 'wiki: {}'),
+        [`${backendsAt}[jira].type schema-enum`, `${backendsAt}[wiki].type schema-required`],
+        [backendsAt],
+      ],
+      [
+        'a sibling whose name is not allowed',
+        asking('{ "${K}": x, state: s }'),
+        [
+          'spec.embeddedAuthServer.upstreamProviders[0].oidcConfig.additionalAuthorizationParams[state] upstream-authorization-params-allowed',
+        ],
+        ['spec.embeddedAuthServer.upstreamProviders[0].oidcConfig.additionalAuthorizationParams'],
+      ],
+    ]
+    const files = await write(Object.fromEntries(rows.map(([, content], i) => [`keys/${i}.yaml`, content])))
+    await Promise.all(
+      rows.map(async ([title, , findings, notes], i) => {
+        const run = await printed([files[i] ?? ''])
+        const errors = run.findings.filter(({ severity }) => severity === 'error')
+        t.strictSame(
+          errors.map(({ path, id }) => `${path} ${id}`),
+          findings,
+          title,
+        )
+        t.strictSame(
+          run.notes.map(({ message }) => message.split(': ')[0]),
+          notes,
+          `${title}: notes`,
+        )
+        t.equal(run.status, findings.length > 0 ? 1 : 0, title)
+      }),
+    )
+  },
+)
+
 t.test('of a resource that comes twice the last one counts, in whatever file', async (t) => {
   await write({
     'twice/gateway.yaml': [GATEWAY + AUTH_SERVER, ...DISCOVERING].join('---\n'),

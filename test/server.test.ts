@@ -604,6 +604,11 @@ t.test('placeholders: what a deployment tool forgot, not what runs later', async
     ['a shell variable in another field', resourceOf('MCPServer', { args: ['-c', 'echo $HOME'] }), []],
     ['a template of run time', resourceOf('MCPServer', { annotations: { a: '{{ .params.url }}' } }), []],
     [
+      'beside the key of a map',
+      backends({ '${BACKEND}': { type: 'discovered' }, jira: { type: '${TYPE}' } }),
+      ['spec.outgoingAuth.backends', 'spec.outgoingAuth.backends[jira].type'],
+    ],
+    [
       'under a key that is no name',
       resourceOf('MCPServer', { annotations: { 'a.b/c': '<TOKEN>' } }),
       ['spec.annotations[a.b/c]'],

@@ -1,6 +1,7 @@
 import { kindNamed } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { type Cluster, emptyCluster, type ObjectName } from '../rule/cluster.ts'
+import { pathText, type Segment } from '../rule/path.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
 import { ALONE, check, type Surroundings } from './check.ts'
 import { deepEqual } from './deep-equal.ts'
@@ -10,7 +11,7 @@ import type { Finding } from './finding.ts'
 import { ADMITTED, type Confirmed, judge, type Verdict } from './judge.ts'
 import { type Placeholder, placeholdersIn, unresolved } from './placeholder.ts'
 import type { Settings } from './settings.ts'
-import { ANYTHING, type Contents, shape } from './shape.ts'
+import { ANYTHING, type Contents, outside, shape } from './shape.ts'
 import { withObject, type World } from './world.ts'
 
 /** One request to store an object, whoever it comes from: the API server, a file, a test. */
@@ -121,12 +122,22 @@ export function findingsBeforeDeployment(
   around: Surroundings = ALONE,
 ): { readonly findings: readonly Finding[]; readonly placeholders: readonly Placeholder[] } {
   const placeholders = isObject(value) ? placeholdersIn(kind, value) : []
-  const places = placeholders.map(({ at }) => at)
-  const { findings, resource } = shape(kind, value, ANYTHING, places)
-  return {
-    findings: resource ? check(kind, resource, including(resource, around), findings) : findings,
-    placeholders,
+  const found = (unknown: readonly (readonly Segment[])[]) => {
+    const { findings, resource } = shape(kind, value, ANYTHING, unknown)
+    return resource ? check(kind, resource, including(resource, around), findings) : findings
   }
+  const findings = found(placeholders.map(({ at }) => at))
+  const maps = placeholders.flatMap(({ at, members }) => (members === undefined ? [] : [at]))
+  if (maps.length === 0) return { findings, placeholders }
+  // Which members a map will have is not known; those that have a name are judged by themselves.
+  const members = placeholders.flatMap((placeholder) => placeholder.members ?? [placeholder.at])
+  const named = outside(members, found(members))
+  const elsewhere = new Set(outside(maps, named))
+  const whole = new Set(maps.map(pathText))
+  const ofMembers = named.filter(
+    (finding) => !elsewhere.has(finding) && !whole.has(pathText(finding.error.at)),
+  )
+  return { findings: [...findings, ...ofMembers], placeholders }
 }
 
 /** What is to be said when an object goes. */

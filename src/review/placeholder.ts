@@ -10,6 +10,8 @@ export interface Placeholder {
   readonly at: readonly Segment[]
   /** As it stands: `${REGION}`. */
   readonly text: string
+  /** For a map: the members whose keys hold one. */
+  readonly members?: readonly (readonly Segment[])[]
 }
 
 const PLACEHOLDER = /\$\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*|\{\{[^{}]*\}\}|<[A-Z][A-Z0-9_-]*>/
@@ -23,7 +25,7 @@ export const holdsPlaceholder = (text: string): boolean => PLACEHOLDER.test(text
 
 /**
  * The strings of the spec that hold a placeholder: the first one of each string, and of a thousand strings. For a key
- * of a map it is the map: nobody knows which of its members there will be.
+ * of a map it is the map, and then those within: nobody knows which of its members there will be.
  */
 export function placeholdersIn(kind: Kind, { spec }: Resource): Placeholder[] {
   const found: Placeholder[] = []
@@ -36,11 +38,14 @@ export function placeholdersIn(kind: Kind, { spec }: Resource): Placeholder[] {
     } else if (Array.isArray(value)) {
       for (let i = 0; i < value.length; i++) step(i, value[i], node?.items)
     } else if (isObject(value)) {
-      const members = Object.keys(value)
-      const template = members.find((key) => isKeyOfMap(node, key) && holdsPlaceholder(key))
-      const text = template === undefined ? undefined : placeholder(template, PLACEHOLDER, keys)
-      if (text !== undefined) found.push({ at: segmentsOf(kind.schema, keys), text })
-      else for (const key of members) step(key, value[key], fieldOf(node, key))
+      const names = Object.keys(value)
+      const templates = names.filter((key) => isKeyOfMap(node, key) && holdsPlaceholder(key))
+      const text = templates[0] === undefined ? undefined : placeholder(templates[0], PLACEHOLDER, keys)
+      if (text !== undefined) {
+        const at = segmentsOf(kind.schema, keys)
+        found.push({ at, text, members: templates.map((key) => [...at, { key }]) })
+      }
+      for (const key of names) step(key, value[key], fieldOf(node, key))
     }
   }
   const step = (key: string | number, value: unknown, node: SchemaNode | undefined): void => {

@@ -44,13 +44,20 @@ export function shape(
   if (validate(given) && unknown.length === 0)
     return { findings: [], resource: given as Resource, mistyped: false }
   if ((validate.errors ?? []).length > MOST_FINDINGS) return tooManyErrors(kind, given, validate.errors ?? [])
-  const places = new Set(unknown.map(pathText))
-  const errors = distinct(kind, given, validate.errors ?? []).filter(
-    ({ error }) => !places.has(pathText(error.at)),
-  )
+  const errors = outside(unknown, distinct(kind, given, validate.errors ?? []))
   const taken = errors.filter(({ error }) => error.type === 'typeInvalid').map(({ error }) => error.at)
   const resource = without(given, [...taken, ...unknown])
   return { findings: errors, mistyped: taken.length > 0, ...(resource === undefined ? {} : { resource }) }
+}
+
+/** The findings that lie neither at one of the places nor below it. */
+export function outside(
+  places: readonly (readonly Segment[])[],
+  findings: readonly Finding[],
+): readonly Finding[] {
+  if (places.length === 0) return findings
+  const texts = new Set(places.map(pathText))
+  return findings.filter(({ error: { at } }) => !at.some((_, i) => texts.has(pathText(at.slice(0, i + 1)))))
 }
 
 /** The first errors and that there are more; the rules wait until these are mended. */
@@ -101,18 +108,19 @@ function without(value: unknown, places: readonly (readonly Segment[])[]): Resou
   return copy
 }
 
+/** The keywords that say better what is wrong at the same place. */
+const SAID_BY: Readonly<Record<string, readonly string[]>> = {
+  pattern: ['type', 'minLength'],
+  format: ['type', 'minimum', 'maximum'],
+}
+
 /** One finding for each cause: a wrong type hides every other keyword there, an empty value its pattern. */
 function distinct(kind: Kind, value: unknown, errors: readonly ErrorObject[]): Finding[] {
-  const typed = new Set(
-    errors.filter(({ keyword }) => keyword === 'type').map(({ instancePath }) => instancePath),
-  )
-  const empty = new Set(
-    errors.filter(({ keyword }) => keyword === 'minLength').map(({ instancePath }) => instancePath),
-  )
+  const said = new Set(errors.map(({ keyword, instancePath }) => `${keyword} ${instancePath}`))
   return errors
     .filter(({ keyword, instancePath }) => {
-      if (keyword === 'type') return true
-      return !typed.has(instancePath) && !(keyword === 'pattern' && empty.has(instancePath))
+      if (keyword === 'type' || keyword === 'required') return true
+      return !(SAID_BY[keyword] ?? ['type']).some((better) => said.has(`${better} ${instancePath}`))
     })
     .map((error) => schemaFinding(kind, value, error))
 }
