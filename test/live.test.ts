@@ -12,8 +12,11 @@ import {
   bearerConfig,
   exchangeConfig,
   gateway,
+  group,
   headerConfig,
   injectConfig,
+  inline,
+  oidcConfig,
 } from '../src/kinds/between/examples.ts'
 import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../src/review/settings.ts'
@@ -114,11 +117,13 @@ function serverWith(given: Given) {
 
 const wrong = gateway('gateway', { authServerConfig: authServer('github') })
 const setting = [backend('jira', 'jira'), injectConfig('jira', 'okta')]
+const listing = gateway('gateway', { outgoingAuth: inline({ jira: 'key', wiki: 'key' }) })
+const listed = [backend('jira'), headerConfig('key'), oidcConfig('corporate'), group()]
 const ids = (answer: Answer['response']) =>
   [answer.status?.message ?? '', ...(answer.warnings ?? [])]
     .flatMap((text) => [...text.matchAll(/(not confirmed: |would be denied: )?[^:]*.*?\(([a-z-]+)\)/g)])
     .map((match) => `${match[1] ?? ''}${match[2] ?? ''}`)
-    .filter((id) => /upstream-inject|reference-found|secret|hmac|deleted/.test(id))
+    .filter((id) => /upstream-inject|reference-found|secret|hmac|deleted|is-member/.test(id))
     .toSorted()
 
 t.test('nobody is denied on stale news', async (t) => {
@@ -142,6 +147,15 @@ t.test('nobody is denied on stale news', async (t) => {
         true,
         2,
       ],
+      [
+        'a backend has joined the group, and the view does not know it yet',
+        { stored: [...listed, backend('wiki')], believed: listed },
+        listing,
+        [],
+        true,
+        3,
+      ],
+      ['it has not', { stored: listed }, listing, ['outgoing-auth-backend-is-member'], true, 3],
       [
         'it is not there',
         { stored: [] },
