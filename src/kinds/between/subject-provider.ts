@@ -1,6 +1,6 @@
 import type { Cluster } from '../../rule/cluster.ts'
 import { BACKEND_KINDS, type Gateway, providersOf } from './neighbours.ts'
-import { mayBeReached, type Reacher, reachersOf } from './reach.ts'
+import { mayBeReached, reachersOf } from './reach.ts'
 
 /** The provider whose token a VirtualMCPServer exchanges when none is named; undefined when it has none. Section 2.4.5. */
 export function firstProvider({ spec }: Gateway): string | undefined {
@@ -19,13 +19,15 @@ export function subjectProviders(
   })
 }
 
-/** The provider on which all of them agree; undefined when they differ, or there is none, or not all can be read (decision 25). */
+/**
+ * The provider on which all of them agree (decision 25); undefined when they differ, when there is none, and when one of
+ * them cannot be read.
+ */
 export function agreedProvider(config: string, cluster: Cluster): string | undefined {
-  if (mayBeReached(config, cluster)) return undefined
-  const incomplete = ({ gateway }: Reacher) =>
-    providersOf(gateway.spec, 'authServerConfig')?.complete === false
-  if (reachersOf(config, cluster).some(incomplete)) return undefined
-  const providers = new Set(subjectProviders(config, cluster).map(({ provider }) => provider))
+  const gateways = reachersOf(config, cluster).map(({ gateway }) => gateway)
+  const incomplete = ({ spec }: Gateway) => providersOf(spec, 'authServerConfig')?.complete === false
+  if (gateways.some(incomplete) || mayBeReached(config, cluster)) return undefined
+  const providers = new Set(gateways.map(firstProvider).filter((provider) => provider !== undefined))
   return providers.size === 1 ? [...providers][0] : undefined
 }
 
