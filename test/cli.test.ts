@@ -815,8 +815,20 @@ const TOGETHER: readonly {
       injecting('cfg', 'okta'),
     ],
     found: ['upstream-inject-has-auth-server'],
+    strict: ['group-has-backends', 'reference-found', 'upstream-inject-has-auth-server'],
+  },
+  {
+    title: 'so may it beside one of the group',
+    documents: [
+      `${GATEWAY}  outgoingAuth: { source: inline, backends: { wiki: { type: externalAuthConfigRef, externalAuthConfigRef: { name: cfg } } } }\n`,
+      group('tools'),
+      serverIn("{ name: '${GROUP}' }"),
+      serverIn('{ name: tools }').replace('name: wiki', 'name: jira'),
+      injecting('cfg', 'okta'),
+    ],
+    found: ['backend-credentials-configured', 'upstream-inject-has-auth-server'],
     strict: [
-      'group-has-backends',
+      'backend-credentials-configured',
       'outgoing-auth-backend-is-member',
       'reference-found',
       'upstream-inject-has-auth-server',
