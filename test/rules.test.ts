@@ -21,7 +21,7 @@ import { DEFAULT_API_GROUP, KINDS } from '../src/kinds/index.ts'
 import { check } from '../src/review/check.ts'
 import { withObject } from '../src/review/world.ts'
 import { findingsIn, findingsOnDelete } from '../src/review/index.ts'
-import type { Cluster } from '../src/rule/cluster.ts'
+import { answering, type Cluster } from '../src/rule/cluster.ts'
 import { deepFreeze } from './support/freeze.ts'
 import { worldOf } from './support/world.ts'
 
@@ -115,7 +115,9 @@ t.test('the world in which they read has every reference to and from what is jud
   for (const [from, fields] of Object.entries(REFERENCES)) {
     for (const { to } of fields) {
       t.ok(
-        cluster.referrers(to, 'example', [from]).some(({ name }) => cluster.get(from, name) !== undefined),
+        [...cluster.referrers(to, 'example', [from])].some(
+          ({ name }) => cluster.get(from, name) !== undefined,
+        ),
         `${from} to ${to}`,
       )
     }
@@ -165,18 +167,20 @@ function listening(cluster: Cluster, onRead: (kind: string) => void): Cluster {
       onRead(kind)
       return look(kind, ...rest)
     }
-  return {
-    get: heard(cluster.get),
-    knows: heard(cluster.knows),
-    names: heard(cluster.names),
-    elsewhere: heard(cluster.elsewhere),
+  return answering(cluster, {
+    get: heard((...asked) => cluster.get(...asked)),
+    knows: heard((...asked) => cluster.knows(...asked)),
+    names: heard((...asked) => cluster.names(...asked)),
+    elsewhere: heard((...asked) => cluster.elsewhere(...asked)),
     referrers: (kind, name, among) => {
       for (const each of among ?? KINDS.map(({ kind }) => kind)) onRead(each)
       return cluster.referrers(kind, name, among)
     },
-    where: cluster.where,
-    group: cluster.group,
-  }
+    apart: (kind, name, aspect) => {
+      for (const each of BACKEND_KINDS) onRead(each)
+      return cluster.apart(kind, name, aspect)
+    },
+  })
 }
 
 function texts(findings: readonly Finding[]): string[] {

@@ -16,10 +16,12 @@ import {
   oidcConfig,
   serverConfig,
 } from '../src/kinds/between/examples.ts'
+import type { Aspect } from '../src/kinds/between/aspects.ts'
 import { referencesOf } from '../src/kinds/between/references.ts'
 import { API_VERSION, DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
 import type { Kind } from '../src/kinds/kind.ts'
 import { mcpGroup } from '../src/kinds/mcp-group/index.ts'
+import { mcpServer } from '../src/kinds/mcp-server/index.ts'
 import { withChanges } from '../src/review/defaults.ts'
 import { compareFindings, findingText } from '../src/review/finding.ts'
 import { findingsIn, mutate, type Submission } from '../src/review/index.ts'
@@ -125,13 +127,21 @@ function follow(all: readonly Step[]): { world: World; standing: Standing } {
   return { world, standing }
 }
 
+const ASPECTS: readonly Aspect[] = ['config', 'group', 'use']
+const apartText = (...[cluster, ...question]: readonly [Cluster, string, string, Aspect]) =>
+  [...cluster.apart(...question)]
+    .map(([value, names]) => JSON.stringify([value, ...names]))
+    .toSorted()
+    .join()
+
 /** The answers to every question that a rule can ask in a namespace, as texts. */
 function answers(cluster: Cluster): string[] {
   return KINDS.flatMap(({ kind }) =>
     NAMES.flatMap((each) => [
       `${kind} ${each} is ${JSON.stringify(cluster.get(kind, each)?.spec)}`,
-      `${kind} ${each} from ${JSON.stringify(cluster.referrers(kind, each))}`,
-      `${kind} ${each} from some ${JSON.stringify(cluster.referrers(kind, each, ['VirtualMCPServer']))}`,
+      `${kind} ${each} from ${JSON.stringify([...cluster.referrers(kind, each)])}`,
+      `${kind} ${each} from some ${JSON.stringify([...cluster.referrers(kind, each, ['VirtualMCPServer'])])}`,
+      ...ASPECTS.map((aspect) => `${kind} ${each} by ${aspect} ${apartText(cluster, kind, each, aspect)}`),
       `${kind} ${each} in ${cluster.elsewhere(kind, each).join()}`,
     ]).concat(`${kind}: ${[...cluster.names(kind)].toSorted().join()}`),
   )
@@ -154,7 +164,7 @@ t.test('whatever came and went, the view is that of what is there', async () => 
                 referencesOf(object.kind, object).some(({ to }) => to.kind === kind && to.name === each),
             )
             const named = referring.map((object) => `${object.kind}/${object.metadata.name}`).toSorted()
-            const found = cluster.referrers(kind, each).map((by) => `${by.kind}/${by.name}`)
+            const found = [...cluster.referrers(kind, each)].map((by) => `${by.kind}/${by.name}`)
             assert.deepEqual(found, named)
           }
         }
@@ -209,6 +219,27 @@ t.test('what stands is what judging everything anew finds', async () => {
     { numRuns: 500 },
   )
   assert.ok(standingErrors > 20, `${standingErrors} errors among them`)
+})
+
+t.test('what may not be read is missed by nobody, and again when it may', async () => {
+  let readable = false
+  const world = new World({ group: DEFAULT_API_GROUP, knows: (kind) => kind !== 'MCPGroup' || readable })
+  const standing = new Standing(world, DEFAULT_SETTINGS)
+  for (const namespace of NAMESPACES) {
+    const metadata = { name: 'jira', namespace, resourceVersion: '1' }
+    standing.put(mcpServer, { ...backend('jira'), metadata })
+  }
+  const found = () => standingTexts(standing).filter((text) => text.includes(' reference-found '))
+  const missing = (namespace: string) => `MCPServer/${namespace}/jira reference-found warning`
+  assert.deepEqual(found(), [])
+  readable = true
+  standing.reconsider('MCPGroup', 'x')
+  assert.deepEqual(found(), [missing('x')])
+  standing.reconsider('MCPGroup', undefined)
+  assert.deepEqual(found(), [missing('x'), missing('y')])
+  readable = false
+  standing.reconsider('MCPGroup', undefined)
+  assert.deepEqual(found(), [])
 })
 
 t.test('defaults that rest on others: twice is once, and no finding comes or goes', async () => {

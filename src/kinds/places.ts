@@ -26,6 +26,16 @@ export function allRules(): Rule[] {
   return [...new Set(rulePlaces().map(({ rule }) => rule))]
 }
 
+/** The kinds that the rules of a kind, and of its parts, look up. */
+export const readsOf = ({ rules, parts }: Kind): string[] =>
+  [...rules, ...parts.flatMap(({ part }) => part.rules)].flatMap(({ reads }) => reads)
+
+/** Our kinds that some rule looks up: those that are watched, and may be. */
+export function readKinds(): Kind[] {
+  const read = new Set(KINDS.flatMap(readsOf))
+  return KINDS.filter(({ kind }) => read.has(kind))
+}
+
 /** An example of a rule at a place; the findings are exact texts, none for a valid one. */
 export interface PlacedExample {
   readonly title: string

@@ -1,7 +1,8 @@
-import { affectedBy } from '../kinds/between/affected.ts'
+import { type Concern, concernedBy, concernsOf } from '../kinds/between/affected.ts'
 import type { Kind } from '../kinds/kind.ts'
-import { kindNamed } from '../kinds/index.ts'
-import type { ObjectName } from '../rule/cluster.ts'
+import { kindNamed, KINDS } from '../kinds/index.ts'
+import { readsOf } from '../kinds/places.ts'
+import { nameKey, type ObjectName } from '../rule/cluster.ts'
 import type { Resource } from '../rule/resource.ts'
 import { check } from './check.ts'
 import type { Finding } from './finding.ts'
@@ -25,15 +26,22 @@ interface Subject extends ObjectName {
   readonly namespace: string
 }
 
+/** How many objects are woken in the time of one that is judged, or less. */
+const WOKEN_AT_ONCE = 50
+
 /**
  * What is found in the objects of a world as they are stored, kept up while they change. What an object says alone is
- * found when it comes; what it says beside others is found later, by `work`, whenever it or they have changed.
+ * found when it comes; whom it concerns, and what they say beside each other, is found later, by `work`.
  */
 export class Standing {
   readonly #world: World
   readonly #settings: Settings
   readonly #alone = new Map<string, Tags>()
   readonly #between = new Map<string, Tags>()
+  /** What changes concern, still to be looked up. */
+  readonly #concerns = new Map<string, Concern & { readonly namespace: string }>()
+  /** Objects that are being looked up; a lookup goes on where it was, whatever changes meanwhile. */
+  readonly #lookups: Iterator<Subject>[] = []
   readonly #waiting = new Map<string, Subject>()
   readonly #interned = new Map<string, Tags>()
 
@@ -66,19 +74,57 @@ export class Standing {
     return this.#world.get(kind, namespace, name) !== undefined
   }
 
-  /** Judges up to `most` of the waiting objects beside the others; answers how many still wait. */
-  work(most: number): number {
-    for (const [key, subject] of this.#waiting) {
-      if (most-- <= 0) break
-      this.#waiting.delete(key)
-      this.#keep(this.#between, subject, this.#judge(subject))
-    }
-    return this.#waiting.size
+  /** Judges anew who asks whether all of a kind is known, in one namespace or in all: that has changed. */
+  reconsider(kind: string, namespace: string | undefined): void {
+    const readers = KINDS.filter((each) => readsOf(each).includes(kind))
+    this.#lookups.push(this.#everyObject(readers, namespace))
   }
 
-  /** How many objects wait to be judged beside the others. */
+  /**
+   * Takes up to `most` short steps: each judges one of the waiting objects beside the others, or finds out who has to
+   * wait. Answers with how much is left.
+   */
+  work(most: number): number {
+    for (let step = 0; step < most && this.waiting > 0; step++) this.#step()
+    return this.waiting
+  }
+
+  /** How many objects wait to be judged beside the others, and lookups of such. */
   get waiting(): number {
-    return this.#waiting.size
+    return this.#waiting.size + this.#concerns.size + this.#lookups.length
+  }
+
+  #step(): void {
+    const [lookup] = this.#lookups
+    if (lookup !== undefined) {
+      this.#wakeSome(lookup)
+      return
+    }
+    for (const [key, { namespace, ...concern }] of this.#concerns) {
+      this.#concerns.delete(key)
+      this.#lookups.push(within(namespace, concernedBy(concern, this.#world.in(namespace))))
+      return
+    }
+    for (const [key, subject] of this.#waiting) {
+      this.#waiting.delete(key)
+      this.#keep(this.#between, subject, this.#judge(subject))
+      return
+    }
+  }
+
+  #wakeSome(lookup: Iterator<Subject>): void {
+    for (let i = 0; i < WOKEN_AT_ONCE; i++) {
+      const next = lookup.next()
+      if (next.done === true) {
+        this.#lookups.shift()
+        return
+      }
+      this.#wake(next.value)
+    }
+  }
+
+  #wake(subject: Subject): void {
+    this.#waiting.set(keyOf(subject), subject)
   }
 
   /** How many findings there are. */
@@ -110,10 +156,17 @@ export class Standing {
     return typeof version === 'string' && this.#world.version(kind, namespace, name) === version
   }
 
-  #wakeAround({ kind, namespace, name }: Subject): void {
-    for (const affected of affectedBy({ kind, name }, this.#world.in(namespace))) {
-      const subject = { ...affected, namespace }
-      this.#waiting.set(keyOf(subject), subject)
+  #wakeAround(subject: Subject): void {
+    const { kind, namespace, name } = subject
+    this.#wake(subject)
+    for (const concern of concernsOf(subject, this.#world.get(kind, namespace, name))) {
+      this.#concerns.set(`${concern.whom} ${namespace} ${nameKey(concern.to)}`, { ...concern, namespace })
+    }
+  }
+
+  *#everyObject(kinds: readonly Kind[], within: string | undefined): Iterator<Subject> {
+    for (const { kind } of kinds) {
+      for (const { namespace, name } of this.#world.all(kind, within)) yield { kind, namespace, name }
     }
   }
 
@@ -149,6 +202,10 @@ export class Standing {
 }
 
 const keyOf = ({ kind, namespace, name }: Subject): string => `${kind}/${namespace}/${name}`
+
+function* within(namespace: string, names: Iterable<ObjectName>): Iterator<Subject> {
+  for (const { kind, name } of names) yield { kind, namespace, name }
+}
 
 function subjectOf({ kind }: Kind, object: unknown): Subject | undefined {
   const { name, namespace } = (object as Resource | null)?.metadata ?? {}

@@ -1,11 +1,21 @@
+import { BACKEND_KINDS } from '../kinds/between/neighbours.ts'
 import { projected } from '../kinds/between/projections.ts'
-import { referencesOf } from '../kinds/between/references.ts'
+import { type Link, linksOf, refersToOthers } from '../kinds/between/links.ts'
 import type { SecretFacts } from '../kinds/between/secrets.ts'
 import type { Kind } from '../kinds/kind.ts'
-import { type Cluster, nameKey, type ObjectName } from '../rule/cluster.ts'
+import {
+  type Cluster,
+  joined,
+  nameKey,
+  type Names,
+  namesOf,
+  type ObjectName,
+  without,
+} from '../rule/cluster.ts'
 import type { Segment } from '../rule/path.ts'
 import type { Resource } from '../rule/resource.ts'
 import { ANYTHING, shape } from './shape.ts'
+import { Sorted } from './sorted.ts'
 
 /** Where a view has its objects from. */
 export interface Extent {
@@ -73,12 +83,14 @@ export class World {
     const named = before?.name ?? { kind, name }
     if (before !== undefined) this.#unlink(namespace, before)
     names.set(name, { name: named, resource, version })
-    for (const { to } of referencesOf(kind, resource)) {
+    const links = linksOf(kind, resource)
+    if (links.length > 0) {
       const targets = branch(this.#referrers, namespace)
-      const target = nameKey(to)
-      const referrers = targets.get(target) ?? new Referrers()
-      targets.set(target, referrers)
-      referrers.add(named)
+      for (const link of links) {
+        const referrers = targets.get(link.to) ?? new Referrers()
+        targets.set(link.to, referrers)
+        referrers.add(link, named)
+      }
     }
     if (before === undefined) this.#addNamespace(nameKey(named), namespace)
   }
@@ -110,34 +122,23 @@ export class World {
 
   /** The view from one namespace. */
   in(namespace: string): Cluster {
-    const objects = this.#objects
-    const referrers = this.#referrers.get(namespace)
-    const extent = this.#extent
-    return {
-      get: (kind, name) => objects.get(kind)?.get(namespace)?.get(name)?.resource,
-      referrers: (kind, name, among) =>
-        ofKinds(referrers?.get(nameKey({ kind, name }))?.inOrder() ?? [], among),
-      knows: (kind) => extent.knows(kind, namespace),
-      names: (kind) => first(objects.get(kind)?.get(namespace)?.keys() ?? [], MOST_NAMES),
-      elsewhere: (kind, name) => {
-        const found = this.#namespaces.get(nameKey({ kind, name })) ?? []
-        return [...(typeof found === 'string' ? [found] : found)]
-          .filter((each) => each !== namespace)
-          .toSorted()
-      },
-      where: extent.where?.(namespace) ?? `in namespace '${namespace}'`,
-      group: extent.group,
-    }
+    return new Inside(
+      namespace,
+      this.#objects,
+      this.#referrers.get(namespace),
+      this.#namespaces,
+      this.#extent,
+    )
   }
 
   #unlink(namespace: string, { name, resource }: Stored): void {
-    for (const { to } of referencesOf(name.kind, resource)) {
-      const targets = this.#referrers.get(namespace)
-      const target = nameKey(to)
-      targets?.get(target)?.remove(name)
-      if (targets?.get(target)?.size === 0) targets.delete(target)
-      if (targets?.size === 0) this.#referrers.delete(namespace)
+    const targets = this.#referrers.get(namespace)
+    for (const link of linksOf(name.kind, resource)) {
+      const referrers = targets?.get(link.to)
+      referrers?.remove(link, name)
+      if (referrers?.isEmpty) targets?.delete(link.to)
     }
+    if (targets?.size === 0) this.#referrers.delete(namespace)
   }
 
   #addNamespace(key: string, namespace: string): void {
@@ -148,62 +149,216 @@ export class World {
   }
 }
 
+type Tree<V> = ReadonlyMap<string, ReadonlyMap<string, V>>
+
+/** What there is, as it is seen from one namespace. */
+class Inside implements Cluster {
+  readonly #namespace: string
+  readonly #objects: Tree<ReadonlyMap<string, Stored>>
+  readonly #referrers: ReadonlyMap<string, Referrers> | undefined
+  readonly #namespaces: ReadonlyMap<string, string | ReadonlySet<string>>
+  readonly #extent: Extent
+
+  constructor(
+    namespace: string,
+    objects: Tree<ReadonlyMap<string, Stored>>,
+    referrers: ReadonlyMap<string, Referrers> | undefined,
+    namespaces: ReadonlyMap<string, string | ReadonlySet<string>>,
+    extent: Extent,
+  ) {
+    this.#namespace = namespace
+    this.#objects = objects
+    this.#referrers = referrers
+    this.#namespaces = namespaces
+    this.#extent = extent
+  }
+
+  get group(): string {
+    return this.#extent.group
+  }
+
+  get where(): string {
+    return this.#extent.where?.(this.#namespace) ?? `in namespace '${this.#namespace}'`
+  }
+
+  get(kind: string, name: string): Resource | undefined {
+    return this.#objects.get(kind)?.get(this.#namespace)?.get(name)?.resource
+  }
+
+  referrers(kind: string, name: string, among?: readonly string[]): Names {
+    return this.#referrers?.get(nameKey({ kind, name }))?.of(among) ?? NOBODY
+  }
+
+  apart(kind: string, name: string, aspect: string): Iterable<readonly [string, Names]> {
+    return this.#referrers?.get(nameKey({ kind, name }))?.apart(aspect) ?? []
+  }
+
+  knows(kind: string): boolean {
+    return this.#extent.knows(kind, this.#namespace)
+  }
+
+  names(kind: string): Iterable<string> {
+    return first(this.#objects.get(kind)?.get(this.#namespace)?.keys() ?? [], MOST_NAMES)
+  }
+
+  elsewhere(kind: string, name: string): readonly string[] {
+    const found = this.#namespaces.get(nameKey({ kind, name })) ?? []
+    return [...(typeof found === 'string' ? [found] : found)]
+      .filter((each) => each !== this.#namespace)
+      .toSorted()
+  }
+}
+
+const NOBODY = namesOf([])
+
 /** Who refers to one object. */
 class Referrers {
-  readonly #names = new Map<string, ObjectName>()
-  #sorted: readonly ObjectName[] | undefined
+  readonly #all = new Sorted()
+  #apart: Map<string, Map<string, Sorted>> | undefined
 
-  get size(): number {
-    return this.#names.size
+  get isEmpty(): boolean {
+    return this.#all.length === 0
   }
 
-  add(name: ObjectName): void {
-    this.#names.set(nameKey(name), name)
-    this.#sorted = undefined
+  add({ aspects }: Link, name: ObjectName): void {
+    this.#all.add(name)
+    for (const [aspect, value] of aspects) {
+      const values = branch((this.#apart ??= new Map<string, Map<string, Sorted>>()), aspect)
+      const sorted = values.get(value) ?? new Sorted()
+      values.set(value, sorted)
+      sorted.add(name)
+    }
   }
 
-  remove(name: ObjectName): void {
-    this.#names.delete(nameKey(name))
-    this.#sorted = undefined
+  remove({ aspects }: Link, name: ObjectName): void {
+    this.#all.remove(name)
+    for (const [aspect, value] of aspects) {
+      const sorted = this.#apart?.get(aspect)?.get(value)
+      sorted?.remove(name)
+      if (sorted?.length === 0) prune(this.#apart, aspect, value)
+    }
   }
 
-  inOrder(): readonly ObjectName[] {
-    this.#sorted ??= [...this.#names.values()].sort(compareNames)
-    return this.#sorted
+  of(kinds: readonly string[] | undefined): Names {
+    return this.#all.of(kinds)
+  }
+
+  *apart(aspect: string): Iterable<readonly [string, Names]> {
+    for (const [value, sorted] of this.#apart?.get(aspect) ?? []) yield [value, sorted.of()]
   }
 }
 
 /** The view with one object put in place of the stored one of its name: what a rule judges is part of what it sees. */
 export function withObject(cluster: Cluster, self: ObjectName, resource: Resource): Cluster {
-  let known: ReadonlySet<string> | undefined
-  const targets = () => (known ??= new Set(referencesOf(self.kind, resource).map(({ to }) => nameKey(to))))
-  const isSelf = ({ kind, name }: ObjectName) => kind === self.kind && name === self.name
-  return {
-    ...cluster,
-    get: (kind, name) => (isSelf({ kind, name }) ? resource : cluster.get(kind, name)),
-    referrers: (kind, name, among) => {
-      const before = cluster.referrers(kind, name, among)
-      const isOne =
-        (among === undefined || among.includes(self.kind)) && targets().has(nameKey({ kind, name }))
-      if (before.some(isSelf)) return isOne ? before : before.filter((each) => !isSelf(each))
-      return isOne ? [...before, self].sort(compareNames) : before
-    },
+  return refersToOthers(self.kind)
+    ? new Referring(cluster, self, resource)
+    : new Over(cluster, self, resource)
+}
+
+/** The view with one object that nothing else is found by. */
+class Over implements Cluster {
+  protected readonly cluster: Cluster
+  protected readonly self: ObjectName
+  protected readonly resource: Resource
+
+  constructor(cluster: Cluster, self: ObjectName, resource: Resource) {
+    this.cluster = cluster
+    this.self = self
+    this.resource = resource
+  }
+
+  get group(): string {
+    return this.cluster.group
+  }
+
+  get where(): string {
+    return this.cluster.where
+  }
+
+  get(kind: string, name: string): Resource | undefined {
+    return name === this.self.name && kind === this.self.kind ? this.resource : this.cluster.get(kind, name)
+  }
+
+  referrers(kind: string, name: string, among?: readonly string[]): Names {
+    return this.cluster.referrers(kind, name, among)
+  }
+
+  apart(kind: string, name: string, aspect: string): Iterable<readonly [string, Names]> {
+    return this.cluster.apart(kind, name, aspect)
+  }
+
+  knows(kind: string): boolean {
+    return this.cluster.knows(kind)
+  }
+
+  names(kind: string): Iterable<string> {
+    return this.cluster.names(kind)
+  }
+
+  elsewhere(kind: string, name: string): readonly string[] {
+    return this.cluster.elsewhere(kind, name)
   }
 }
+
+/** The view with one object that is found by what it refers to. */
+class Referring extends Over {
+  #links: { readonly before: readonly Link[]; readonly after: readonly Link[] } | undefined
+
+  override referrers(kind: string, name: string, among?: readonly string[]): Names {
+    const names = this.cluster.referrers(kind, name, among)
+    if (among !== undefined && !among.includes(this.self.kind)) return names
+    const to = nameKey({ kind, name })
+    const { before, after } = this.#both()
+    return this.#amended(names, isLinked(before, to), isLinked(after, to))
+  }
+
+  override apart(kind: string, name: string, aspect: string): Iterable<readonly [string, Names]> {
+    return BACKEND_KINDS.includes(this.self.kind)
+      ? this.#apart(kind, name, aspect)
+      : this.cluster.apart(kind, name, aspect)
+  }
+
+  *#apart(kind: string, name: string, aspect: string): Iterable<readonly [string, Names]> {
+    const to = nameKey({ kind, name })
+    const { before, after } = this.#both()
+    const [left, joins] = [valuesOf(before, to, aspect), valuesOf(after, to, aspect)]
+    const missing = new Set(joins)
+    for (const [value, names] of this.cluster.apart(kind, name, aspect)) {
+      missing.delete(value)
+      const amended = this.#amended(names, left.includes(value), joins.includes(value))
+      if (amended.length > 0) yield [value, amended]
+    }
+    for (const value of missing) yield [value, namesOf([this.self])]
+  }
+
+  #both() {
+    const { kind, name } = this.self
+    const stored = this.cluster.get(kind, name)
+    this.#links ??= {
+      before: stored === undefined ? [] : linksOf(kind, stored),
+      after: linksOf(kind, this.resource),
+    }
+    return this.#links
+  }
+
+  #amended(names: Names, before: boolean, after: boolean): Names {
+    if (before === after) return names
+    return after ? joined([names, namesOf([this.self])]) : without(names, [this.self])
+  }
+}
+
+const isLinked = (links: readonly Link[], to: string) => links.some((link) => link.to === to)
+
+const valuesOf = (links: readonly Link[], to: string, aspect: string): string[] =>
+  links
+    .filter((link) => link.to === to)
+    .flatMap(({ aspects }) => aspects.filter(([each]) => each === aspect).map(([, value]) => value))
 
 /** The resourceVersion of a stored object; empty for one that is not stored. */
 export function versionOf({ metadata }: Resource): string {
   const version = (metadata as { readonly resourceVersion?: unknown } | undefined)?.resourceVersion
   return typeof version === 'string' ? version : ''
 }
-
-const ofKinds = (names: readonly ObjectName[], among?: readonly string[]): readonly ObjectName[] =>
-  among === undefined ? names : names.filter(({ kind }) => among.includes(kind))
-
-const compareNames = (a: ObjectName, b: ObjectName): number =>
-  a.kind === b.kind ? compare(a.name, b.name) : compare(a.kind, b.kind)
-
-const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 function* first<T>(items: Iterable<T>, most: number): Iterable<T> {
   let count = 0

@@ -3,7 +3,7 @@ import { type SecretFacts, secretFacts } from '../kinds/between/secrets.ts'
 import { kindNamed } from '../kinds/index.ts'
 import type { Confirmed, Verdict } from '../review/judge.ts'
 import type { Standing } from '../review/standing.ts'
-import { nameKey, type ObjectName } from '../rule/cluster.ts'
+import { answering, nameKey, type ObjectName } from '../rule/cluster.ts'
 import { isObject } from '../rule/resource.ts'
 
 /** How many objects are read from the API server for one review. */
@@ -52,10 +52,10 @@ export class Live {
     this.#waiting -= 1
     return {
       has: (name) => confirmed.has(nameKey(name)),
-      with: (cluster) => ({
-        ...cluster,
-        get: (kind, name) => (kind === 'Secret' ? secrets.get(name) : cluster.get(kind, name)),
-      }),
+      with: (cluster) =>
+        answering(cluster, {
+          get: (kind, name) => (kind === 'Secret' ? secrets.get(name) : cluster.get(kind, name)),
+        }),
     }
   }
 

@@ -1,52 +1,51 @@
-import { type Cluster, nameKey, type ObjectName } from '../../rule/cluster.ts'
+import type { Cluster, ObjectName } from '../../rule/cluster.ts'
 import type { Resource } from '../../rule/resource.ts'
-import { type Gateway, getWorkload, groupOf, membersOf, type Workload } from './neighbours.ts'
-import { configsReached, reachersOf } from './reach.ts'
-import { referencesOf } from './references.ts'
+import { CONFIG } from './aspects.ts'
+import { reachersOf } from './reach.ts'
+import { isReferredTo, referencesOf } from './references.ts'
 
 const GATEWAY = 'VirtualMCPServer'
 
 /**
- * The objects of which rules may say something else once this one has changed: asked before and after the change, and
- * told apart by what each rule reads. The object itself is one of them.
+ * Whom a change may concern, told without a look at them: an object, and which of those around it. `gateways` are the
+ * VirtualMCPServers that front or reach it; `all` are those who refer to it as well; `reached` are these, and whoever
+ * shares a configuration with a member of the group.
  */
-export function affectedBy(self: ObjectName, cluster: Cluster): Iterable<ObjectName> {
-  const found = new Map<string, ObjectName>()
-  const add = (names: Iterable<ObjectName>) => {
-    for (const name of names) found.set(nameKey(name), name)
-  }
-  add([self])
-  add(cluster.referrers(self.kind, self.name))
-  const resource = cluster.get(self.kind, self.name)
-  if (self.kind === 'MCPExternalAuthConfig') add(reachers(self.name, cluster))
-  else if (resource !== undefined && self.kind === GATEWAY) add(ofGateway(resource as Gateway, cluster))
-  else if (resource !== undefined) add(ofWorkload(self.kind, resource, cluster))
-  return found.values()
+export interface Concern {
+  readonly to: ObjectName
+  readonly whom: 'gateways' | 'all' | 'reached'
 }
 
-/** A VirtualMCPServer decides for its backends, and for who shares a configuration with it. */
-function* ofGateway(gateway: Gateway, cluster: Cluster): Iterable<ObjectName> {
-  const group = groupOf(gateway)
-  for (const member of group === undefined ? [] : membersOf(cluster, group)) {
-    yield member
-    const workload = getWorkload(cluster, member)
-    if (workload !== undefined) yield* referencesOf(member.kind, workload).map(({ to }) => to)
-  }
-  yield* referencesOf(GATEWAY, gateway).map(({ to }) => to)
-  for (const { config } of configsReached(gateway, cluster)) {
+/**
+ * What the change of an object concerns, beside the object itself: asked of it as it was and as it is, and told apart by
+ * what each rule reads.
+ */
+export function concernsOf(self: ObjectName, resource: Resource | undefined): Concern[] {
+  const references = resource === undefined ? [] : referencesOf(self.kind, resource)
+  // A VirtualMCPServer decides for its backends, and for who shares a configuration with it. A workload changes what its
+  // group reaches, and who uses its configurations.
+  return [
+    ...(isReferredTo(self.kind) ? [{ to: self, whom: 'all' } as const] : []),
+    ...references.map(({ to }): Concern => {
+      const isFronted = self.kind === GATEWAY && to.kind === 'MCPGroup'
+      return { to, whom: isFronted ? 'reached' : 'gateways' }
+    }),
+  ]
+}
+
+/** The objects of which rules may say something else, as they are around it now. */
+export function* concernedBy({ to, whom }: Concern, cluster: Cluster): Iterable<ObjectName> {
+  yield to
+  if (to.kind === 'MCPExternalAuthConfig') yield* reachers(to.name, cluster)
+  if (whom !== 'gateways') yield* cluster.referrers(to.kind, to.name)
+  else if (to.kind === 'MCPGroup') yield* cluster.referrers(to.kind, to.name, [GATEWAY])
+  if (whom !== 'reached') return
+  for (const [own] of cluster.apart(to.kind, to.name, 'config')) {
+    if (!own.startsWith(CONFIG)) continue
+    const config = own.slice(CONFIG.length)
     yield { kind: 'MCPExternalAuthConfig', name: config }
     yield* reachers(config, cluster)
   }
-}
-
-/** A workload changes what its group reaches, and who uses its configurations. */
-function* ofWorkload(kind: string, resource: Resource, cluster: Cluster): Iterable<ObjectName> {
-  for (const { to } of referencesOf(kind, resource)) {
-    yield to
-    if (to.kind === 'MCPExternalAuthConfig') yield* reachers(to.name, cluster)
-  }
-  const group = groupOf(resource as Workload)
-  if (group !== undefined) yield* cluster.referrers('MCPGroup', group, [GATEWAY])
 }
 
 const reachers = (config: string, cluster: Cluster): ObjectName[] =>

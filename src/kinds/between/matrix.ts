@@ -1,8 +1,5 @@
-import type { Cluster, ObjectName } from '../../rule/cluster.ts'
-import { isAbsent } from '../../rule/resource.ts'
-import type { AuthConfig, Workload } from './neighbours.ts'
-import { frontingsOf } from './reach.ts'
-import type { Reference } from './references.ts'
+import type { Use } from './aspects.ts'
+import type { AuthConfig } from './neighbours.ts'
 
 type AuthType = NonNullable<NonNullable<AuthConfig['spec']>['type']>
 
@@ -48,34 +45,26 @@ export function unsuitedForBackends(config: AuthConfig): string | undefined {
 const USED_BY_GATEWAY: ReadonlySet<string> = new Set<AuthType>(['headerInjection', 'upstreamInject'])
 
 /**
- * Why the type of a configuration does nothing for a workload of the kind that refers to it, or makes it fail; undefined
+ * Why the type of a configuration does nothing for a workload that names it in the field, or makes it fail; undefined
  * when it works.
  * The specification lets every kind refer to every type (section 1); this is what releases do with it.
  */
-export function unsuited(
-  { kind, name }: ObjectName,
-  workload: Workload,
-  config: AuthConfig,
-  { to, at }: Reference,
-  cluster: Cluster,
-): string | undefined {
-  const type = config.spec?.type
+export function unsuited(use: Use, field: string, { spec }: AuthConfig): string | undefined {
+  const type = spec?.type
   if (type === undefined) return undefined
-  if (type !== 'embeddedAuthServer' && at()[1] === 'authServerRef')
+  const { kind, inGroup, validatesTokens } = use
+  if (type !== 'embeddedAuthServer' && field === 'authServerRef')
     return `cannot be the authorization server of an ${kind}`
-  if (USED_BY_GATEWAY.has(type) && inGroup(workload)) {
-    const frontings = frontingsOf(name, workload, cluster)
-    const isUsed = frontings.some(({ from, config }) => from === 'unknown' || config === to.name)
-    if (isUsed || frontings.length === 0) return undefined
-    return `has no effect on an ${kind} where each VirtualMCPServer is inline and does not name it`
-  }
-  if (type === 'embeddedAuthServer' && kind !== 'MCPServerEntry' && !validatesTokens(workload)) {
+  if (USED_BY_GATEWAY.has(type) && inGroup) return undefined
+  if (type === 'embeddedAuthServer' && kind !== 'MCPServerEntry' && !validatesTokens) {
     return `issues tokens that an ${kind} checks only with an \`oidcConfigRef\``
   }
   return NOT_FOR_WORKLOAD[kind]?.[type]
 }
 
-const inGroup = ({ spec }: Workload): boolean => spec !== undefined && !isAbsent(spec, 'groupRef')
+/** Whether it does something only where a VirtualMCPServer of the group uses it for the workload. */
+export const needsGateway = ({ inGroup }: Use, field: string, { spec }: AuthConfig): boolean =>
+  inGroup && field !== 'authServerRef' && USED_BY_GATEWAY.has(spec?.type ?? '')
 
-/** `oidcConfigRef` of a workload is a field of releases, which the specification does not name. */
-const validatesTokens = ({ spec }: Workload): boolean => Object.hasOwn(spec ?? {}, 'oidcConfigRef')
+export const unusedText = ({ kind }: Use): string =>
+  `has no effect on an ${kind} where each VirtualMCPServer is inline and does not name it`

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import type { Cluster, ObjectName } from '../../rule/cluster.ts'
+import type { Cluster, Names, ObjectName } from '../../rule/cluster.ts'
 import { type Given, isAbsent, isObject } from '../../rule/resource.ts'
 import type { MCPExternalAuthConfig } from '../mcp-external-auth-config/schema.ts'
 import type { MCPOIDCConfig } from '../mcp-oidc-config/schema.ts'
@@ -33,19 +33,27 @@ export const getWorkload = (cluster: Cluster, { kind, name }: ObjectName) =>
 
 /** A function of a VirtualMCPServer and what it sees that several rules of one review ask for: computed once. */
 export function onceAReview<R>(compute: (gateway: Gateway, cluster: Cluster) => R) {
-  const last = new WeakMap<Gateway, { readonly cluster: Cluster; readonly result: R }>()
+  // No longer than the review: what is seen is made for it.
+  const known = new WeakMap<Cluster, { readonly gateway: Gateway; readonly result: R }>()
   return (gateway: Gateway, cluster: Cluster): R => {
-    const known = last.get(gateway)
-    if (known?.cluster === cluster) return known.result
+    const last = known.get(cluster)
+    if (last?.gateway === gateway) return last.result
     const result = compute(gateway, cluster)
-    last.set(gateway, { cluster, result })
+    known.set(cluster, { gateway, result })
     return result
   }
 }
 
 /** The backends of a group: who names it, whether or not the MCPGroup exists (decision 10). */
-export const membersOf = (cluster: Cluster, group: string): readonly ObjectName[] =>
+export const membersOf = (cluster: Cluster, group: string): Names =>
   cluster.referrers('MCPGroup', group, BACKEND_KINDS)
+
+/** The backends of a group that have this name: at most one of each kind. */
+export const membersNamed = (cluster: Cluster, group: string, name: string): readonly ObjectName[] =>
+  BACKEND_KINDS.map((kind) => ({ kind, name })).filter((named) => {
+    const workload = getWorkload(cluster, named)
+    return workload !== undefined && groupOf(workload) === group
+  })
 
 /** The group that a workload or a VirtualMCPServer names; older releases wrote the bare name (decision 5). */
 export function groupOf(resource: Workload | Gateway): string | undefined {

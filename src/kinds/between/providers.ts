@@ -61,7 +61,7 @@ const allUnserved = onceAReview((gateway, cluster) =>
 function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>): FieldError {
   const { members, at } = reached
   const config = authConfigNamed(reached.config)
-  const rests = members[0] === undefined ? [config] : [config, members[0]]
+  const rests = [config, ...members.first(1)]
   const { field, provider, reason, written, providers } = problem
   if (at !== undefined) {
     const detail = `${nameText(config)} ${claim(problem)}, and ${lacking(problem)}`

@@ -1,6 +1,14 @@
-import type { Cluster, ObjectName } from '../../rule/cluster.ts'
+import {
+  type Cluster,
+  compareNames,
+  type Names,
+  namesOf,
+  type ObjectName,
+  without,
+} from '../../rule/cluster.ts'
 import type { Segment } from '../../rule/path.ts'
 import { isAbsent } from '../../rule/resource.ts'
+import { CONFIG, NO_CONFIG, ownConfigOf } from './aspects.ts'
 import {
   type AuthConfig,
   BACKEND_KINDS,
@@ -9,6 +17,7 @@ import {
   getGateway,
   getWorkload,
   groupOf,
+  membersNamed,
   membersOf,
   onceAReview,
   type Workload,
@@ -41,9 +50,9 @@ export function sourceOf({ spec }: Gateway): 'discovered' | 'inline' | undefined
 }
 
 /** Every backend, in the order of kind and name, then the keys of `backends` that are no member. Section 5.2. */
-export const backendsOf = onceAReview((gateway, cluster): readonly Backend[] => {
+export function backendsOf(gateway: Gateway, cluster: Cluster): readonly Backend[] {
   const group = groupOf(gateway)
-  const members = group === undefined ? [] : membersOf(cluster, group)
+  const members = group === undefined ? [] : [...membersOf(cluster, group)]
   const source = sourceOf(gateway)
   if (source === 'discovered') return members.map((member) => discovered(member, cluster))
   if (source !== 'inline') return members.map((member) => ({ name: member.name, member, from: 'unknown' }))
@@ -53,20 +62,17 @@ export const backendsOf = onceAReview((gateway, cluster): readonly Backend[] => 
     ...members.map((member) => ({ ...inlineBackend(gateway, member.name), member })),
     ...strangers.map((key) => inlineBackend(gateway, key)),
   ]
-})
+}
 
 function discovered(member: ObjectName, cluster: Cluster): Backend {
   const { name } = member
-  return { name, member, ...ownConfig(getWorkload(cluster, member)) }
+  return { name, member, ...configFrom(ownConfigOf(getWorkload(cluster, member) ?? {})) }
 }
 
-/** What a workload says of itself. */
-function ownConfig(workload: Workload | undefined): Pick<Backend, 'from' | 'config'> {
-  const spec = workload?.spec
-  if (spec === undefined) return { from: 'unknown' }
-  if (isAbsent(spec, 'externalAuthConfigRef')) return { from: 'none' }
-  const config = spec.externalAuthConfigRef?.name
-  return config === undefined ? { from: 'unknown' } : { from: 'discovered', config }
+function configFrom(text: string): Pick<Backend, 'from' | 'config'> {
+  if (text === NO_CONFIG) return { from: 'none' }
+  if (!text.startsWith(CONFIG)) return { from: 'unknown' }
+  return { from: 'discovered', config: text.slice(CONFIG.length) }
 }
 
 /** What a VirtualMCPServer with the source `inline` has for the backend of the name. */
@@ -106,15 +112,56 @@ export interface Fronting extends Backend {
 
 export function frontingsOf(name: string, workload: Workload, cluster: Cluster): Fronting[] {
   const group = groupOf(workload)
-  const gateways = group === undefined ? [] : cluster.referrers('MCPGroup', group, GATEWAY)
+  const gateways = group === undefined ? [] : [...cluster.referrers('MCPGroup', group, GATEWAY)]
   return gateways.flatMap((gateway): Fronting[] => {
     const found = getGateway(cluster, gateway.name)
     if (found === undefined) return []
     const source = sourceOf(found)
-    if (source === 'discovered') return [{ name, gateway, source, ...ownConfig(workload) }]
+    if (source === 'discovered') return [{ name, gateway, source, ...configFrom(ownConfigOf(workload)) }]
     if (source === 'inline') return [{ gateway, source, ...inlineBackend(found, name) }]
     return [{ name, gateway, source, from: 'unknown' }]
   })
+}
+
+/**
+ * Of workloads of a group that name the configuration themselves: those for which no VirtualMCPServer of the group uses
+ * it, if there is any. `named` finds those of a name.
+ */
+export function unusedOf(
+  names: Names,
+  named: (name: string) => readonly ObjectName[],
+  { group, config }: { readonly group: string; readonly config: string },
+  cluster: Cluster,
+): Names {
+  const used = new Set<string>()
+  let only: readonly string[] | undefined
+  let isFronted = false
+  for (const { name } of cluster.referrers('MCPGroup', group, GATEWAY)) {
+    const gateway = getGateway(cluster, name)
+    if (gateway === undefined) continue
+    isFronted = true
+    const { outgoingAuth = {} } = gateway.spec ?? {}
+    const { backends } = outgoingAuth
+    if (sourceOf(gateway) !== 'inline' || (backends === undefined && !isAbsent(outgoingAuth, 'backends')))
+      return namesOf([])
+    const uses = (found: Pick<Backend, 'from' | 'config'>) =>
+      found.from === 'unknown' || found.config === config
+    const keys = Object.keys(backends ?? {})
+    if (uses(defaultOf(gateway))) {
+      const others = keys.filter((key) => !uses(inlineBackend(gateway, key)))
+      only = only === undefined ? others : only.filter((key) => others.includes(key))
+    } else {
+      for (const key of keys) if (uses(inlineBackend(gateway, key))) used.add(key)
+    }
+  }
+  if (!isFronted) return namesOf([])
+  if (only === undefined) return without(names, [...used].flatMap(named))
+  return namesOf(
+    only
+      .filter((key) => !used.has(key))
+      .flatMap(named)
+      .toSorted(compareNames),
+  )
 }
 
 /** A configuration that a VirtualMCPServer reaches, at one place of it, and the backends that are contacted with it. */
@@ -123,25 +170,69 @@ export interface Reached {
   /** The configuration itself, if it is known. */
   readonly auth: AuthConfig | undefined
   readonly at?: () => readonly Segment[]
-  readonly members: readonly ObjectName[]
+  readonly members: Names
 }
 
-/** Every configuration once for each place; the default of inline counts even while every member is listed. */
+/**
+ * Every configuration once for each place; the default of inline counts even while every member is listed. Looks at no
+ * backend but those that `backends` lists.
+ */
 export const configsReached = onceAReview((gateway, cluster): readonly Reached[] => {
-  const found = new Map<string, Omit<Reached, 'members'> & { readonly members: ObjectName[] }>()
-  const add = ({ config, at, from, name, member }: Backend) => {
-    if (config === undefined) return
-    const key = `${from}/${from === 'backends' ? name : config}`
-    const members = member === undefined ? [] : [member]
-    const reached = found.get(key)
-    if (reached !== undefined) reached.members.push(...members)
-    else found.set(key, { config, auth: getAuthConfig(cluster, config), ...(at && { at }), members })
+  const source = sourceOf(gateway)
+  const group = groupOf(gateway)
+  const reached = (config: string, members: Names, at?: () => readonly Segment[]): Reached => ({
+    config,
+    auth: getAuthConfig(cluster, config),
+    members,
+    ...(at && { at }),
+  })
+  if (source === 'discovered') {
+    if (group === undefined) return []
+    return [...cluster.apart('MCPGroup', group, 'config')]
+      .filter(([own]) => own.startsWith(CONFIG))
+      .map(([own, members]) => reached(own.slice(CONFIG.length), members))
+      .sort((a, b) => compareFirst(a.members, b.members))
   }
-  for (const backend of backendsOf(gateway, cluster)) add(backend)
-  const fallback = sourceOf(gateway) === 'inline' ? defaultOf(gateway) : undefined
-  if (fallback !== undefined && !found.has(`default/${fallback.config ?? ''}`)) add({ name: '', ...fallback })
-  return [...found.values()]
+  if (source !== 'inline') return []
+  const found: Reached[] = []
+  for (const key of Object.keys(gateway.spec?.outgoingAuth?.backends ?? {})) {
+    const { config, at } = inlineBackend(gateway, key)
+    const members = group === undefined ? [] : membersNamed(cluster, group, key)
+    if (config !== undefined) found.push(reached(config, namesOf(members), at))
+  }
+  const { config, at } = defaultOf(gateway)
+  if (config !== undefined) found.push(reached(config, unlisted(gateway, cluster), at))
+  return found
 })
+
+const compareFirst = (a: Names, b: Names): number => {
+  const [[one], [other]] = [a.first(1), b.first(1)]
+  return one === undefined || other === undefined ? 0 : compareNames(one, other)
+}
+
+/** The backends that are contacted without credentials, for want of a strategy. */
+export function withoutStrategy(gateway: Gateway, cluster: Cluster): Names {
+  const source = sourceOf(gateway)
+  const group = groupOf(gateway)
+  if (source === 'inline' && defaultOf(gateway).from === 'none') return unlisted(gateway, cluster)
+  if (source !== 'discovered' || group === undefined) return namesOf([])
+  for (const [own, members] of cluster.apart('MCPGroup', group, 'config')) {
+    if (own === NO_CONFIG) return members
+  }
+  return namesOf([])
+}
+
+/** The members of the group that `backends` does not list. */
+function unlisted(gateway: Gateway, cluster: Cluster): Names {
+  const { spec } = gateway
+  const group = groupOf(gateway)
+  const outgoingAuth = spec?.outgoingAuth ?? {}
+  const { backends } = outgoingAuth
+  if (group === undefined || (backends === undefined && !isAbsent(outgoingAuth, 'backends')))
+    return namesOf([])
+  const listed = Object.keys(backends ?? {}).flatMap((key) => [...membersNamed(cluster, group, key)])
+  return without(membersOf(cluster, group), listed)
+}
 
 const GATEWAY = ['VirtualMCPServer']
 
@@ -149,17 +240,15 @@ const GATEWAY = ['VirtualMCPServer']
 export interface Reacher {
   readonly name: string
   readonly gateway: Gateway
-  /** A backend through which it does, where it discovers it. */
-  readonly through?: ObjectName
 }
 
-/** Every VirtualMCPServer that reaches the configuration, once, by name. Looks at nothing that does not. */
+/** Every VirtualMCPServer that reaches the configuration, once, by name. Looks at no backend. */
 export function reachersOf(config: string, cluster: Cluster): Reacher[] {
   const found = new Map<string, Reacher>()
   for (const { source, ...reacher } of candidates(config, cluster)) {
     if (!found.has(reacher.name) && sourceOf(reacher.gateway) === source) found.set(reacher.name, reacher)
   }
-  return [...found.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 /** Whether some VirtualMCPServer may reach the configuration, of which that cannot be read. */
@@ -176,20 +265,13 @@ function candidates(
   cluster: Cluster,
 ): (Reacher & { readonly source: 'inline' | 'discovered' })[] {
   const found: (Reacher & { readonly source: 'inline' | 'discovered' })[] = []
-  const add = (name: string, source: 'inline' | 'discovered', through?: ObjectName) => {
+  const add = (name: string, source: 'inline' | 'discovered') => {
     const gateway = getGateway(cluster, name)
-    if (gateway !== undefined) found.push({ name, gateway, source, ...(through && { through }) })
+    if (gateway !== undefined) found.push({ name, gateway, source })
   }
-  const groups = new Map<string, ObjectName>()
   for (const { name } of cluster.referrers('MCPExternalAuthConfig', config, GATEWAY)) add(name, 'inline')
-  for (const referrer of cluster.referrers('MCPExternalAuthConfig', config, BACKEND_KINDS)) {
-    const workload = getWorkload(cluster, referrer)
-    const group = workload && groupOf(workload)
-    const own = workload?.spec?.externalAuthConfigRef?.name === config
-    if (group !== undefined && own && !groups.has(group)) groups.set(group, referrer)
-  }
-  for (const [group, member] of groups) {
-    for (const { name } of cluster.referrers('MCPGroup', group, GATEWAY)) add(name, 'discovered', member)
+  for (const [group] of cluster.apart('MCPExternalAuthConfig', config, 'group')) {
+    for (const { name } of cluster.referrers('MCPGroup', group, GATEWAY)) add(name, 'discovered')
   }
   return found
 }

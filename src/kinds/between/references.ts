@@ -5,6 +5,8 @@ import { isObject } from '../../rule/resource.ts'
 /** A reference from one resource to another in the same namespace. */
 export interface Reference {
   readonly to: ObjectName
+  /** The field of the spec that it is in. */
+  readonly field: string
   /** Where the name stands; worked out by those who have something to say of it. */
   readonly at: () => readonly Segment[]
 }
@@ -39,6 +41,13 @@ export const REFERENCES: Readonly<Record<string, readonly Field[]>> = {
   MCPServerEntry: [GROUP, AUTH],
 }
 
+const TARGETS: ReadonlySet<string> = new Set(
+  Object.values(REFERENCES).flatMap((fields) => fields.map(({ to }) => to)),
+)
+
+/** Whether others refer to resources of the kind. */
+export const isReferredTo = (kind: string): boolean => TARGETS.has(kind)
+
 /** Every reference that the resource makes, in the order in which the specification has them. */
 export function referencesOf(kind: string, resource: { readonly spec?: unknown }): Reference[] {
   const found: Reference[] = []
@@ -46,14 +55,20 @@ export function referencesOf(kind: string, resource: { readonly spec?: unknown }
   return found
 }
 
+/** Older releases wrote groupRef as the bare name (decision 5). */
+export const nameIn = (reference: unknown): unknown => (isObject(reference) ? reference.name : reference)
+
 /** `key` is the one of the map on the way. */
 function collect(value: unknown, field: Field, depth: number, key: string, found: Reference[]): void {
   const step = field.at[depth]
   if (step === undefined) {
-    // Older releases wrote groupRef as the bare name (decision 5).
-    const name = isObject(value) ? value.name : value
+    const name = nameIn(value)
     if (typeof name === 'string' && name !== '')
-      found.push({ to: { kind: field.to, name }, at: () => placeOf(field, key, isObject(value)) })
+      found.push({
+        to: { kind: field.to, name },
+        field: field.at[1] ?? '',
+        at: () => placeOf(field, key, isObject(value)),
+      })
   } else if (isObject(value)) {
     if (step === '*') {
       for (const each of Object.keys(value)) collect(value[each], field, depth + 1, each, found)

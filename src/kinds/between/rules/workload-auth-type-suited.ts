@@ -1,8 +1,9 @@
-import { nameText, namesText } from '../../../rule/cluster.ts'
+import { namesOf, nameText, namesText } from '../../../rule/cluster.ts'
 import { advice } from '../../../rule/field-error.ts'
 import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
+import { useOf } from '../aspects.ts'
 import {
   bearerConfig,
   exchangeConfigIn,
@@ -13,9 +14,9 @@ import {
   serverConfig,
   workload,
 } from '../examples.ts'
-import { unsuited, unsuitedForBackends } from '../matrix.ts'
-import { getAuthConfig } from '../neighbours.ts'
-import { frontingsOf } from '../reach.ts'
+import { needsGateway, unsuited, unsuitedForBackends, unusedText } from '../matrix.ts'
+import { getAuthConfig, groupOf } from '../neighbours.ts'
+import { frontingsOf, unusedOf } from '../reach.ts'
 import { referencesOf } from '../references.ts'
 
 /** On MCPServer, MCPRemoteProxy and MCPServerEntry. */
@@ -28,15 +29,19 @@ export const workloadAuthTypeSuited = defineRule({
   why: 'Releases ignore some types on some kinds, in silence, and fail on others.',
   sources: ['1', 'decision 9'],
   *check(resource, { cluster, self }) {
-    for (const reference of referencesOf(self.kind, resource)) {
-      const { to, at } = reference
+    for (const { to, at, field } of referencesOf(self.kind, resource)) {
       const config = to.kind === 'MCPExternalAuthConfig' ? getAuthConfig(cluster, to.name) : undefined
       if (config === undefined) continue
       const subject = `type ${config.spec?.type ?? ''} of ${nameText(to)}`
-      const why = unsuited(self, resource, config, reference, cluster)
+      const use = useOf(self.kind, resource, to.name)
+      const group = needsGateway(use, field, config) ? groupOf(resource) : undefined
+      const named = (name: string) => (name === self.name ? [self] : [])
+      const unused =
+        group === undefined ? 0 : unusedOf(namesOf([self]), named, { group, config: to.name }, cluster).length
+      const why = unused > 0 ? unusedText(use) : unsuited(use, field, config)
       if (why !== undefined) yield advice(pathTo<string>(at()), `${subject} ${why}`)
       const there = unsuitedForBackends(config)
-      if (there === undefined || there === why || at()[1] !== 'externalAuthConfigRef') continue
+      if (there === undefined || there === why || field !== 'externalAuthConfigRef') continue
       const gateways = frontingsOf(self.name, resource, cluster).filter(({ from }) => from === 'discovered')
       if (gateways.length > 0)
         yield advice(

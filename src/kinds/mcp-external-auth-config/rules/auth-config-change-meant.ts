@@ -1,4 +1,4 @@
-import type { Cluster, ObjectName } from '../../../rule/cluster.ts'
+import { type Cluster, joined, type Names, namesOf } from '../../../rule/cluster.ts'
 import type { Path } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { changesFor, type Held, heldIn, isChanged } from '../../between/change.ts'
@@ -116,11 +116,11 @@ function ownSubject(config: AuthConfig, { group }: Cluster): Held {
 }
 
 /** Who names it, and who discovers it through a backend. */
-function consumersOf(name: string, cluster: Cluster): ObjectName[] {
+function consumersOf(name: string, cluster: Cluster): Names {
   const referrers = cluster.referrers('MCPExternalAuthConfig', name, BACKEND_KINDS)
   const gateways = reachersOf(name, cluster).map((reacher) => ({
     kind: 'VirtualMCPServer',
     name: reacher.name,
   }))
-  return [...referrers, ...gateways]
+  return joined([referrers, namesOf(gateways)])
 }

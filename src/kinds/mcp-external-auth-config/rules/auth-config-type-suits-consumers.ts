@@ -1,11 +1,17 @@
-import { namesText, type ObjectName } from '../../../rule/cluster.ts'
+import { joined, type Names, namesText } from '../../../rule/cluster.ts'
 import { advice } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
+import { useFrom, useOf, useText } from '../../between/aspects.ts'
 import { backend, gateway, inline } from '../../between/examples.ts'
-import { hasIgnoredHeader, NOT_FOR_BACKENDS, unsuited } from '../../between/matrix.ts'
+import {
+  hasIgnoredHeader,
+  needsGateway,
+  NOT_FOR_BACKENDS,
+  unsuited,
+  unusedText,
+} from '../../between/matrix.ts'
 import { BACKEND_KINDS, getWorkload } from '../../between/neighbours.ts'
-import { reachersOf } from '../../between/reach.ts'
-import { referencesOf } from '../../between/references.ts'
+import { reachersOf, unusedOf } from '../../between/reach.ts'
 import { exchanging, injecting } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -20,17 +26,27 @@ export const authConfigTypeSuitsConsumers = defineRule({
   *check(config, { path, cluster, self }) {
     const type = config.spec?.type
     if (type === undefined) return
-    const why = new Map<string, ObjectName[]>()
-    for (const referrer of cluster.referrers(self.kind, self.name, BACKEND_KINDS)) {
-      const workload = getWorkload(cluster, referrer)
-      for (const reference of workload === undefined ? [] : referencesOf(referrer.kind, workload)) {
-        const isOurs = reference.to.kind === self.kind && reference.to.name === self.name
-        const reason =
-          workload && isOurs ? unsuited(referrer, workload, config, reference, cluster) : undefined
-        if (reason !== undefined) why.set(reason, [...(why.get(reason) ?? []), referrer])
-      }
+    const why = new Map<string, Names[]>()
+    const add = (reason: string, names: Names) => {
+      if (names.length > 0) why.set(reason, [...(why.get(reason) ?? []), names])
     }
-    for (const [reason, names] of why) yield advice(path.spec.type, `${reason}: ${namesText(names)}`)
+    for (const [text, names] of cluster.apart(self.kind, self.name, 'use')) {
+      const use = useFrom(text)
+      for (const reason of new Set(use.fields.map((field) => unsuited(use, field, config)))) {
+        if (reason !== undefined) add(reason, names)
+      }
+      const { kind, group } = use
+      if (group === null || !use.fields.some((field) => needsGateway(use, field, config))) continue
+      const named = (name: string) => {
+        const workload = getWorkload(cluster, { kind, name })
+        const isOne = workload !== undefined && useText(useOf(kind, workload, self.name)) === text
+        return isOne ? [{ kind, name }] : []
+      }
+      add(unusedText(use), unusedOf(names, named, { group, config: self.name }, cluster))
+    }
+    for (const [reason, names] of why) {
+      yield advice(path.spec.type, `${reason}: ${namesText(joined(names))}`)
+    }
     const isLeftOut = NOT_FOR_BACKENDS.includes(type)
     if (!isLeftOut && !hasIgnoredHeader(config)) return
     const reachers = reachersOf(self.name, cluster).map(({ name }) => ({ kind: 'VirtualMCPServer', name }))

@@ -18,7 +18,7 @@ export const upstreamProviderSingleForWorkloads = defineRule({
     const count = spec?.embeddedAuthServer?.upstreamProviders?.length ?? 0
     if (spec?.type !== 'embeddedAuthServer' || count < 2) return
     const holders = cluster.referrers(self.kind, self.name, SINGLE_PROVIDER_KINDS)
-    const [first] = holders
+    const [first] = holders.first(1)
     if (first === undefined) return
     const detail = `must have at most 1 item while ${namesText(holders)} ${holders.length === 1 ? 'refers' : 'refer'} to it`
     yield restingOn(tooMany(path.spec.embeddedAuthServer.upstreamProviders, count, detail), first)

@@ -1,9 +1,9 @@
-import { namesText, type ObjectName } from '../../../rule/cluster.ts'
+import { namesText } from '../../../rule/cluster.ts'
 import { advice } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { backend, gatewayOf, headerConfig, inline } from '../../between/examples.ts'
 import { hasNoStrategy } from '../../between/neighbours.ts'
-import { backendsOf, REACHED_KINDS, sourceOf } from '../../between/reach.ts'
+import { REACHED_KINDS, sourceOf, withoutStrategy } from '../../between/reach.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 export const backendCredentialsConfigured = defineRule({
@@ -15,10 +15,7 @@ export const backendCredentialsConfigured = defineRule({
   why: 'The backend is contacted without credentials, and nobody may have meant that.',
   sources: ['5.2', '7', 'decision 21'],
   *check(gateway, { path, cluster }) {
-    const without: ObjectName[] = []
-    for (const { from, member } of backendsOf(gateway, cluster)) {
-      if (from === 'none' && member !== undefined) without.push(member)
-    }
+    const without = withoutStrategy(gateway, cluster)
     if (without.length === 0) return
     if (sourceOf(gateway) === 'discovered') {
       yield advice(

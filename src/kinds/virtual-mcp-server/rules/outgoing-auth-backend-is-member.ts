@@ -4,10 +4,11 @@ import { nearest } from '../../../rule/nearest.ts'
 import type { Path } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { backend, gatewayOf, group, headerConfig, inline } from '../../between/examples.ts'
-import { BACKEND_KINDS, groupOf, membersOf } from '../../between/neighbours.ts'
+import { BACKEND_KINDS, groupOf, membersNamed, membersOf } from '../../between/neighbours.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
-/** A near name is looked for among all members: not for every key of a long map. */
+/** A near name is looked for among so many members, and not for every key of a long map. */
+const MOST_NAMES = 500
 const MOST_HINTS = 5
 
 export const outgoingAuthBackendIsMember = defineRule({
@@ -23,13 +24,17 @@ export const outgoingAuthBackendIsMember = defineRule({
     const { source, backends } = gateway.spec?.outgoingAuth ?? {}
     if (group === undefined || source !== 'inline' || !BACKEND_KINDS.every((kind) => cluster.knows(kind)))
       return
-    const members = new Set(membersOf(cluster, group).map(({ name }) => name))
+    const members = membersOf(cluster, group)
     // One cause, which other rules tell: the group is not there yet, or it is empty.
-    if (members.size === 0) return
+    if (members.length === 0) return
     let hints = MOST_HINTS
     for (const key of Object.keys(backends ?? {})) {
-      if (members.has(key)) continue
-      const near = hints-- > 0 ? nearest(key, members) : undefined
+      if (membersNamed(cluster, group, key).length > 0) continue
+      const some = hints-- > 0 ? members.first(MOST_NAMES) : []
+      const near = nearest(
+        key,
+        some.map(({ name }) => name),
+      )
       const hint = near === undefined ? ' yet' : `; did you mean ${shortQuote(near)}`
       const at: Path<unknown> = path.spec.outgoingAuth.backends.at(key)
       yield restingOn(
