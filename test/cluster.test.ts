@@ -87,6 +87,10 @@ class Recorder implements Sink {
     this.shown.delete(name)
   }
 
+  reconsider({ kind }: { kind: string }) {
+    if (kind === 'MCPGroup') this.calls.push('reconsider')
+  }
+
   #show(resource: unknown): string {
     const { metadata, spec } = resource as ReturnType<typeof group>
     this.shown.set(metadata.name, spec.description)
@@ -157,6 +161,14 @@ t.test('a list comes page by page', async (t) => {
     timeoutSeconds: '2',
   })
   t.equal(followed.server.asked[0]?.headers.authorization, 'Bearer hush')
+})
+
+t.test('a long page comes in slices', async (t) => {
+  const groups = Array.from({ length: 45 }, (_, i) => group(`many-${i}`, String(i)))
+  const followed = await follow(t, { lists: [page(groups)] })
+  await followed.following.synced
+  t.strictSame(followed.sink.calls, ['replace', 'add 20', 'add 20', 'add 5', 'commit'])
+  t.equal(followed.sink.shown.size, 45)
 })
 
 t.test('a list that expires in the middle starts over', async (t) => {
@@ -308,21 +320,37 @@ t.test('a list that fails is asked for again, and logged once', { jobs: 4 }, asy
 
 t.test('a kind that is absent or forbidden is synced, empty, and picked up when that changes', async (t) => {
   const rows = [
-    [404, 'absent'],
-    [403, 'forbidden'],
-    [401, 'forbidden'],
+    [404, 'absent', []],
+    [403, 'forbidden', ['reconsider']],
+    [401, 'forbidden', ['reconsider']],
   ] as const
-  for (const [status, state] of rows) {
+  for (const [status, state, reconsidered] of rows) {
     const answer = refusal(status, 'because')
     const followed = await follow(t, { lists: [answer, answer, answer, page([group('a', '1')])] })
     await followed.following.synced
-    t.strictSame(followed.sink.calls, ['replace', 'commit'])
+    t.strictSame(followed.sink.calls, ['replace', 'commit', ...reconsidered])
+    t.equal(followed.following.knows('MCPGroup', 'default'), status === 404)
     t.match(followed.state(), { state, synced: true, reason: `${status} because`, restarts: 0 })
     await until('the kind', shows(followed, 'a'))
     await until('the watch', () => followed.state().state === 'watching')
+    t.strictSame(followed.sink.calls.slice(-1 - reconsidered.length), ['commit', ...reconsidered])
+    t.ok(followed.following.knows('MCPGroup', 'default'))
     t.equal(followed.log.length, 2, followed.log.join())
   }
 })
+
+t.test(
+  'a kind that may not be read stays unknown until it is listed, whatever else goes wrong',
+  async (t) => {
+    const failure = refusal(500, 'not now')
+    const forbidden = refusal(403, 'no')
+    const followed = await follow(t, { lists: [forbidden, failure, failure, page([group('a', '1')])] })
+    await until('the failure', () => followed.state().state === 'failing')
+    t.notOk(followed.following.knows('MCPGroup', 'default'))
+    await until('the kind', shows(followed, 'a'))
+    await until('the list', () => followed.following.knows('MCPGroup', 'default'))
+  },
+)
 
 t.test('a kind that was there is believed to be absent only after a while', async (t) => {
   const gone = refusal(404, 'gone')

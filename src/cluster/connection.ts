@@ -1,5 +1,6 @@
-import { API_VERSION, DEFAULT_API_GROUP, KINDS } from '../kinds/index.ts'
+import { API_VERSION, DEFAULT_API_GROUP } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
+import { readKinds } from '../kinds/places.ts'
 import type { Access } from './access.ts'
 import { Api, StatusError } from './api.ts'
 import type { Following, FollowOptions } from './follow.ts'
@@ -35,12 +36,12 @@ export class ClusterConnection {
     this.#api = new Api(access, this.#times)
   }
 
-  /** Keeps the sink fresh by list and watch over the seven kinds. */
+  /** Keeps the sink fresh by list and watch over the kinds that rules read. */
   follow(sink: Sink, { namespaces, logger }: FollowOptions): Following {
     const stopped = new AbortController()
     const signal = AbortSignal.any([stopped.signal, this.#closed.signal])
     const places: readonly (string | undefined)[] = namespaces ?? [undefined]
-    const followers = KINDS.flatMap((kind) =>
+    const followers = readKinds().flatMap((kind) =>
       places.map((namespace) => {
         const path = this.#path(kind, namespace)
         return new Follower({ kind, namespace, path, api: this.#api, sink, logger, times: this.#times })

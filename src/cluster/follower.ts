@@ -39,6 +39,8 @@ export class Follower {
   #restarts = 0
   #failures = 0
   #refusedSince: number | undefined
+  /** Whether it may not be read: from a refusal until the next list. */
+  #hidden = false
 
   constructor(subject: Subject) {
     this.#subject = subject
@@ -54,7 +56,7 @@ export class Follower {
 
   /** Whether it follows the kind there and may not read it. */
   hides(kind: string, namespace: string): boolean {
-    if (this.#state !== 'forbidden') return false
+    if (!this.#hidden) return false
     const subject = this.#subject
     return subject.kind.kind === kind && (subject.namespace ?? namespace) === namespace
   }
@@ -97,6 +99,7 @@ export class Follower {
     signal.throwIfAborted()
     replacement?.commit()
     this.#refusedSince = undefined
+    this.#hide(false)
     this.#sync()
     return resourceVersion
   }
@@ -166,9 +169,17 @@ export class Follower {
   #beEmpty(refusal: 'absent' | 'forbidden', reason: string): void {
     const { sink, kind, namespace } = this.#subject
     if (this.#state !== refusal) sink.replace(kind, namespace).commit()
+    this.#hide(refusal === 'forbidden')
     this.#proven = performance.now()
     this.#sync()
     this.#enter(refusal, reason)
+  }
+
+  #hide(hidden: boolean): void {
+    if (hidden === this.#hidden) return
+    this.#hidden = hidden
+    const { sink, kind, namespace } = this.#subject
+    sink.reconsider(kind, namespace)
   }
 
   #sync(): void {

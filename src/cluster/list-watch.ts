@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { isObject } from '../rule/resource.ts'
 import { type Api, parseJson, StatusError } from './api.ts'
 import { lines } from './lines.ts'
@@ -13,8 +14,11 @@ export type WatchEvent =
   | { readonly type: 'bookmark'; readonly resourceVersion: string }
 
 const PAGE = 500
+/** How many resources are delivered at once, and after how many milliseconds others may do something. */
+const SLICE = 20
+const STRETCH = 10
 
-/** Lists page by page; answers with the resourceVersion to watch from. */
+/** Lists page by page, and delivers each in slices; answers with the resourceVersion to watch from. */
 export async function list(
   api: Api,
   path: string,
@@ -26,11 +30,29 @@ export async function list(
     const query = new URLSearchParams({ limit: String(PAGE), ...(from === '' ? {} : { continue: from }) })
     const page = pageOf(await api.json(`${path}?${query}`, [signal]))
     signal.throwIfAborted()
-    deliver(page.items)
+    await deliverSlowly(page.items, signal, deliver)
     first ??= page.resourceVersion
     from = page.next
   }
   return first ?? ''
+}
+
+/** Delivers in slices, at least one, and lets others go on in between. */
+async function deliverSlowly(
+  resources: readonly unknown[],
+  signal: AbortSignal,
+  deliver: (resources: readonly unknown[]) => void,
+): Promise<void> {
+  deliver(resources.slice(0, SLICE))
+  let begun = performance.now()
+  for (let from = SLICE; from < resources.length; from += SLICE) {
+    if (performance.now() - begun >= STRETCH) {
+      await setImmediate()
+      signal.throwIfAborted()
+      begun = performance.now()
+    }
+    deliver(resources.slice(from, from + SLICE))
+  }
 }
 
 function pageOf(answer: unknown) {

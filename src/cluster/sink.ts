@@ -15,6 +15,8 @@ export interface Sink {
   put(kind: Kind, resource: unknown): void
   /** The resource is gone; this is how it was last seen. */
   remove(kind: Kind, resource: unknown): void
+  /** Whether all of a kind is known has changed, in one namespace or (undefined) in all: `Following.knows` says it. */
+  reconsider(kind: Kind, namespace: string | undefined): void
 }
 
 /** The whole of a kind, delivered page by page, so that it is never in memory at once. */

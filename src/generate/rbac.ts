@@ -1,6 +1,6 @@
 import { stringify } from 'yaml'
-import { DEFAULT_API_GROUP, KINDS } from '../kinds/index.ts'
-import { allRules } from '../kinds/places.ts'
+import { DEFAULT_API_GROUP } from '../kinds/index.ts'
+import { allRules, readKinds } from '../kinds/places.ts'
 import type { GeneratedFile } from './generated-file.ts'
 
 /**
@@ -9,7 +9,7 @@ import type { GeneratedFile } from './generated-file.ts'
  */
 export function* rbac(): Iterable<GeneratedFile> {
   const read = new Set(allRules().flatMap(({ reads }) => reads))
-  const kinds = KINDS.filter(({ kind }) => read.has(kind)).map(({ plural }) => plural)
+  const kinds = readKinds().map(({ plural }) => plural)
   yield file('view', 'What the rules between resources read.', [
     { apiGroups: [DEFAULT_API_GROUP], resources: kinds, verbs: ['get', 'list', 'watch'] },
     { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },

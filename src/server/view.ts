@@ -27,6 +27,10 @@ export class View implements Sink {
     this.#standing.remove(kind, namespace, name)
   }
 
+  reconsider({ kind }: Kind, namespace: string | undefined): void {
+    this.#standing.reconsider(kind, namespace)
+  }
+
   replace(kind: Kind, namespace: string | undefined): Replacement {
     const listed = new Set<string>()
     return {
@@ -50,7 +54,7 @@ export class View implements Sink {
   keepJudging(signal: AbortSignal): void {
     const timer = setInterval(() => {
       const end = performance.now() + STRETCH
-      while (this.#standing.waiting > 0 && performance.now() < end) this.#standing.work(20)
+      while (this.#standing.waiting > 0 && performance.now() < end) this.#standing.work(1)
     }, EVERY)
     timer.unref()
     signal.addEventListener('abort', () => clearInterval(timer))
