@@ -1,13 +1,16 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { once } from 'node:events'
-import { createConnection, createServer } from 'node:net'
+import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
 import { connect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { kubeconfigOf } from './support/fake-api-server.ts'
 import { resourceOf, reviewOf } from './support/review.ts'
 import { type RunningServer, startServer } from './support/server.ts'
 
@@ -156,6 +159,71 @@ t.test('connections that were never used, and scrapers, do not hold up the end',
   for (const socket of [unused, plain, scraper]) socket.resume().on('error', () => undefined)
   t.equal(await server.stop(), 0)
   await cut
+})
+
+t.test('what has begun is finished after SIGTERM', async (t) => {
+  const server = await startServer()
+  const review = JSON.stringify(reviewOf(resourceOf('MCPGroup', {})))
+  const half = Math.floor(review.length / 2)
+  const sent = request(`${server.url}/validate`, {
+    method: 'POST',
+    ca: server.ca,
+    headers: {
+      'content-type': 'application/json',
+      'content-length': review.length,
+      expect: '100-continue',
+    },
+  })
+  const answer = once(sent, 'response') as Promise<[IncomingMessage]>
+  sent.flushHeaders()
+  await once(sent, 'continue')
+  sent.write(review.slice(0, half))
+  const ended = server.stop()
+  const { hostname: host, port } = new URL(server.url)
+  const isOpen = () =>
+    new Promise<boolean>((resolve) => {
+      const socket = createConnection({ host, port: Number(port) }, () => resolve(true))
+      socket.on('error', () => resolve(false)).on('connect', () => socket.destroy())
+    })
+  while (await isOpen()) await new Promise((resolve) => setTimeout(resolve, 20))
+  sent.end(review.slice(half))
+  const [message] = await answer
+  t.strictSame([message.statusCode, message.headers.connection], [200, 'close'])
+  t.match(await json(message), { response: { allowed: true } })
+  t.equal(await ended, 0)
+})
+
+t.test('a SIGTERM while it still starts ends it in order', async (t) => {
+  const silent = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => silent.close())
+  await once(silent, 'listening')
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-admission-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const kubeconfig = join(folder, 'kubeconfig')
+  const { port } = silent.address() as AddressInfo
+  writeFileSync(kubeconfig, JSON.stringify(kubeconfigOf(`http://127.0.0.1:${port}`, { token: 'hush' })))
+  const flags = ['--kubeconfig', kubeconfig, '--certificates', 'self-managed', '--arming', 'on']
+  const child = spawn(process.execPath, [MAIN, '--port', '0', '--probe-port', '0', ...flags])
+  const asked = once(silent, 'connection')
+  const exit = once(child, 'exit')
+  const [socket] = (await asked) as [Socket]
+  child.kill('SIGTERM')
+  t.strictSame(await exit, [0, null])
+  socket.destroy()
+})
+
+t.test('whoever reads the log may go', async (t) => {
+  const review = JSON.stringify(reviewOf(resourceOf('MCPGroup', {}), { name: 'x'.repeat(250) }))
+  // 200 are more than is held back, so that some is written while it serves; of none the end comes first.
+  for (const reviews of [0, 200]) {
+    const server = await startServer()
+    server.leave()
+    for (let i = 0; i < reviews; i++) t.equal((await post(server, '/validate', review)).status, 200)
+    t.equal((await fetch(`${server.probeUrl}/readyz`)).status, 200)
+    const metrics = await (await fetch(`${server.probeUrl}/metrics`)).text()
+    t.match(metrics, /^vmcp_admission_uncaught_errors_total 0$/m)
+    t.equal(await server.stop(), 0)
+  }
 })
 
 t.test('an error that nothing expected is logged and counted, and ends it in order with 1', async (t) => {

@@ -31,9 +31,38 @@ async function main(): Promise<void> {
 async function serve(configuration: ServerConfiguration): Promise<void> {
   const { host, mode, severity, 'api-group': group, 'cert-dir': folder } = configuration
   const ended = new AbortController()
+  const impatient = new AbortController()
   const destination = logInBatches()
   const logger = pino({ level: configuration['log-level'], base: null }, destination)
   const metrics = createMetrics()
+  const delay = configuration['shutdown-delay'] * 1_000
+  let listening = false
+  let stopping = false
+  const stop = async (cause: string, code = 0) => {
+    if (stopping) {
+      impatient.abort()
+      return
+    }
+    stopping = true
+    logger.info({ cause, delay }, 'stopping')
+    if (!listening) process.exit(code)
+    await setTimeout(delay, undefined, { signal: impatient.signal }).catch(() => undefined)
+    ended.abort()
+    await Promise.race([Promise.all([webhook.close(), armed]), setTimeout(DRAIN)])
+    cluster?.close()
+    process.exit(code)
+  }
+  // Before anything is begun: a server that still starts is ended in order as well.
+  process.on('uncaughtException', (error) => {
+    logger.fatal({ err: error }, 'uncaught error')
+    metrics.uncaught()
+    destination.flushSync()
+    if (stopping) process.exit(1)
+    void stop('uncaught error', 1)
+  })
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => void stop(signal))
+  // Nobody may read it any more.
+  process.stderr.on('error', () => undefined)
   const settings = { mode, severities: severity }
   const serviceAccountAudience = configuration['service-account-audience']
   const cluster = await openCluster(configuration, settings, logger, metrics.registry)
@@ -51,8 +80,6 @@ async function serve(configuration: ServerConfiguration): Promise<void> {
     mostInFlight: configuration['most-in-flight'],
     isStopping: () => stopping,
   }
-  let listening = false
-  let stopping = false
   let trustedBy = Infinity
   /** Nobody is to be sent to a pair of a CA made anew before the configurations carry that; but nor is it waited for long. */
   const isTrusted = () =>
@@ -74,30 +101,6 @@ async function serve(configuration: ServerConfiguration): Promise<void> {
   const ca = configuration.certificates === 'local' ? join(folder, 'ca.crt') : undefined
   process.stderr.write(welcome({ url, probeUrl, ca, told: serving.told, cluster: cluster?.server }))
   const armed = arming?.run(ended.signal)
-  const delay = configuration['shutdown-delay'] * 1_000
-  const impatient = new AbortController()
-  const stop = async (cause: string, code = 0) => {
-    if (stopping) {
-      impatient.abort()
-      return
-    }
-    stopping = true
-    logger.info({ cause, delay }, 'stopping')
-    await setTimeout(delay, undefined, { signal: impatient.signal }).catch(() => undefined)
-    ended.abort()
-    await Promise.race([Promise.all([webhook.close(), armed]), setTimeout(DRAIN)])
-    cluster?.close()
-    destination.flushSync()
-    process.exit(code)
-  }
-  process.on('uncaughtException', (error) => {
-    logger.fatal({ err: error }, 'uncaught error')
-    metrics.uncaught()
-    destination.flushSync()
-    if (stopping) process.exit(1)
-    void stop('uncaught error', 1)
-  })
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => void stop(signal))
 }
 
 /** Milliseconds in which the replica that leads has learned of another CA and written it: it looks every minute. */

@@ -14,6 +14,8 @@ export interface RunningServer {
   readonly folder: string
   /** Everything it has logged, a line each. */
   readonly log: () => string
+  /** Reads no more of what it writes, as `head` does. */
+  readonly leave: () => void
   /** Sends the signal and answers with the exit code. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>
 }
@@ -37,6 +39,10 @@ export async function startServer(
     ca: await readFile(join(folder, 'ca.crt'), 'utf8').catch(() => ''),
     folder,
     log: () => output.log,
+    leave: () => {
+      child.stdout.destroy()
+      child.stderr.destroy()
+    },
     stop: async (signal = 'SIGTERM') => {
       const running = child.exitCode === null && child.signalCode === null
       const ended = running ? once(child, 'exit') : Promise.resolve()
