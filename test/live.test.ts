@@ -319,6 +319,58 @@ t.test('what waits for the API server is bounded', async (t) => {
   t.equal(alone.allowed, true, 'what rests on nothing else is judged at once')
 })
 
+t.test('at the bound nothing is shed but what the view alone would deny', async (t) => {
+  const severities = [{ id: 'deleted-resource-unreferenced', severity: 'error' as const }]
+  const deletion = { operation: 'DELETE', object: null, oldObject: resource(injectConfig('jira', 'okta')) }
+  const both = gateway('gateway', {
+    authServerConfig: authServer('github'),
+    outgoingAuth: { source: 7 },
+  } as never)
+  const rows: readonly (readonly [
+    string,
+    Given,
+    Other,
+    Record<string, unknown>,
+    number | undefined,
+    RegExp,
+  ])[] = [
+    ['an error that rests on others', {}, wrong, {}, 429, /try again/],
+    [
+      'in mode warn',
+      { settings: { mode: 'warn' } },
+      wrong,
+      {},
+      undefined,
+      /not confirmed: .*upstream-inject/,
+    ],
+    ['in a dry run', {}, wrong, { dryRun: true }, undefined, /not confirmed: .*upstream-inject/],
+    [
+      'only warnings',
+      { stored: [] },
+      backend('jira', 'jira'),
+      {},
+      undefined,
+      /not confirmed: .*reference-found/,
+    ],
+    ['an error of its own besides', {}, both, {}, 422, /spec\.outgoingAuth\.source/],
+    [
+      'a deletion',
+      { settings: { severities } },
+      injectConfig('jira', 'okta'),
+      deletion,
+      undefined,
+      /not confirmed: .*deleted-resource/,
+    ],
+  ]
+  for (const [title, given, object, request, code, text] of rows) {
+    const server = serverWith({ stored: setting, mostInFlight: 0, ...given })
+    const { allowed, status, warnings = [] } = await server.send(object, request)
+    t.strictSame([allowed, status?.code], [code === undefined, code], title)
+    t.match([status?.message ?? '', ...warnings].join('\n'), text, title)
+    t.strictSame(server.reads, [], title)
+  }
+})
+
 t.test('how long reads may take', async (t) => {
   for (const [url, milliseconds] of [
     ['/validate?timeout=10s', 8_000],

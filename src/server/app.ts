@@ -17,7 +17,7 @@ import {
 } from './admission-review.ts'
 import { type Body, BodyError, parseBody } from './json.ts'
 import { mayBlock } from './deletion.ts'
-import { type Live, restsOn } from './live.ts'
+import { type Live, restsOn, UNCONFIRMED } from './live.ts'
 import type { Metrics } from './metrics.ts'
 import { patience } from './patience.ts'
 
@@ -129,7 +129,7 @@ function validateReview(
   const verdict = validate(submission, parts.engine)
   const names = parts.live === undefined ? [] : restsOn(verdict)
   if (parts.live === undefined || names.length === 0) return answerVerdict(parts, review, verdict, start)
-  if (parts.live.waiting >= parts.mostInFlight) return shed(parts, review)
+  if (parts.live.waiting >= parts.mostInFlight) return unconfirmed(parts, review, verdict, start)
   return confirmed(parts, parts.live, review, names, patience(request.url)).then((sure) =>
     answerVerdict(parts, review, sure, start),
   )
@@ -142,6 +142,14 @@ function probeIn({ object, dryRun }: Submission, group: string): string | undefi
   const annotations = isObject(metadata.annotations) ? metadata.annotations : {}
   const nonce = annotations[probeAnnotation(group)]
   return typeof nonce === 'string' ? nonce : undefined
+}
+
+/** Without room to read: what the view says, and no verdict where that alone would deny. A deletion fails open. */
+function unconfirmed(parts: Parts, review: Review, { errors }: Verdict, start: number): string {
+  const { submission } = review
+  const isOpen = errors.length > 0 && errors.every(({ error }) => error.restsOn !== undefined)
+  if (isOpen && submission.operation !== 'DELETE') return shed(parts, review)
+  return answerVerdict(parts, review, validate(submission, parts.engine, UNCONFIRMED), start)
 }
 
 /** A clear answer where the API server would otherwise wait in vain: the client may try again. */

@@ -109,6 +109,9 @@ export class Live {
   }
 }
 
+/** Nothing has been read. */
+export const UNCONFIRMED: Confirmed = { has: () => false, with: (cluster) => cluster }
+
 /** What a verdict rests on, errors first, each object once. */
 export function restsOn({ errors, warnings }: Verdict): ObjectName[] {
   const found = new Map<string, ObjectName>()
