@@ -10,6 +10,7 @@ import { pino } from 'pino'
 import t from 'tap'
 import { localPair } from '../src/certificates/local.ts'
 import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
+import { probeAnnotation } from '../src/kinds/registration.ts'
 import type { Engine } from '../src/review/index.ts'
 import { DEFAULT_SETTINGS, parseSeveritySetting, type SeveritySetting } from '../src/review/settings.ts'
 import { ALL_IDS } from '../src/review/engine-ids.ts'
@@ -641,6 +642,30 @@ t.test('warnings fit what the API server passes on', async (t) => {
   t.match(warnings[1], /… \(unresolved-placeholder\)$/)
 })
 
+t.test('the probe is denied for the marker alone, and counted nowhere', async (t) => {
+  const annotations = { [probeAnnotation(DEFAULT_API_GROUP)]: 'nonce' }
+  const marked = { ...invalid, metadata: { name: 'example', annotations } }
+  for (const settings of [
+    {},
+    { mode: 'warn' },
+    { severities: [setting('role-mapping-claim-or-matcher=off')] },
+  ] as const) {
+    const probed = server(settings)
+    const metrics = async () =>
+      (await probed.probes.inject('/metrics')).payload.split('\n').filter((line) => line.startsWith('vmcp_'))
+    const before = await metrics()
+    const { body } = await send(probed.app, '/validate', reviewOf(marked, { dryRun: true }))
+    t.match(body.response, {
+      allowed: false,
+      status: { code: 403, reason: 'Forbidden', message: 'vmcp-admission is here: nonce' },
+      warnings: undefined,
+    })
+    const mutated = await send(probed.app, '/mutate', reviewOf(marked, { dryRun: true }))
+    t.strictSame([mutated.body.response.allowed, mutated.body.response.patch], [true, undefined])
+    t.strictSame([await metrics(), probed.log], [before, []])
+  }
+})
+
 t.test('probes, metrics and log', async (t) => {
   t.equal((await probes.inject('/livez')).statusCode, 200)
   t.equal((await probes.inject('/readyz')).statusCode, 200)
@@ -659,6 +684,7 @@ t.test('probes, metrics and log', async (t) => {
     'vmcp_admission_certificate_rotations 3',
     'vmcp_admission_certificate_errors 2',
   ])
+  t.match(payload, /^nodejs_eventloop_lag_seconds \d/m)
   t.match(payload, /vmcp_admission_refused_requests_total\{status="413"\} 2/)
   t.notMatch(log.join(''), /123456789012|claims|eu-central/, 'nothing of the object is logged')
 })
