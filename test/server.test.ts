@@ -585,9 +585,24 @@ t.test('mode and severities', async (t) => {
     ['schema-required=never', /is not ID/],
     ['schema-pattern:spec.list[0].b=off', /leave list indexes out/],
     ['schema-required:spec.awsSts.nonsense=off', /no field of any kind/],
+    ['schema-enum:spec.outgoingAuth.backends.jira.type=off', /with <name> for any key of a map/],
     ['constructor=off', /not the id of a rule/],
   ] as const)
     t.match(parseSeveritySetting(text, ALL_IDS), problem)
+})
+
+t.test('a severity at a path below a map: of one key, or of any', async (t) => {
+  const config = backends({ jira: { type: 'bogus' } })
+  const rows: [path: string, allowed: boolean][] = [
+    ['spec.outgoingAuth.backends.<name>.type', true],
+    ['spec.outgoingAuth.backends[jira].type', true],
+    ['spec.outgoingAuth.backends[wiki].type', false],
+  ]
+  for (const [path, allowed] of rows) {
+    const { app: other } = server({ severities: [setting(`schema-enum:${path}=off`)] })
+    const { body } = await send(other, '/validate', reviewOf(config))
+    t.equal(body.response.allowed, allowed, path)
+  }
 })
 
 t.test('placeholders: what a deployment tool forgot, not what runs later', async (t) => {

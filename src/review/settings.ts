@@ -1,7 +1,7 @@
 import { KINDS } from '../kinds/index.ts'
 import { pathTextWithoutIndexes, type Segment } from '../rule/path.ts'
 import type { Severity } from '../rule/rule.ts'
-import { fieldOf, type SchemaNode } from './pointer.ts'
+import { fieldOf, isKeyOfMap, type SchemaNode } from './pointer.ts'
 
 /** How findings are weighed: the whole of what an operator can set about rules (decision 7). */
 export interface Settings {
@@ -34,11 +34,17 @@ export function severityAt(
   const set = settings.severities.findLast(
     ({ id, path, namespaces }) =>
       id === finding.id &&
-      (path === undefined || path === pathTextWithoutIndexes(finding.at)) &&
+      (path === undefined ||
+        path === pathTextWithoutIndexes(finding.at) ||
+        path === pathOfField(finding.at)) &&
       (namespaces?.includes(finding.namespace) ?? true),
   )
   return set?.severity ?? severity
 }
+
+/** As docs/fields.md writes it: every key of a map is `.<name>`. */
+const pathOfField = (at: readonly Segment[]): string =>
+  pathTextWithoutIndexes(at.map((segment) => (typeof segment === 'object' ? '<name>' : segment)))
 
 const SETTING =
   /^([A-Za-z][A-Za-z0-9-]*)(?::([^=@]+))?=(error|warning|off)(?:@([a-z0-9-]+(?:,[a-z0-9-]+)*))?$/
@@ -53,7 +59,7 @@ export function parseSeveritySetting(text: string, knownIds: ReadonlySet<string>
   if (path !== undefined && /\[\d+\]/.test(path))
     return `'${path}': leave list indexes out, as in spec.list.field`
   if (path !== undefined && !isPathOfAKind(path))
-    return `'${path}' is no field of any kind; docs/fields.md lists them`
+    return `'${path}' is no field of any kind; docs/fields.md lists them, with <name> for any key of a map`
   return {
     id,
     ...(path === undefined ? {} : { path }),
@@ -76,6 +82,7 @@ function follow(schema: SchemaNode, steps: readonly string[]): { depth: number; 
     while (node.items !== undefined) node = node.items
     const next = fieldOf(node, step)
     if (next === undefined) return { depth, isOpen: node.open === true || node.properties === undefined }
+    if (isKeyOfMap(node, step) && !/^(?:\[.*\]|<name>)$/.test(step)) return { depth, isOpen: false }
     node = next
   }
   return { depth: steps.length, isOpen: false }
