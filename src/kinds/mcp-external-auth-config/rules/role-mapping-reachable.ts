@@ -129,12 +129,12 @@ function conditionOf(mapping: RoleMapping): string | undefined {
   return mapping.matcher && isAbsent(mapping, 'claim') ? `matcher ${mapping.matcher}` : undefined
 }
 
-/** The indexes by priority, then place; without those whose priority cannot be read. */
+/** The indexes by priority, then place; without those whose priority cannot be read or is refused. */
 function inOrderTried(mappings: RoleMappings): number[] {
   return mappings
     .flatMap((mapping, i) => {
       const priority = mapping && isAbsent(mapping, 'priority') ? LAST : mapping?.priority
-      return priority === undefined ? [] : [{ i, priority }]
+      return priority === undefined || priority < 0 ? [] : [{ i, priority }]
     })
     .toSorted((a, b) => a.priority - b.priority)
     .map(({ i }) => i)

@@ -10,14 +10,14 @@ export const incomingAuthInlineOidcChecked = defineRule({
   reads: [],
   severity: 'warning',
   summary: 'Token validation is described by an MCPOIDCConfig, which is checked.',
-  why: 'Mistakes in the inline `oidcConfig` of older releases show only when the first client comes.',
+  why: 'Mistakes in the inline `oidcConfig` of older releases show only when the first client comes; without an audience tokens for other services pass.',
   sources: ['2.2', 'decision 5'],
   *check({ spec }, { path }) {
     const incomingAuth = spec?.incomingAuth
     if (!incomingAuth || isAbsent(incomingAuth, 'oidcConfig')) return
     yield advice(
       path.spec.incomingAuth.oidcConfig,
-      'is of older releases and not checked; move it to an MCPOIDCConfig and set `oidcConfigRef`',
+      'is of older releases and not checked; give it an audience, or move it to an MCPOIDCConfig and set `oidcConfigRef`',
     )
   },
   examples: {
@@ -27,7 +27,7 @@ export const incomingAuthInlineOidcChecked = defineRule({
         title: 'an inline configuration',
         value: incoming({ type: 'oidc', oidcConfig: { type: 'inline' } }),
         findings: [
-          'spec.incomingAuth.oidcConfig: is of older releases and not checked; move it to an MCPOIDCConfig and set `oidcConfigRef`',
+          'spec.incomingAuth.oidcConfig: is of older releases and not checked; give it an audience, or move it to an MCPOIDCConfig and set `oidcConfigRef`',
         ],
       },
     ],
