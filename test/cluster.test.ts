@@ -15,7 +15,7 @@ import {
   type Sink,
 } from '../src/cluster/index.ts'
 import { lines } from '../src/cluster/lines.ts'
-import type { Times } from '../src/cluster/times.ts'
+import { pauseAfter, type Times } from '../src/cluster/times.ts'
 import { KINDS } from '../src/kinds/index.ts'
 import { mcpGroup } from '../src/kinds/mcp-group/index.ts'
 import { waitFor } from './e2e/wait-for.ts'
@@ -344,9 +344,14 @@ t.test(
   async (t) => {
     const failure = refusal(500, 'not now')
     const forbidden = refusal(403, 'no')
-    const followed = await follow(t, { lists: [forbidden, failure, failure, page([group('a', '1')])] })
-    await until('the failure', () => followed.state().state === 'failing')
-    t.notOk(followed.following.knows('MCPGroup', 'default'))
+    const lists = [forbidden, failure, failure, page([group('a', '1')])]
+    const followed = await follow(t, { lists }, { pause: 100, longestPause: 400 })
+    let known: boolean | undefined
+    await until('the failure', () => {
+      known = followed.following.knows('MCPGroup', 'default')
+      return followed.state().state === 'failing'
+    })
+    t.equal(known, false)
     await until('the kind', shows(followed, 'a'))
     await until('the list', () => followed.following.knows('MCPGroup', 'default'))
   },
@@ -362,6 +367,17 @@ t.test('a kind that was there is believed to be absent only after a while', asyn
   const forever = await follow(t, { lists: [there, gone], watches }, { patience: 100 })
   await until('its absence', () => forever.state().state === 'absent')
   t.strictSame([...forever.sink.shown], [])
+})
+
+t.test('the age of a kind grows while nothing comes, and falls with the next proof', async (t) => {
+  const { state } = await follow(
+    t,
+    { lists: [page([group('a', '1')])], watches: [silence, quiet] },
+    { watch: 1_000, grace: 500 },
+  )
+  await until('an age in silence', () => state().age > 0.5)
+  const oldest = state().age
+  await until('a younger one', () => state().age < oldest / 2)
 })
 
 t.test('the whole is listed again after a while', async (t) => {
@@ -704,5 +720,24 @@ t.test('a kept connection that the server has closed is replaced without a word'
   t.teardown(() => connection.close())
   for (let time = 0; time < 50; time++) {
     t.ok(await connection.read(mcpGroup, 'default', 'a', AbortSignal.timeout(10_000)))
+  }
+})
+
+t.test('pauses double up to the longest, and not all ask at once', async (t) => {
+  const rows = [
+    [1, 500],
+    [2, 1_000],
+    [3, 2_000],
+    [5, 8_000],
+    [6, 15_000],
+    [2_000, 15_000],
+  ] as const
+  for (const [failures, whole] of rows) {
+    const pauses = Array.from({ length: 200 }, () => pauseAfter(failures, 500, 15_000))
+    t.ok(
+      pauses.every((pause) => pause >= 0.75 * whole && pause <= whole),
+      `${failures}: from three quarters of ${whole} to all of it`,
+    )
+    t.ok(new Set(pauses).size > 100, `${failures}: they differ`)
   }
 })

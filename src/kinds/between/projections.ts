@@ -1,3 +1,4 @@
+import { type AuthConfig, writtenAnnotation, writtenProvider } from './neighbours.ts'
 import { isObject, type Resource } from '../../rule/resource.ts'
 
 /** What is kept of an object: a field, or what is kept of each part. `*` stands for every item and every key. */
@@ -14,7 +15,7 @@ const workload: Mask = {
 /** What rules read of other objects, by kind: the view of a cluster holds no more than this. */
 const KEPT: Readonly<Record<string, Mask>> = {
   MCPExternalAuthConfig: {
-    metadata: { annotations: { '*': true } },
+    metadata: { annotations: true },
     spec: {
       type: true,
       tokenExchange: { subjectProviderName: true, externalTokenHeaderName: true },
@@ -49,14 +50,13 @@ const KEPT: Readonly<Record<string, Mask>> = {
   MCPGroup: {},
 }
 
-/** The part of a resource that rules read when they judge another one; annotations are those of our own group. */
+/** The part of a resource that rules read when they judge another one; of annotations the one that /mutate writes. */
 export function projected(kind: string, resource: Resource, group: string): Resource {
-  const kept = masked(resource, KEPT[kind] ?? {}) as { readonly metadata?: { readonly annotations?: object } }
-  const annotations = Object.entries(kept.metadata?.annotations ?? {}).filter(([key]) =>
-    key.startsWith(`${group}/`),
-  )
-  if (annotations.length > 0) return { ...kept, metadata: { annotations: Object.fromEntries(annotations) } }
-  return 'spec' in kept ? { spec: kept.spec } : {}
+  const kept = masked(resource, KEPT[kind] ?? {}) as Resource
+  const spec = 'spec' in kept ? { spec: kept.spec } : {}
+  const written = kept.metadata === undefined ? undefined : writtenProvider(kept as AuthConfig, group)
+  if (written === undefined) return spec
+  return { ...spec, metadata: { annotations: { [writtenAnnotation(group)]: written } } }
 }
 
 function masked(value: unknown, mask: true | Mask): unknown {
