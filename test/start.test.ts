@@ -10,6 +10,7 @@ import { json } from 'node:stream/consumers'
 import { connect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { makeAuthority, signLeaf } from '../src/certificates/x509.ts'
 import { kubeconfigOf } from './support/fake-api-server.ts'
 import { resourceOf, reviewOf } from './support/review.ts'
 import { type RunningServer, startServer } from './support/server.ts'
@@ -281,4 +282,22 @@ t.test('over the wire', async (t) => {
     await handshake({ minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' }),
     'refused',
   )
+})
+
+t.test('a replica whose certificate has expired is not ready', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-expired-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const now = Date.now()
+  const authority = await makeAuthority('test', { now, lifetime: 86_400_000 })
+  const names = ['127.0.0.1', 'vmcp-admission.vmcp-system.svc']
+  const leaf = await signLeaf(authority, names, { now, lifetime: 8_000 })
+  writeFileSync(join(folder, 'tls.crt'), leaf.certificate)
+  writeFileSync(join(folder, 'tls.key'), leaf.key)
+  const server = await startServer(['--certificates', 'files'], folder)
+  t.teardown(() => server.stop())
+  const isReady = async () => (await fetch(`${server.probeUrl}/readyz`)).ok
+  while (Date.now() < now + 7_000 && !(await isReady()));
+  while (await isReady());
+  t.ok(Date.now() >= now + 7_000, 'but it was ready before')
+  t.equal((await fetch(`${server.probeUrl}/livez`)).status, 200)
 })

@@ -84,7 +84,9 @@ async function serve(configuration: ServerConfiguration): Promise<void> {
   /** Nobody is to be sent to a pair of a CA made anew before the configurations carry that; but nor is it waited for long. */
   const isTrusted = () =>
     serving.isTrusted() || (arming?.state.errors ?? 0) > 0 || performance.now() > trustedBy
-  const isReady = () => listening && !stopping && (cluster?.isSynced() ?? true) && isTrusted()
+  /** Another replica may have one that lasts; where none has, nothing is lost that an API server could still reach. */
+  const isExpired = () => (serving.state().expiry.leaf ?? Infinity) <= Date.now()
+  const isReady = () => listening && !stopping && (cluster?.isSynced() ?? true) && isTrusted() && !isExpired()
   const webhook = buildWebhook(parts, serving.pair, tls && { tls, gate })
   const server = webhook.server as unknown as TlsServer
   serving.follow((pair) => {
