@@ -5,6 +5,7 @@ import t from 'tap'
 import { KINDS } from '../src/kinds/index.ts'
 import type { Kind } from '../src/kinds/kind.ts'
 import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
+import { ALONE, check } from '../src/review/check.ts'
 import { deepEqual } from '../src/review/deep-equal.ts'
 import { defaultsFor, withChanges } from '../src/review/defaults.ts'
 import { compareFindings, findingText } from '../src/review/finding.ts'
@@ -14,6 +15,7 @@ import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { shape } from '../src/review/shape.ts'
 import { jsonKey, pathText, type Segment, valueAt } from '../src/rule/path.ts'
 import { isObject } from '../src/rule/resource.ts'
+import type { Rule } from '../src/rule/rule.ts'
 import { resources } from './support/arbitrary.ts'
 import { deepFreeze } from './support/freeze.ts'
 
@@ -106,6 +108,32 @@ t.test('taking knowledge away from an example adds no finding', async () => {
       for (const at of placesIn(resource)) lessIsNotMore(place.kind, resource, at)
     }
   }
+})
+
+t.test('a rule that throws is a warning that carries the failure; the others still run', async (t) => {
+  const failure = new Error('out of order')
+  const required = { type: 'required', at: ['spec'], detail: '' } as const
+  const rule = (id: string, check: Rule['check']) =>
+    ({ id, severity: 'error', reads: [], check }) as unknown as Rule
+  const rules = [
+    rule('throws-at-once', () => {
+      throw failure
+    }),
+    rule('throws-later', function* () {
+      yield required
+      throw failure
+    }),
+    rule('runs', () => [required]),
+  ]
+  const detail = 'internal error: this check did not run, please report it'
+  const failed = { severity: 'warning', error: { type: 'advice', at: [], detail }, failure }
+  const kind = { kind: 'Broken', rules, parts: [] } as unknown as Kind
+  t.strictSame(check(kind, {}, ALONE), [
+    { id: 'throws-at-once', ...failed },
+    { id: 'throws-later', severity: 'error', error: required },
+    { id: 'throws-later', ...failed },
+    { id: 'runs', severity: 'error', error: required },
+  ])
 })
 
 t.test('any JSON: verdicts never throw', async () => {
