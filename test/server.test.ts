@@ -9,9 +9,14 @@ import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import t from 'tap'
 import { localPair } from '../src/certificates/local.ts'
+import { authServer } from '../src/kinds/between/examples.ts'
+import { SINGLE_PROVIDER_KINDS } from '../src/kinds/between/neighbours.ts'
 import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
+import { mcpServer } from '../src/kinds/mcp-server/index.ts'
 import { probeAnnotation } from '../src/kinds/registration.ts'
 import type { Engine } from '../src/review/index.ts'
+import { World } from '../src/review/world.ts'
+import { answering, type Cluster } from '../src/rule/cluster.ts'
 import { DEFAULT_SETTINGS, parseSeveritySetting, type SeveritySetting } from '../src/review/settings.ts'
 import { ALL_IDS } from '../src/review/engine-ids.ts'
 import { buildProbes, buildWebhook } from '../src/server/app.ts'
@@ -47,7 +52,7 @@ interface Answer {
   error?: string
 }
 
-function server(settings: Partial<Engine['settings']> = {}) {
+function server(settings: Partial<Engine['settings']> = {}, world?: Engine['world']) {
   const log: string[] = []
   const stream = new Writable({
     write: (chunk, _encoding, done) => {
@@ -58,6 +63,7 @@ function server(settings: Partial<Engine['settings']> = {}) {
   const engine = {
     group: DEFAULT_API_GROUP,
     settings: { ...DEFAULT_SETTINGS, ...settings },
+    world,
   }
   const metrics = createMetrics()
   metrics.serving(() => ({
@@ -120,6 +126,76 @@ t.test('a denial is complete for kubectl, for clients and for machines', async (
       auditAnnotations: { errors: 'role-mapping-claim-or-matcher' },
     },
   })
+})
+
+t.test('an answer with nothing but warnings', async (t) => {
+  const exchange = (tokenUrl: string) => ({
+    type: 'tokenExchange',
+    tokenExchange: { tokenUrl, audience: 'a' },
+  })
+  const object = resourceOf('MCPExternalAuthConfig', exchange('http://sts.example.com/${REALM}'))
+  const { body } = await send(app, '/validate', reviewOf(object))
+  t.strictSame(body, {
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    response: {
+      uid: '705ab4f5-6393-11e8-b7cc-42010a800002',
+      allowed: true,
+      warnings: [
+        "spec.tokenExchange.tokenUrl: sends tokens in the clear; use 'https://' (token-exchange-url-https)",
+        'spec.tokenExchange.tokenUrl: holds the placeholder ${REALM}, which nothing filled in on the way to the cluster (unresolved-placeholder)',
+      ],
+      auditAnnotations: { warnings: 'token-exchange-url-https,unresolved-placeholder' },
+    },
+  })
+})
+
+/** A view that breaks when it is asked which workloads of one provider refer to something. */
+class Broken extends World {
+  override in(namespace: string): Cluster {
+    const cluster = super.in(namespace)
+    const referrers: Cluster['referrers'] = (kind, name, among) => {
+      if (among === SINGLE_PROVIDER_KINDS) throw new Error('the view is broken')
+      return cluster.referrers(kind, name, among)
+    }
+    return answering(cluster, { referrers })
+  }
+}
+
+t.test('a rule that throws is a warning, a count and a line of the log; it never denies', async (t) => {
+  const id = 'upstream-provider-single-for-workloads'
+  const configuration = { ...authServer('okta', 'github'), issuer: 'https://login.example.com' }
+  const spec = { type: 'embeddedAuthServer', embeddedAuthServer: configuration }
+  const review = reviewOf(resourceOf('MCPExternalAuthConfig', spec))
+  const judged = async (world: World) => {
+    world.put(
+      mcpServer,
+      resourceOf('MCPServer', { authServerRef: { kind: 'MCPExternalAuthConfig', name: 'example' } }),
+    )
+    const { app, probes, log } = server({}, world)
+    const { body } = await send(app, '/validate', review)
+    const failures = await counts(probes, 'vmcp_admission_rule_failures_total')
+    return { ...body.response, failures, log }
+  }
+  const options = { group: DEFAULT_API_GROUP, knows: () => true }
+  const { auditAnnotations, failures: none } = await judged(new World(options))
+  t.strictSame([auditAnnotations?.errors, none], [id, []], 'where it can run, it denies')
+
+  const { allowed, warnings, failures, log } = await judged(new Broken(options))
+  t.equal(allowed, true)
+  t.strictSame(
+    warnings?.filter((text) => text.startsWith('internal error')),
+    [`internal error: this check did not run, please report it (${id})`],
+  )
+  t.strictSame(failures, [`vmcp_admission_rule_failures_total{id="${id}"} 1`])
+  const lines = log.map((line) => JSON.parse(line) as Record<string, unknown>)
+  const failed = lines.filter(({ msg }) => msg === 'rule failed')
+  t.strictSame(
+    failed.map((line) => Object.keys(line)),
+    [['level', 'time', 'uid', 'rule', 'err', 'msg']],
+  )
+  t.match(failed, [{ level: 50, rule: id, err: { message: 'the view is broken' } }])
+  t.notMatch(log.join(''), /login\.example|okta/, 'nothing of the object is logged')
 })
 
 t.test('what is admitted', async (t) => {
@@ -527,6 +603,10 @@ t.test('ratchet: of 900 stored errors one has changed, and that one is denied', 
   )
 })
 
+/** The lines of /metrics that begin with the name. */
+const counts = async (from: FastifyInstance, name: string) =>
+  (await from.inject('/metrics')).payload.split('\n').filter((line) => line.startsWith(name))
+
 const setting = (text: string) => parseSeveritySetting(text, ALL_IDS) as SeveritySetting
 
 t.test('mode and severities', async (t) => {
@@ -571,11 +651,14 @@ t.test('mode and severities', async (t) => {
     ],
   ]
   for (const [title, settings, allowed, warnings] of rows) {
-    const { app: other, log: lines } = server(settings)
+    const { app: other, log: lines, probes } = server(settings)
     const { body } = await send(other, '/validate', reviewOf(invalid))
     t.strictSame([body.response.allowed, body.response.warnings?.length ?? 0], [allowed, warnings], title)
     if (settings.mode === 'warn') t.match(body.response.warnings?.[0], /^would be denied: spec\.awsSts/)
-    if (settings.severities !== undefined && allowed)
+    const isExempted = settings.severities !== undefined && allowed
+    const counted = isExempted ? ['vmcp_admission_exempted_total{id="role-mapping-claim-or-matcher"} 1'] : []
+    t.strictSame(await counts(probes, 'vmcp_admission_exempted_total'), counted, `${title} is counted`)
+    if (isExempted)
       t.match(lines.join(''), /"exempted":\["role-mapping-claim-or-matcher"\]/, `${title} is logged`)
   }
   for (const [text, problem] of [
@@ -666,8 +749,7 @@ t.test('the probe is denied for the marker alone, and counted nowhere', async (t
     { severities: [setting('role-mapping-claim-or-matcher=off')] },
   ] as const) {
     const probed = server(settings)
-    const metrics = async () =>
-      (await probed.probes.inject('/metrics')).payload.split('\n').filter((line) => line.startsWith('vmcp_'))
+    const metrics = () => counts(probed.probes, 'vmcp_')
     const before = await metrics()
     const { body } = await send(probed.app, '/validate', reviewOf(marked, { dryRun: true }))
     t.match(body.response, {
@@ -691,8 +773,7 @@ t.test('probes, metrics and log', async (t) => {
   )
   t.match(payload, /vmcp_admission_findings_total\{id="role-mapping-claim-or-matcher",severity="error"\} \d+/)
   t.match(payload, /vmcp_admission_review_duration_seconds_bucket/)
-  const certificates = payload.split('\n').filter((line) => line.startsWith('vmcp_admission_certificate_'))
-  t.strictSame(certificates, [
+  t.strictSame(await counts(probes, 'vmcp_admission_certificate_'), [
     'vmcp_admission_certificate_expiry_timestamp_seconds{certificate="leaf"} 1700000000',
     'vmcp_admission_certificate_expiry_timestamp_seconds{certificate="ca"} 1900000000',
     'vmcp_admission_certificate_expiry_timestamp_seconds{certificate="bundle"} 1800000000',
