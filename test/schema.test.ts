@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { parse } from 'yaml'
 import { kindNamed } from '../src/kinds/index.ts'
 import { compareFindings, findingText } from '../src/review/finding.ts'
 import { shape } from '../src/review/shape.ts'
@@ -240,7 +242,7 @@ t.test('lengths count code points', async (t) => {
   }
 })
 
-t.test('names that kubectl knows, and what it prints (decision 1)', async (t) => {
+t.test('names that kubectl knows (decision 1)', async (t) => {
   const rows: [kind: string, plural: string, shortNames: string[]][] = [
     ['MCPExternalAuthConfig', 'mcpexternalauthconfigs', ['extauth', 'mcpextauth']],
     ['VirtualMCPServer', 'virtualmcpservers', []],
@@ -254,4 +256,32 @@ t.test('names that kubectl knows, and what it prints (decision 1)', async (t) =>
     [...kindNamed.values()].map(({ kind, plural, shortNames }) => [kind, plural, [...shortNames]]),
     rows,
   )
+})
+
+t.test('what kubectl prints of a kind', async (t) => {
+  const age = { name: 'Age', jsonPath: '.metadata.creationTimestamp', type: 'date' }
+  const text = (name: string, jsonPath: string) => ({ name, jsonPath, type: 'string' })
+  const rows: [plural: string, columns: object[]][] = [
+    ['mcpexternalauthconfigs', [text('Type', '.spec.type'), age]],
+    [
+      'virtualmcpservers',
+      [text('Group', '.spec.groupRef.name'), text('Incoming', '.spec.incomingAuth.type'), age],
+    ],
+    [
+      'mcpservers',
+      [text('Group', '.spec.groupRef.name'), text('Auth', '.spec.externalAuthConfigRef.name'), age],
+    ],
+  ]
+  for (const set of ['crds', 'crds-strict'])
+    for (const [plural, columns] of rows) {
+      const file = new URL(`../deploy/${set}/${plural}.yaml`, import.meta.url)
+      const crd = parse(readFileSync(file, 'utf8')) as {
+        spec: { versions: { additionalPrinterColumns: object[] }[] }
+      }
+      t.strictSame(
+        crd.spec.versions.map((version) => version.additionalPrinterColumns),
+        [columns],
+        `${set}/${plural}`,
+      )
+    }
 })
