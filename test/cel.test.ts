@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { checkMatcher, maxBytes, maxProblems, outsideStringLiterals } from '../src/cel/index.ts'
+import { checkMatcher, maxBytes, maxProblems, outsideStringLiterals, parse } from '../src/cel/index.ts'
 import type { MatcherVerdict } from '../src/cel/index.ts'
 
 /** What cel-go v0.31.0 says about an expression over `claims: map(string, dyn)`. */
@@ -195,6 +195,22 @@ t.test('deep nesting stops where cel-go stops', async (t) => {
   const tooDeep = (source: string) => show(checkMatcher(source)).includes('nested more than')
   for (const [name, shape, deepest] of rows) {
     t.same([tooDeep(shape(deepest)), tooDeep(shape(deepest + 1))], [false, true], name)
+  }
+})
+
+t.test('a tree has at most 20,000 nodes, after the expansion of macros', async (t) => {
+  const list = (items: number, last = '1') => `[${'1,'.repeat(items - 1)}${last}]`
+  const map = (entries: number) => `{${Array(entries).fill('1:1').join()}}`
+  const macro = '[1].all(x,true)'
+  const rows: [title: string, fits: string, over: string][] = [
+    ['a list and its items', list(19_999), list(20_000)],
+    ['a map, its entries, keys and values', `[${map(6_666)}]`, `[${map(6_666)},1]`],
+    ['the 11 of all()', list(19_989, macro), list(19_990, macro)],
+  ]
+  for (const [title, fits, over] of rows) {
+    t.equal(parse(fits).ok, true, title)
+    const rejected = parse(over)
+    t.equal(rejected.ok || rejected.message, 'expression has too many parts', `${title}, and one more`)
   }
 })
 
