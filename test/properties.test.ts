@@ -4,6 +4,7 @@ import { applyPatch } from 'rfc6902'
 import t from 'tap'
 import { KINDS } from '../src/kinds/index.ts'
 import type { Kind } from '../src/kinds/kind.ts'
+import { mcpExternalAuthConfig } from '../src/kinds/mcp-external-auth-config/index.ts'
 import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
 import { ALONE, check } from '../src/review/check.ts'
 import { deepEqual } from '../src/review/deep-equal.ts'
@@ -42,7 +43,8 @@ for (const kind of KINDS) {
       'defaults: idempotent, changing nothing that is there, agreeing with an independent JSON Patch',
       async () => {
         fc.assert(
-          fc.property(resources(kind), (object) => {
+          fc.property(resources(kind), fc.option(fc.nat()), (resource, choice) => {
+            const object = choice === null ? resource : withNull(resource, choice)
             const added = mutate(created(kind, deepFreeze(object)), ENGINE)
             const after = withChanges(object, added)
             const patched = structuredClone(object)
@@ -145,6 +147,32 @@ t.test('any JSON: verdicts never throw', async () => {
     { numRuns: 2_000 },
   )
 })
+
+t.test('a default is written where null is, as where nothing is (decision 23)', async (t) => {
+  const lifespans = { accessTokenLifespan: '1h', refreshTokenLifespan: '168h', authCodeLifespan: '10m' }
+  const rows: [title: string, given: object][] = [
+    ['nothing', {}],
+    ['a null object', { tokenLifespans: null, storage: null }],
+    [
+      'a null field',
+      { tokenLifespans: { ...lifespans, accessTokenLifespan: null }, storage: { type: null } },
+    ],
+  ]
+  const issuer = 'https://a.example.com'
+  for (const [title, given] of rows) {
+    const object = { spec: { type: 'embeddedAuthServer', embeddedAuthServer: { issuer, ...given } } }
+    const changes = mutate(created(mcpExternalAuthConfig, deepFreeze(object)), ENGINE)
+    const expected = { issuer, tokenLifespans: lifespans, storage: { type: 'memory' } }
+    t.same(withChanges(object, changes).spec.embeddedAuthServer, expected, title)
+  }
+})
+
+/** With null at one of its places that is no item of a list. */
+function withNull(resource: object, choice: number): object {
+  const places = placesIn(resource).filter((at) => typeof at.at(-1) !== 'number')
+  const at = places[choice % places.length]
+  return at === undefined ? resource : withChanges(resource, [{ at, value: null }])
+}
 
 /** With a value of a wrong JSON type at the place, only that is found, and nothing that was not found before. */
 function lessIsNotMore(kind: Kind, object: object, at: readonly Segment[]): void {
