@@ -1,9 +1,14 @@
-import { readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { Ajv } from 'ajv'
 import formats from 'ajv-formats'
 import t from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
+import { sectionProblems } from '../src/generate/coverage.ts'
 import { generatedFiles } from '../src/generate/files.ts'
+import type { Sentence } from '../src/generate/specification.ts'
 import { KINDS } from '../src/kinds/index.ts'
 import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
 
@@ -31,6 +36,59 @@ function crdSchema(set: 'crds' | 'crds-strict', plural: string): Node {
 
 t.test('everything generated is fresh', async (t) => {
   for (const { path, text } of generatedFiles()) t.ok(file(path) === text, path)
+})
+
+t.test('a must without an owner is a problem, and so is an owner that does not exist', async (t) => {
+  const text = 'A sentence.'
+  const rows: [title: string, sentence: Omit<Sentence, 'text'>, problems: string[]][] = [
+    ['a must', { must: true, owners: [] }, [`2.1: '${text}' has no owner`]],
+    [
+      'a must with a reason',
+      { must: true, owners: [], because: 'run time' },
+      [`2.1: '${text}' has no owner`],
+    ],
+    ['no must and no reason', { must: false, owners: [] }, [`2.1: '${text}' has no owner`]],
+    ['a reason', { must: false, owners: [], because: 'run time' }, []],
+    ['a rule', { must: true, owners: [{ rule: 'reference-found' }] }, []],
+    [
+      'owners that are gone',
+      {
+        must: true,
+        owners: [
+          { rule: 'no-such-rule' },
+          { kind: 'MCPGroup', path: 'spec.nothing', keyword: 'enum' },
+          { crd: 'MCPGroup', field: 'nothing' },
+        ],
+      },
+      ['no-such-rule', 'enum of spec.nothing in MCPGroup', 'CRD of MCPGroup: nothing'].map(
+        (owner) => `2.1: '${text}' is owned by ${owner}, which does not exist`,
+      ),
+    ],
+  ]
+  for (const [title, sentence, problems] of rows) {
+    const section = { section: '2.1', title: 'Kinds', sentences: [{ text, ...sentence }] }
+    t.strictSame(sectionProblems(section), problems, title)
+  }
+})
+
+t.test('--check names what is stale, fails, and writes nothing', async (t) => {
+  const copy = t.testdir()
+  for (const folder of ['src', 'schemas', 'deploy', 'docs', 'package.json'])
+    cpSync(new URL(`../${folder}`, import.meta.url), join(copy, folder), { recursive: true })
+  symlinkSync(fileURLToPath(new URL('../node_modules', import.meta.url)), join(copy, 'node_modules'))
+  const stale = ['docs/rules.md', 'deploy/crds/mcpgroups.yaml'].map((path) => join(copy, path))
+  for (const path of stale) writeFileSync(path, 'old')
+  const { status, stderr } = spawnSync(process.execPath, ['src/generate/main.ts', '--check'], {
+    cwd: copy,
+    encoding: 'utf8',
+  })
+  t.equal(status, 1)
+  t.strictSame(stderr.trim().split('\n'), [
+    'stale: deploy/crds/mcpgroups.yaml',
+    'stale: docs/rules.md',
+    'run `npm run generate` and commit the result',
+  ])
+  for (const path of stale) t.equal(readFileSync(path, 'utf8'), 'old')
 })
 
 interface PolicyObject {

@@ -11,7 +11,8 @@ export function coverageProblems(): string[] {
   return [...SPECIFICATION.flatMap(sectionProblems), ...sourceProblems(), ...schemaProblems()]
 }
 
-function sectionProblems({ section, sentences }: Section): string[] {
+/** The sentences of a section that nothing holds and that need it, and the owners that do not exist. */
+export function sectionProblems({ section, sentences }: Section): string[] {
   return sentences.flatMap(({ text, must, owners, because }) => {
     const unowned = owners.length === 0 && (must || because === undefined)
     const missing = owners.filter((owner) => !exists(owner)).map(ownerText)
