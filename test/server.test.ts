@@ -167,12 +167,12 @@ t.test('a rule that throws is a warning, a count and a line of the log; it never
   const configuration = { ...authServer('okta', 'github'), issuer: 'https://login.example.com' }
   const spec = { type: 'embeddedAuthServer', embeddedAuthServer: configuration }
   const review = reviewOf(resourceOf('MCPExternalAuthConfig', spec))
-  const judged = async (world: World) => {
+  const judged = async (world: World, settings: Partial<Engine['settings']> = {}) => {
     world.put(
       mcpServer,
       resourceOf('MCPServer', { authServerRef: { kind: 'MCPExternalAuthConfig', name: 'example' } }),
     )
-    const { app, probes, log } = server({}, world)
+    const { app, probes, log } = server(settings, world)
     const { body } = await send(app, '/validate', review)
     const failures = await counts(probes, 'vmcp_admission_rule_failures_total')
     return { ...body.response, failures, log }
@@ -196,6 +196,8 @@ t.test('a rule that throws is a warning, a count and a line of the log; it never
   )
   t.match(failed, [{ level: 50, rule: id, err: { message: 'the view is broken' } }])
   t.notMatch(log.join(''), /login\.example|okta/, 'nothing of the object is logged')
+  const strict = await judged(new Broken(options), { severities: [setting(`${id}=error`)] })
+  t.equal(strict.allowed, true, 'whatever it is worth')
 })
 
 t.test('what is admitted', async (t) => {

@@ -49,11 +49,10 @@ export function judge(
   const exempted: string[] = []
   const weigh = (all: readonly Finding[], exempt?: (id: string) => void) =>
     all.flatMap((finding): Finding[] => {
-      const severity = severityAt(
-        settings,
-        { id: finding.id, at: finding.error.at, namespace },
-        finding.severity,
-      )
+      const place = { id: finding.id, at: finding.error.at, namespace }
+      const set = severityAt(settings, place, finding.severity)
+      // A rule that failed never denies, whatever its findings are worth (decision 20).
+      const severity = finding.failure !== undefined && set === 'error' ? 'warning' : set
       if (finding.severity === 'error' && severity !== 'error') exempt?.(finding.id)
       return severity === 'off' ? [] : [{ ...finding, severity }]
     })
