@@ -72,6 +72,7 @@ function* objects(namespace: string): Iterable<Other> {
 function* crowd(): Iterable<Other> {
   yield { kind: 'MCPGroup', metadata: { name: 'tools' }, spec: {} }
   yield headerConfig('crowd-key')
+  yield oidcConfig('corporate')
   yield gateway('crowd-gateway', { authServerConfig: authServer('okta', 'github') })
   for (let i = 0; i < CROWD; i++) yield backend(`crowd-${i}`, 'crowd-key')
 }

@@ -1,4 +1,4 @@
-import { compareNames, type Names, type ObjectName } from '../rule/cluster.ts'
+import { compareNames, joined, type Names, NOBODY, type ObjectName } from '../rule/cluster.ts'
 
 /** Names that are kept in order while they come and go. */
 export class Sorted {
@@ -21,18 +21,23 @@ export class Sorted {
   /** A window on these kinds, or on all; it holds until the next change. */
   of(kinds?: readonly string[]): Names {
     const all = this.#names
-    if (kinds === undefined) return new Windows(all, [[0, all.length]])
-    const spans: Span[] = []
-    let length = 0
+    const [first, last] = [all[0], all.at(-1)]
+    if (first === undefined || last === undefined) return NOBODY
+    if (kinds === undefined) return new Window(all, 0, all.length)
+    if (first.kind === last.kind) return kinds.includes(first.kind) ? new Window(all, 0, all.length) : NOBODY
+    const windows: Window[] = []
+    let to = 0
     for (const kind of kinds.length === 1 ? kinds : kinds.toSorted()) {
-      const from = this.#after({ kind, name: '' }, length)
-      let to = from
+      const from = this.#after({ kind, name: '' }, to)
+      if (all[from]?.kind !== kind) continue
       // The names of one kind end where the next kind begins.
-      if (all[from]?.kind === kind) to = this.#after({ kind: `${kind}\0`, name: '' }, from)
-      if (to > from) spans.push([from, to])
-      length = to
+      to = last.kind === kind ? all.length : this.#after({ kind: `${kind}\0`, name: '' }, from)
+      const before = windows.at(-1)
+      if (before?.to === from) windows[windows.length - 1] = new Window(all, before.from, to)
+      else windows.push(new Window(all, from, to))
     }
-    return new Windows(all, spans)
+    const [only] = windows
+    return windows.length > 1 ? joined(windows) : (only ?? NOBODY)
   }
 
   /** The first place, not before `from`, of which the name is not smaller. */
@@ -56,33 +61,27 @@ export class Sorted {
   }
 }
 
-type Span = readonly [from: number, to: number]
-
-/** Parts of a list, one after the other. */
-class Windows implements Names {
-  readonly length: number
+/** A part of a list. */
+class Window implements Names {
+  readonly from: number
+  readonly to: number
   readonly #all: readonly ObjectName[]
-  readonly #spans: readonly Span[]
 
-  constructor(all: readonly ObjectName[], spans: readonly Span[]) {
+  constructor(all: readonly ObjectName[], from: number, to: number) {
     this.#all = all
-    this.#spans = spans
-    let length = 0
-    for (const [from, to] of spans) length += to - from
-    this.length = length
+    this.from = from
+    this.to = to
+  }
+
+  get length(): number {
+    return this.to - this.from
   }
 
   first(most: number): ObjectName[] {
-    let left = most
-    const parts = this.#spans.map(([from, to]) => {
-      const part = this.#all.slice(from, Math.min(to, from + left))
-      left -= part.length
-      return part
-    })
-    return parts.length === 1 ? (parts[0] ?? []) : parts.flat()
+    return this.#all.slice(this.from, Math.min(this.to, this.from + most))
   }
 
   [Symbol.iterator](): Iterator<ObjectName> {
-    return this.first(this.length)[Symbol.iterator]()
+    return this.#all.slice(this.from, this.to)[Symbol.iterator]()
   }
 }

@@ -9,6 +9,7 @@ import {
   nameKey,
   type Names,
   namesOf,
+  NOBODY,
   type ObjectName,
   without,
 } from '../rule/cluster.ts'
@@ -208,8 +209,6 @@ class Inside implements Cluster {
       .toSorted()
   }
 }
-
-const NOBODY = namesOf([])
 
 /** Who refers to one object. */
 class Referrers {

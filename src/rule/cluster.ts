@@ -85,18 +85,34 @@ export function without(names: Names, gone: readonly ObjectName[]): Names {
 }
 
 /** A list in order as names. */
-export function namesOf(names: readonly ObjectName[]): Names {
-  return {
-    length: names.length,
-    first: (most) => (most < names.length ? names.slice(0, most) : names),
-    [Symbol.iterator]: () => names[Symbol.iterator](),
+export const namesOf = (names: readonly ObjectName[]): Names => new Listed(names)
+
+class Listed implements Names {
+  readonly #names: readonly ObjectName[]
+
+  constructor(names: readonly ObjectName[]) {
+    this.#names = names
+  }
+
+  get length(): number {
+    return this.#names.length
+  }
+
+  first(most: number): readonly ObjectName[] {
+    return most < this.#names.length ? this.#names.slice(0, most) : this.#names
+  }
+
+  [Symbol.iterator](): Iterator<ObjectName> {
+    return this.#names[Symbol.iterator]()
   }
 }
+
+export const NOBODY = namesOf([])
 
 /** The view of a server or a CLI that knows no other resource. */
 export const emptyCluster: Cluster = {
   get: () => undefined,
-  referrers: () => namesOf([]),
+  referrers: () => NOBODY,
   apart: () => [],
   knows: () => false,
   names: () => [],

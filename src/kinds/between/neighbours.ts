@@ -31,15 +31,15 @@ export const getGateway = (cluster: Cluster, name: string) =>
 export const getWorkload = (cluster: Cluster, { kind, name }: ObjectName) =>
   cluster.get(kind, name) as Workload | undefined
 
-/** A function of a VirtualMCPServer and what it sees that several rules of one review ask for: computed once. */
-export function onceAReview<R>(compute: (gateway: Gateway, cluster: Cluster) => R) {
+/** A function of a resource or a name and what it sees that several rules of one review ask for: computed once. */
+export function onceAReview<Of, R>(compute: (of: Of, cluster: Cluster) => R) {
   // No longer than the review: what is seen is made for it.
-  const known = new WeakMap<Cluster, { readonly gateway: Gateway; readonly result: R }>()
-  return (gateway: Gateway, cluster: Cluster): R => {
+  const known = new WeakMap<Cluster, { readonly of: Of; readonly result: R }>()
+  return (of: Of, cluster: Cluster): R => {
     const last = known.get(cluster)
-    if (last?.gateway === gateway) return last.result
-    const result = compute(gateway, cluster)
-    known.set(cluster, { gateway, result })
+    if (last?.of === of) return last.result
+    const result = compute(of, cluster)
+    known.set(cluster, { of, result })
     return result
   }
 }

@@ -50,7 +50,7 @@ export function* unservedBy(
   }
 }
 
-const allUnserved = onceAReview((gateway, cluster) =>
+const allUnserved = onceAReview((gateway: Gateway, cluster) =>
   configsReached(gateway, cluster).flatMap((reached) => {
     const problem = reached.auth && unserved(gateway, reached.auth, cluster)
     return problem === undefined ? [] : [{ reached, problem }]

@@ -3,6 +3,7 @@ import {
   compareNames,
   type Names,
   namesOf,
+  NOBODY,
   type ObjectName,
   without,
 } from '../../rule/cluster.ts'
@@ -112,15 +113,18 @@ export interface Fronting extends Backend {
 
 export function frontingsOf(name: string, workload: Workload, cluster: Cluster): Fronting[] {
   const group = groupOf(workload)
-  const gateways = group === undefined ? [] : [...cluster.referrers('MCPGroup', group, GATEWAY)]
-  return gateways.flatMap((gateway): Fronting[] => {
+  const frontings: Fronting[] = []
+  if (group === undefined) return frontings
+  for (const gateway of cluster.referrers('MCPGroup', group, GATEWAY)) {
     const found = getGateway(cluster, gateway.name)
-    if (found === undefined) return []
+    if (found === undefined) continue
     const source = sourceOf(found)
-    if (source === 'discovered') return [{ name, gateway, source, ...configFrom(ownConfigOf(workload)) }]
-    if (source === 'inline') return [{ gateway, source, ...inlineBackend(found, name) }]
-    return [{ name, gateway, source, from: 'unknown' }]
-  })
+    if (source === 'discovered')
+      frontings.push({ name, gateway, source, ...configFrom(ownConfigOf(workload)) })
+    else if (source === 'inline') frontings.push({ gateway, source, ...inlineBackend(found, name) })
+    else frontings.push({ name, gateway, source, from: 'unknown' })
+  }
+  return frontings
 }
 
 /**
@@ -143,7 +147,7 @@ export function unusedOf(
     const { outgoingAuth = {} } = gateway.spec ?? {}
     const { backends } = outgoingAuth
     if (sourceOf(gateway) !== 'inline' || (backends === undefined && !isAbsent(outgoingAuth, 'backends')))
-      return namesOf([])
+      return NOBODY
     const uses = (found: Pick<Backend, 'from' | 'config'>) =>
       found.from === 'unknown' || found.config === config
     const keys = Object.keys(backends ?? {})
@@ -154,7 +158,7 @@ export function unusedOf(
       for (const key of keys) if (uses(inlineBackend(gateway, key))) used.add(key)
     }
   }
-  if (!isFronted) return namesOf([])
+  if (!isFronted) return NOBODY
   if (only === undefined) return without(names, [...used].flatMap(named))
   return namesOf(
     only
@@ -177,7 +181,7 @@ export interface Reached {
  * Every configuration once for each place; the default of inline counts even while every member is listed. Looks at no
  * backend but those that `backends` lists.
  */
-export const configsReached = onceAReview((gateway, cluster): readonly Reached[] => {
+export const configsReached = onceAReview((gateway: Gateway, cluster): readonly Reached[] => {
   const source = sourceOf(gateway)
   const group = groupOf(gateway)
   const reached = (config: string, members: Names, at?: () => readonly Segment[]): Reached => ({
@@ -215,11 +219,11 @@ export function withoutStrategy(gateway: Gateway, cluster: Cluster): Names {
   const source = sourceOf(gateway)
   const group = groupOf(gateway)
   if (source === 'inline' && defaultOf(gateway).from === 'none') return unlisted(gateway, cluster)
-  if (source !== 'discovered' || group === undefined) return namesOf([])
+  if (source !== 'discovered' || group === undefined) return NOBODY
   for (const [own, members] of cluster.apart('MCPGroup', group, 'config')) {
     if (own === NO_CONFIG) return members
   }
-  return namesOf([])
+  return NOBODY
 }
 
 /** The members of the group that `backends` does not list. */
@@ -228,8 +232,7 @@ function unlisted(gateway: Gateway, cluster: Cluster): Names {
   const group = groupOf(gateway)
   const outgoingAuth = spec?.outgoingAuth ?? {}
   const { backends } = outgoingAuth
-  if (group === undefined || (backends === undefined && !isAbsent(outgoingAuth, 'backends')))
-    return namesOf([])
+  if (group === undefined || (backends === undefined && !isAbsent(outgoingAuth, 'backends'))) return NOBODY
   const listed = Object.keys(backends ?? {}).flatMap((key) => [...membersNamed(cluster, group, key)])
   return without(membersOf(cluster, group), listed)
 }
@@ -243,13 +246,13 @@ export interface Reacher {
 }
 
 /** Every VirtualMCPServer that reaches the configuration, once, by name. Looks at no backend. */
-export function reachersOf(config: string, cluster: Cluster): Reacher[] {
+export const reachersOf = onceAReview((config: string, cluster): readonly Reacher[] => {
   const found = new Map<string, Reacher>()
-  for (const { source, ...reacher } of candidates(config, cluster)) {
-    if (!found.has(reacher.name) && sourceOf(reacher.gateway) === source) found.set(reacher.name, reacher)
+  for (const candidate of candidates(config, cluster)) {
+    if (sourceOf(candidate.gateway) === candidate.source) found.set(candidate.name, candidate)
   }
   return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
-}
+})
 
 /** Whether some VirtualMCPServer may reach the configuration, of which that cannot be read. */
 export function mayBeReached(config: string, cluster: Cluster): boolean {

@@ -32,21 +32,21 @@ export const workloadAuthTypeSuited = defineRule({
     for (const { to, at, field } of referencesOf(self.kind, resource)) {
       const config = to.kind === 'MCPExternalAuthConfig' ? getAuthConfig(cluster, to.name) : undefined
       if (config === undefined) continue
-      const subject = `type ${config.spec?.type ?? ''} of ${nameText(to)}`
+      const subject = () => `type ${config.spec?.type ?? ''} of ${nameText(to)}`
       const use = useOf(self.kind, resource, to.name)
       const group = needsGateway(use, field, config) ? groupOf(resource) : undefined
       const named = (name: string) => (name === self.name ? [self] : [])
       const unused =
         group === undefined ? 0 : unusedOf(namesOf([self]), named, { group, config: to.name }, cluster).length
       const why = unused > 0 ? unusedText(use) : unsuited(use, field, config)
-      if (why !== undefined) yield advice(pathTo<string>(at()), `${subject} ${why}`)
+      if (why !== undefined) yield advice(pathTo<string>(at()), `${subject()} ${why}`)
       const there = unsuitedForBackends(config)
       if (there === undefined || there === why || field !== 'externalAuthConfigRef') continue
       const gateways = frontingsOf(self.name, resource, cluster).filter(({ from }) => from === 'discovered')
       if (gateways.length > 0)
         yield advice(
           pathTo<string>(at()),
-          `${subject} ${there}: ${namesText(gateways.map(({ gateway }) => gateway))}`,
+          `${subject()} ${there}: ${namesText(gateways.map(({ gateway }) => gateway))}`,
         )
     }
   },

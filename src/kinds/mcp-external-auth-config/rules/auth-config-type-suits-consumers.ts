@@ -32,11 +32,14 @@ export const authConfigTypeSuitsConsumers = defineRule({
     }
     for (const [text, names] of cluster.apart(self.kind, self.name, 'use')) {
       const use = useFrom(text)
-      for (const reason of new Set(use.fields.map((field) => unsuited(use, field, config)))) {
-        if (reason !== undefined) add(reason, names)
+      const { kind, group, fields } = use
+      const reasons: string[] = []
+      for (const field of fields) {
+        const reason = unsuited(use, field, config)
+        if (reason !== undefined && !reasons.includes(reason)) reasons.push(reason)
       }
-      const { kind, group } = use
-      if (group === null || !use.fields.some((field) => needsGateway(use, field, config))) continue
+      for (const reason of reasons) add(reason, names)
+      if (group === null || !fields.some((field) => needsGateway(use, field, config))) continue
       const named = (name: string) => {
         const workload = getWorkload(cluster, { kind, name })
         const isOne = workload !== undefined && useText(useOf(kind, workload, self.name)) === text
