@@ -264,6 +264,24 @@ t.test('a mounted Secret is followed through the swap of its symlink', async (t)
   }
 })
 
+t.test('no pair is put together from two versions', async (t) => {
+  const folder = folderOf(t)
+  const versions = [second, { ...good, ca: root.certificate }]
+  mountPair(folder, 1, versions[1] ?? good)
+  const { pairs, files } = followed(t, folder, { poll: 5 })
+  for (let version = 2; version <= 600; version++) {
+    mountPair(folder, version, versions[version % 2] ?? good)
+    const looked = files.check()
+    await (version % 3 === 0 ? looked : new Promise(setImmediate))
+  }
+  await files.check()
+  t.ok(pairs.length > 10, 'many are seen')
+  t.strictSame(
+    pairs.filter(({ certificate, ca }) => (certificate === good.certificate) !== (ca !== undefined)),
+    [],
+  )
+})
+
 t.test('files that are written one by one', async (t) => {
   const folder = folderOf(t)
   const inside = join(folder, 'inside')

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type FSWatcher, watch } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import type { ServingPair } from './local.ts'
 import { Problems } from './problems.ts'
 import { judgePair, type PairJudgement } from './verify.ts'
@@ -171,7 +172,7 @@ class FileFollower implements FollowedFiles {
 
   async #look(): Promise<Look> {
     const { names = [], now = Date.now } = this.#options
-    const read = await this.#read()
+    const read = await this.#readAtRest()
     if (typeof read === 'string')
       return { content: `problem ${read}`, judgement: { problem: read, warnings: [] } }
     const content = createHash('sha256')
@@ -180,7 +181,16 @@ class FileFollower implements FollowedFiles {
     return { content, pair: read, judgement: judgePair(read, names, now()) }
   }
 
-  /** Kubelet may swap all three while we read: what then does not fit is read again. */
+  /** Kubelet may swap all three while we read, and parts of two versions may well fit: what is read twice is one version. */
+  async #readAtRest(): Promise<ServingPair | string> {
+    let before = await this.#read()
+    for (;;) {
+      const again = await this.#read()
+      if (isDeepStrictEqual(again, before) || this.#isStopped()) return again
+      before = again
+    }
+  }
+
   async #read(): Promise<ServingPair | string> {
     const [certificate, key, ca] = await Promise.all(
       ['tls.crt', 'tls.key', 'ca.crt'].map((name) => read(this.#folder, name)),
