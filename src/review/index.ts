@@ -12,7 +12,8 @@ import { ADMITTED, type Confirmed, judge, type Verdict } from './judge.ts'
 import { type Placeholder, placeholdersIn, unresolved } from './placeholder.ts'
 import type { Settings } from './settings.ts'
 import { ANYTHING, type Contents, outside, shape } from './shape.ts'
-import { withObject, type World } from './world.ts'
+import { withObject } from './with-object.ts'
+import type { World } from './world.ts'
 
 /** One request to store an object, whoever it comes from: the API server, a file, a test. */
 export interface Submission {
