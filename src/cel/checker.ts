@@ -1,3 +1,5 @@
+/** The type of a CEL expression: a walk over its tree that unifies types, and tells what does not fit. */
+
 import type { Call, Comprehension, Expr, Ident, MapExpr, Message, Select } from './ast.ts'
 import { isFunction, overloadsOf, typeNames, variables } from './declarations.ts'
 import type { Overload } from './declarations.ts'

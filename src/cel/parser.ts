@@ -1,3 +1,5 @@
+/** From the text of a CEL expression to its tree, by recursive descent over the tokens of the lexer. */
+
 import type { Expr, MapEntry } from './ast.ts'
 import { SyntaxProblem, TreeBuilder, maxDepth, tooDeep } from './builder.ts'
 import { expect, expected, failAt, noField, peek, take, takeIf, unexpected } from './cursor.ts'

@@ -1,3 +1,5 @@
+/** When a CA of our own is made, signs and goes: a pure step from what is stored and seen to what is to be stored next. */
+
 import { type Authority, BACKDATE, bare } from './x509.ts'
 
 /** A CA that may sign. */

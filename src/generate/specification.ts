@@ -1,3 +1,5 @@
+/** The sentences of the specification, section by section, and what holds each: the data of which docs/coverage.md is made. */
+
 import type { NonEmpty } from '../rule/rule.ts'
 
 /** What holds a sentence: a rule or engine id, a keyword of a field, or a part of a CRD. All are checked to exist. */

@@ -1,3 +1,5 @@
+/** The other objects as rules look them up: stored as small parts, indexed by every question. */
+
 import { projected } from '../kinds/between/projections.ts'
 import { type Link, linksOf } from '../kinds/between/links.ts'
 import type { SecretFacts } from '../kinds/between/secrets.ts'

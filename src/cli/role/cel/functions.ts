@@ -1,3 +1,5 @@
+/** The functions and operators of CEL's standard library over values, one definition for each signature. */
+
 import { RE2JS } from '@bufbuild/re2'
 import {
   datePart,
