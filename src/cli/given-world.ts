@@ -1,4 +1,5 @@
 import { BACKEND_KINDS } from '../kinds/between/neighbours.ts'
+import { nameIn } from '../kinds/between/references.ts'
 import { secretFacts } from '../kinds/between/secrets.ts'
 import { kindNamed } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
@@ -99,6 +100,6 @@ function hidesItsGroup(spec: unknown): boolean {
   if (!isObject(spec)) return spec !== undefined && spec !== null
   const { groupRef } = spec
   if (groupRef === undefined || groupRef === null) return false
-  const name = isObject(groupRef) ? groupRef.name : groupRef
+  const name = nameIn(groupRef)
   return typeof name !== 'string' || holdsPlaceholder(name)
 }

@@ -51,9 +51,9 @@ function pathStart(segments: readonly Segment[], most: number): string {
   for (const segment of segments) {
     if (text.length > most) break
     if (typeof segment === 'number') text += `[${segment}]`
-    else if (typeof segment === 'object') text += `[${start(segment.key, most)}]`
+    else if (typeof segment === 'object') text += `[${segment.key.slice(0, most)}]`
     else if (segment === '') text += '[]'
-    else text += text === '' ? start(segment, most) : `.${start(segment, most)}`
+    else text += text === '' ? segment.slice(0, most) : `.${segment.slice(0, most)}`
   }
   return text === '' ? '<nil>' : text
 }
@@ -66,8 +66,6 @@ export function shownPath(segments: readonly Segment[]): string {
   const text = pathStart(segments, LONGEST_SHOWN)
   return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN).toWellFormed()}…`
 }
-
-const start = (name: string, most: number) => (name.length <= most ? name : name.slice(0, most))
 
 /** The path with list indexes dropped, as the ratchet and severities compare it: `spec.awsSts.roleMappings.claim`. */
 export function pathTextWithoutIndexes(segments: readonly Segment[]): string {

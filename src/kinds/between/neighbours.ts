@@ -5,6 +5,7 @@ import type { MCPExternalAuthConfig } from '../mcp-external-auth-config/schema.t
 import type { MCPOIDCConfig } from '../mcp-oidc-config/schema.ts'
 import type { MCPServer } from '../mcp-server/schema.ts'
 import type { VirtualMCPServer } from '../virtual-mcp-server/schema.ts'
+import { nameIn } from './references.ts'
 
 /** The kinds as rules see them when they look at each other. */
 export type AuthConfig = Given<Static<typeof MCPExternalAuthConfig>>
@@ -66,7 +67,7 @@ export function groupOf(resource: Workload | Gateway): string | undefined {
 export function olderGroupOf({ spec }: Gateway): string | undefined {
   const { config } = (spec ?? {}) as { readonly config?: unknown }
   const ref = isObject(config) ? config.groupRef : undefined
-  const name = isObject(ref) ? ref.name : ref
+  const name = nameIn(ref)
   return typeof name === 'string' && name !== '' ? name : undefined
 }
 

@@ -1,9 +1,6 @@
+import { BACKEND_RULES } from '../between/workload-rules.ts'
 import { AGE, type Kind } from '../kind.ts'
 import { MCPServerEntry } from './schema.ts'
-import { referenceFound } from '../between/rules/reference-found.ts'
-import { workloadAuthTypeSuited } from '../between/rules/workload-auth-type-suited.ts'
-import { workloadCredentialsConfigured } from '../between/rules/workload-credentials-configured.ts'
-import { backendAuthServed } from '../between/rules/backend-auth-served.ts'
 
 export const mcpServerEntry: Kind = {
   kind: 'MCPServerEntry',
@@ -15,6 +12,6 @@ export const mcpServerEntry: Kind = {
     AGE,
   ],
   schema: MCPServerEntry,
-  rules: [referenceFound, workloadAuthTypeSuited, backendAuthServed, workloadCredentialsConfigured],
+  rules: BACKEND_RULES,
   parts: [],
 }

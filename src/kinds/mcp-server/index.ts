@@ -1,10 +1,6 @@
+import { WORKLOAD_RULES } from '../between/workload-rules.ts'
 import { AGE, type Kind } from '../kind.ts'
 import { MCPServer } from './schema.ts'
-import { referenceFound } from '../between/rules/reference-found.ts'
-import { workloadAuthServerSingleProvider } from '../between/rules/workload-auth-server-single-provider.ts'
-import { workloadAuthTypeSuited } from '../between/rules/workload-auth-type-suited.ts'
-import { workloadCredentialsConfigured } from '../between/rules/workload-credentials-configured.ts'
-import { backendAuthServed } from '../between/rules/backend-auth-served.ts'
 
 export const mcpServer: Kind = {
   kind: 'MCPServer',
@@ -16,12 +12,6 @@ export const mcpServer: Kind = {
     AGE,
   ],
   schema: MCPServer,
-  rules: [
-    referenceFound,
-    workloadAuthServerSingleProvider,
-    workloadAuthTypeSuited,
-    backendAuthServed,
-    workloadCredentialsConfigured,
-  ],
+  rules: WORKLOAD_RULES,
   parts: [],
 }
