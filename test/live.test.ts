@@ -17,6 +17,8 @@ import {
   injectConfig,
   inline,
   oidcConfig,
+  serverConfig,
+  workload,
 } from '../src/kinds/between/examples.ts'
 import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../src/review/settings.ts'
@@ -211,6 +213,106 @@ t.test('a dry run does not deny for what others are', async (t) => {
   const answer = await serverWith({ stored: setting }).send(wrong, { dryRun: true })
   t.equal(answer.allowed, true)
   t.ok(ids(answer).includes('would be denied: upstream-inject-provider-exists'))
+})
+
+t.test('what a dry run of the whole commit has shown to fit is not refused on the way', async (t) => {
+  const build = (config: string) => backend('build', config)
+  const stored = [serverConfig('auth', 'okta'), build('auth')]
+  const grown = serverConfig('auth', 'okta', 'github')
+  const moved = build('own')
+  const tries = { dryRun: true }
+  const other = { userInfo: { username: 'somebody-else' } }
+  const removed = { operation: 'DELETE', object: null, oldObject: resource(build('auth')) }
+  type Step = readonly [Other, object?] | number
+  const rows: readonly (readonly [title: string, steps: readonly Step[], allowed: boolean])[] = [
+    [
+      'both were tried',
+      [
+        [grown, tries],
+        [moved, tries],
+      ],
+      true,
+    ],
+    [
+      'in the other order',
+      [
+        [moved, tries],
+        [grown, tries],
+      ],
+      true,
+    ],
+    ['a moment under two minutes ago', [[grown, tries], [moved, tries], 119_999], true],
+    ['two minutes ago', [[grown, tries], [moved, tries], 120_000], false],
+    ['nothing was tried', [], false],
+    ['only the other was tried', [[moved, tries]], false],
+    ['only this one was tried', [[grown, tries]], false],
+    [
+      'this one was tried otherwise',
+      [
+        [serverConfig('auth', 'okta', 'google'), tries],
+        [moved, tries],
+      ],
+      false,
+    ],
+    [
+      'the other was tried otherwise since',
+      [
+        [grown, tries],
+        [moved, tries],
+        [build('auth'), tries],
+      ],
+      false,
+    ],
+    ['the other was written otherwise since', [[grown, tries], [moved, tries], [build('auth')]], false],
+    [
+      'the other was tried by somebody else',
+      [
+        [grown, tries],
+        [moved, { ...tries, ...other }],
+      ],
+      false,
+    ],
+    [
+      'this one was tried by somebody else',
+      [
+        [grown, { ...tries, ...other }],
+        [moved, tries],
+      ],
+      false,
+    ],
+    [
+      'a deletion was tried',
+      [
+        [grown, tries],
+        [build('auth'), { ...tries, ...removed }],
+      ],
+      false,
+    ],
+    [
+      'the other was tried and is wrong in itself',
+      [
+        [grown, tries],
+        [{ ...moved, spec: { ...workload('own').spec, groupRef: {} } }, tries],
+      ],
+      false,
+    ],
+  ]
+  for (const [title, steps, allowed] of rows) {
+    const server = serverWith({ stored })
+    let clock = 10_000
+    const restore = t.intercept(performance, 'now', { value: () => clock })
+    for (const step of steps) {
+      if (typeof step === 'number') clock += step
+      else await server.send(step[0], step[1] as Record<string, unknown>)
+    }
+    const { allowed: isAllowed, status, warnings } = await server.send(grown)
+    restore.restore()
+    t.equal(isAllowed, allowed, title)
+    const text = 'spec.embeddedAuthServer.upstreamProviders: '
+    if (allowed)
+      t.match(warnings?.join(), new RegExp(`until the rest is applied: ${text}.*MCPServer "build"`), title)
+    else t.match(status?.message, text, title)
+  }
 })
 
 t.test(

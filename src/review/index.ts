@@ -48,9 +48,15 @@ export interface Engine {
 
 /**
  * Judges a submission: pure, synchronous, never throws on any JSON. `confirmed` says which of the other objects have
- * just been read from the API server; without it the view is taken for the truth.
+ * just been read from the API server; without it the view is taken for the truth. `tried` puts into the view what is
+ * about to be applied with it.
  */
-export function validate(submission: Submission, engine: Engine, confirmed?: Confirmed): Verdict {
+export function validate(
+  submission: Submission,
+  engine: Engine,
+  confirmed?: Confirmed,
+  tried?: (cluster: Cluster) => Cluster,
+): Verdict {
   if (passesFreely(submission)) return ADMITTED
   const kind = kindOf(submission, engine)
   if (kind === undefined) return { ...ADMITTED, warnings: [registrationTooWide(submission)] }
@@ -61,10 +67,11 @@ export function validate(submission: Submission, engine: Engine, confirmed?: Con
     return judge({ findings: findingsOnDelete(kind, oldObject, around), value: oldObject }, judging)
   }
   const old = operation === 'UPDATE' && isObject(oldObject) ? oldObject : undefined
-  const findings = disagreement(submission).concat(
-    findingsIn(kind, object, { ...around, old: () => readable(kind, old) }, submission.contents),
-  )
-  return judge({ findings, value: object }, judging, () =>
+  const found = (cluster: Cluster) =>
+    findingsIn(kind, object, { ...around, cluster, old: () => readable(kind, old) }, submission.contents)
+  const findings = disagreement(submission).concat(found(around.cluster))
+  const beside = tried === undefined ? undefined : () => found(tried(around.cluster))
+  return judge({ findings, value: object }, { ...judging, tried: beside }, () =>
     old === undefined ? undefined : { findings: findingsIn(kind, old, around), value: old },
   )
 }

@@ -34,6 +34,8 @@ export interface Judging {
   readonly settings: Settings
   readonly dryRun?: boolean
   readonly confirmed?: Confirmed | undefined
+  /** What is found in the object beside what was tried together with it. */
+  readonly tried?: (() => readonly Finding[]) | undefined
 }
 
 /**
@@ -42,7 +44,7 @@ export interface Judging {
  */
 export function judge(
   { findings, value }: Judged,
-  { namespace, settings, dryRun = false, confirmed }: Judging,
+  { namespace, settings, dryRun = false, confirmed, tried }: Judging,
   old: () => Judged | undefined = () => undefined,
 ): Verdict {
   if (findings.length === 0) return ADMITTED
@@ -66,7 +68,9 @@ export function judge(
           findings: weigh(before.findings).filter(isError),
         })
   const settled = ratcheted.map((finding) => settle(finding, dryRun, confirmed))
-  const decided = settings.mode === 'warn' ? settled.map(wouldBeDenied) : settled
+  const joined =
+    tried === undefined || !settled.some(restsOnOthers) ? settled : excuse(settled, value, tried())
+  const decided = settings.mode === 'warn' ? joined.map(wouldBeDenied) : joined
   const ordered = distinct(decided.toSorted(compareFindings))
   return {
     errors: ordered.filter(isError),
@@ -88,6 +92,18 @@ function settle(finding: Finding, dryRun: boolean, confirmed: Confirmed | undefi
   if (confirmed !== undefined && !restsOn.every((name) => confirmed.has(name)))
     return { ...finding, severity: 'warning', prefix: `not confirmed: ${finding.prefix ?? ''}` }
   return dryRun ? wouldBeDenied(finding) : finding
+}
+
+const restsOnOthers = (finding: Finding) => isError(finding) && finding.error.restsOn !== undefined
+
+/** Turns each error that rests on other objects into a warning when it will be gone with what was tried together. */
+function excuse(findings: readonly Finding[], value: unknown, left: readonly Finding[]): readonly Finding[] {
+  const stay = new Set(left.map((finding) => sameness(finding, value)))
+  return findings.map((finding) =>
+    restsOnOthers(finding) && !stay.has(sameness(finding, value))
+      ? { ...finding, severity: 'warning', prefix: 'until the rest is applied: ' }
+      : finding,
+  )
 }
 
 /** Turns each error that the stored object already has into a warning; one old error excuses one new one. */

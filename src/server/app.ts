@@ -167,16 +167,24 @@ async function confirmed(
   milliseconds: number,
 ): Promise<Verdict> {
   const { namespace, operation } = submission
-  const end = performance.now() + milliseconds
-  const verdict = validate(submission, engine, await live.confirm(namespace, names, milliseconds))
+  const start = performance.now()
+  const end = start + milliseconds
+  const tried = submission.dryRun ? undefined : live.dryRuns.with(submission, names, start)
+  const verdict = validate(submission, engine, await live.confirm(namespace, names, milliseconds), tried)
   if (operation !== 'DELETE' || verdict.errors.length === 0) return verdict
   return (await mayBlock(submission, live, Math.max(0, Math.floor(end - performance.now()))))
     ? verdict
     : { ...verdict, errors: [] }
 }
 
-function answerVerdict({ logger, metrics }: Parts, review: Review, verdict: Verdict, start: number): string {
+function answerVerdict(
+  { live, logger, metrics }: Parts,
+  review: Review,
+  verdict: Verdict,
+  start: number,
+): string {
   const { errors, warnings, exempted, failures } = verdict
+  live?.dryRuns.hear(review.submission, errors.length === 0, start)
   const text = encodeVerdict(review, verdict)
   const outcome = errors.length > 0 ? 'denied' : warnings.length > 0 ? 'warned' : 'admitted'
   const seconds = (performance.now() - start) / 1000

@@ -1,6 +1,7 @@
 import type { ClusterConnection } from '../cluster/index.ts'
 import { type SecretFacts, secretFacts } from '../kinds/between/secrets.ts'
 import { kindNamed } from '../kinds/index.ts'
+import { DryRuns } from '../review/dry-runs.ts'
 import type { Confirmed, Verdict } from '../review/judge.ts'
 import type { Standing } from '../review/standing.ts'
 import { answering, nameKey, type ObjectName } from '../rule/cluster.ts'
@@ -21,6 +22,8 @@ export class Live {
   readonly #count: (outcome: ReadOutcome) => void
   /** When an object was found not to be there. */
   readonly #misses = new Map<string, number>()
+  /** What was tried beside it. */
+  readonly dryRuns = new DryRuns()
   #waiting = 0
 
   constructor(

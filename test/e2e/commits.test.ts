@@ -137,7 +137,6 @@ const CHANGES: readonly Change[] = [
     title: 'a second provider comes, and the MCPServer goes to another configuration',
     from: [serverConfig('auth', 'okta'), alone('build', 'auth')],
     to: [serverConfig('auth', 'okta', 'github'), serverConfig('own', 'okta'), alone('build', 'own')],
-    stuck: { flux: 'MCPExternalAuthConfig/auth' },
   },
   {
     title: 'a second provider comes, and the MCPRemoteProxy goes to another configuration',
@@ -147,7 +146,6 @@ const CHANGES: readonly Change[] = [
       bearerConfig('own'),
       alone('build', 'own', 'MCPRemoteProxy'),
     ],
-    stuck: { flux: 'MCPExternalAuthConfig/auth' },
   },
   {
     title: 'the second provider goes, and an MCPServer comes',

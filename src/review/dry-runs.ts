@@ -1,0 +1,76 @@
+import { projected } from '../kinds/between/projections.ts'
+import { kindNamed } from '../kinds/index.ts'
+import type { Cluster, ObjectName } from '../rule/cluster.ts'
+import type { Resource } from '../rule/resource.ts'
+import { deepEqual } from './deep-equal.ts'
+import type { Submission } from './index.ts'
+import { shape } from './shape.ts'
+import { withObject } from './with-object.ts'
+
+/** How long a dry run counts, in milliseconds: whoever tries a whole commit applies it at once. */
+const HOLDS = 120_000
+/** How many dry runs are remembered. */
+const MOST = 4_096
+
+interface DryRun {
+  readonly user: string
+  readonly resource: Resource
+  readonly at: number
+}
+
+/**
+ * What was tried in dry runs a moment ago. A tool that dry-runs a whole commit before it applies any of it, as Flux
+ * does, has told us the commit: what it then applies is judged beside the rest of it (decision 9).
+ */
+export class DryRuns {
+  /** By object, the oldest first. */
+  readonly #dryRuns = new Map<string, DryRun>()
+
+  /**
+   * Takes a review that was answered: of a dry run that would be admitted it keeps what rules read of the object; what
+   * is written for good is no longer tried. `now` in milliseconds.
+   */
+  hear(submission: Submission, isAdmitted: boolean, now: number): void {
+    const { user, name, dryRun } = submission
+    this.#dryRuns.delete(keyOf(submission, submission))
+    const resource = dryRun && isAdmitted && name !== '' ? kept(submission) : undefined
+    if (resource === undefined) return
+    for (const [key, { at }] of this.#dryRuns) {
+      if (this.#dryRuns.size < MOST && now - at < HOLDS) break
+      this.#dryRuns.delete(key)
+    }
+    this.#dryRuns.set(keyOf(submission, submission), { user, resource, at: now })
+  }
+
+  /**
+   * Puts those of the named objects into a view that the same user has just tried together with this very resource;
+   * undefined when there are none.
+   */
+  with(
+    submission: Submission,
+    names: readonly ObjectName[],
+    now: number,
+  ): ((cluster: Cluster) => Cluster) | undefined {
+    const self = kept(submission)
+    const tried = (name: ObjectName) => {
+      const found = this.#dryRuns.get(keyOf(submission, name))
+      return found?.user === submission.user && now - found.at < HOLDS ? found.resource : undefined
+    }
+    if (self === undefined || !deepEqual(tried(submission), self)) return undefined
+    const others = names.flatMap((name) => {
+      const resource = tried(name)
+      return resource === undefined ? [] : [{ name, resource }]
+    })
+    if (others.length === 0) return undefined
+    return (cluster) => others.reduce((view, { name, resource }) => withObject(view, name, resource), cluster)
+  }
+}
+
+const keyOf = ({ namespace }: Submission, { kind, name }: ObjectName) => `${kind}/${namespace}/${name}`
+
+/** Undefined for what is no object of ours, or goes. */
+function kept({ operation, group, kind: name, object, contents }: Submission): Resource | undefined {
+  const kind = operation === 'DELETE' ? undefined : kindNamed.get(name)
+  const resource = kind === undefined ? undefined : shape(kind, object, contents).resource
+  return resource === undefined ? undefined : projected(name, resource, group)
+}
