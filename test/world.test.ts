@@ -24,7 +24,7 @@ import { mcpGroup } from '../src/kinds/mcp-group/index.ts'
 import { mcpServer } from '../src/kinds/mcp-server/index.ts'
 import { withChanges } from '../src/review/defaults.ts'
 import { compareFindings, findingText } from '../src/review/finding.ts'
-import { findingsIn, mutate, type Submission } from '../src/review/index.ts'
+import { findingsIn, mutate, type Submission, validate } from '../src/review/index.ts'
 import { jsonPatch } from '../src/review/patch.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { Standing } from '../src/review/standing.ts'
@@ -279,6 +279,40 @@ t.test('defaults that rest on others: twice is once, and no finding comes or goe
     { numRuns: 1_000 },
   )
   assert.ok(written > 20, `${written} subject providers written`)
+})
+
+t.test('an error stored without defaults is the same one when they are written', async () => {
+  const rows: readonly (readonly [Other, readonly Other[]])[] = [
+    [serverConfig('a', 'okta', 'github'), [backend('jira', 'a')]],
+    [
+      gateway('one', { authServerConfig: authServer('okta') }),
+      [backend('jira', 'a'), injectConfig('a', 'github')],
+    ],
+  ]
+  for (const [{ kind, spec, metadata }, others] of rows) {
+    const world = newWorld()
+    const old = { kind, spec, metadata }
+    for (const other of [...others, old]) world.put(kindNamed.get(other.kind) ?? mcpGroup, other, 'x')
+    const engine = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS, world }
+    const update = (object: object): Submission => ({
+      operation: 'UPDATE',
+      group: DEFAULT_API_GROUP,
+      kind,
+      namespace: 'x',
+      name: metadata.name,
+      subResource: '',
+      dryRun: false,
+      user: 'admin',
+      object,
+      oldObject: old,
+    })
+    const changed = { ...old, spec: { ...(spec as object), replicas: 2 } }
+    const changes = mutate(update(changed), engine)
+    assert.ok(changes.some(({ at }) => at.includes('upstreamProviders')))
+    const { errors, warnings } = validate(update(withChanges(changed, changes)), engine)
+    assert.deepEqual(errors.map(findingText), [])
+    assert.equal(warnings.filter(({ prefix }) => prefix === 'stored before: ').length, 1)
+  }
 })
 
 t.test('every patch applies, and an annotation of another group takes nothing away', async () => {

@@ -64,7 +64,12 @@ function judgeAll(live: Live, group: string, severities: readonly SeveritySettin
     const stored = () => shape(kind, value).resource
     const findings = findingsIn(kind, value, { cluster: world.in(namespace), self: subject, old: stored })
     const settings = { mode: 'enforce', severities } as const
-    addVerdict(report, judge({ findings, value }, { namespace, settings }), subject, () => IN_CLUSTER)
+    addVerdict(
+      report,
+      judge({ findings, value: () => value }, { namespace, settings }),
+      subject,
+      () => IN_CLUSTER,
+    )
   }
   return report
 }

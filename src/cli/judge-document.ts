@@ -1,5 +1,6 @@
 import { API_VERSION } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
+import { completed } from '../review/defaults.ts'
 import type { Finding } from '../review/finding.ts'
 import { findingsBeforeDeployment, findingsIn } from '../review/index.ts'
 import { judge } from '../review/judge.ts'
@@ -63,10 +64,14 @@ export function judgeDocument(
     : findingsBeforeDeployment(kind, value, around)
   const all = [...otherVersion(value as Resource, judging), ...findings, ...unknownOf(kind, value, judging)]
   const settings = { mode: 'enforce', severities: judging.severities } as const
-  const verdict = judge({ findings: all, value }, { namespace: subject.namespace, settings }, () => {
+  const judged = { findings: all, value: () => completed(kind, value, subject.namespace) }
+  const verdict = judge(judged, { namespace: subject.namespace, settings }, () => {
     if (stored === undefined || old === undefined) return undefined
     const before = findingsIn(kind, old, { cluster: stored.world.in(subject.namespace), self })
-    return { findings: [...before, ...unknownOf(kind, old, judging)], value: old }
+    return {
+      findings: [...before, ...unknownOf(kind, old, judging)],
+      value: () => completed(kind, old, subject.namespace),
+    }
   })
   addVerdict(report, verdict, subject, ({ id, error }) => {
     // A map or a list is shown by its name, not by its first member on the next line.
@@ -93,7 +98,10 @@ function tellNotJudged(file: string, document: ReadDocument, judging: Judging, r
   const value = document.value as Resource & { readonly kind: string }
   const subject = subjectOf(value, value, judging)
   const settings = { mode: 'enforce', severities: judging.severities } as const
-  const verdict = judge({ findings: [finding], value }, { namespace: subject.namespace, settings })
+  const verdict = judge(
+    { findings: [finding], value: () => value },
+    { namespace: subject.namespace, settings },
+  )
   addVerdict(report, verdict, subject, () => place)
 }
 

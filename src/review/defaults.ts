@@ -110,6 +110,10 @@ function copyOf(value: unknown): unknown {
   return Array.isArray(value) ? [...(value as unknown[])] : value
 }
 
+/** The object with the defaults that it lacks; as it is when it is no object. */
+export const completed = (kind: Kind, value: unknown, namespace: string): unknown =>
+  isObject(value) ? withChanges(value, defaultsFor(kind, value, namespace)) : value
+
 /** The object with the changes made: a copy; the original is not changed. */
 export function withChanges<T extends object>(object: T, changes: readonly Change[]): T {
   const copy = structuredClone(object)

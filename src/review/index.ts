@@ -6,7 +6,7 @@ import { isObject, type Resource } from '../rule/resource.ts'
 import { ALONE, check, type Surroundings } from './check.ts'
 import { deepEqual } from './deep-equal.ts'
 import { defaultsBetween } from './between-defaults.ts'
-import { type Change, defaultsFor } from './defaults.ts'
+import { type Change, completed, defaultsFor } from './defaults.ts'
 import type { Finding } from './finding.ts'
 import { ADMITTED, type Confirmed, judge, type Verdict } from './judge.ts'
 import { type Placeholder, placeholdersIn, unresolved } from './placeholder.ts'
@@ -64,15 +64,18 @@ export function validate(
   const judging = { namespace, settings: engine.settings, dryRun: submission.dryRun, confirmed }
   const around = surroundings(engine.world, { kind: kind.kind, name }, namespace, confirmed)
   if (operation === 'DELETE') {
-    return judge({ findings: findingsOnDelete(kind, oldObject, around), value: oldObject }, judging)
+    return judge({ findings: findingsOnDelete(kind, oldObject, around), value: () => oldObject }, judging)
   }
   const old = operation === 'UPDATE' && isObject(oldObject) ? oldObject : undefined
   const found = (cluster: Cluster) =>
     findingsIn(kind, object, { ...around, cluster, old: () => readable(kind, old) }, submission.contents)
   const findings = disagreement(submission).concat(found(around.cluster))
   const beside = tried === undefined ? undefined : () => found(tried(around.cluster))
-  return judge({ findings, value: object }, { ...judging, tried: beside }, () =>
-    old === undefined ? undefined : { findings: findingsIn(kind, old, around), value: old },
+  const value = () => completed(kind, object, namespace)
+  return judge({ findings, value }, { ...judging, tried: beside }, () =>
+    old === undefined
+      ? undefined
+      : { findings: findingsIn(kind, old, around), value: () => completed(kind, old, namespace) },
   )
 }
 

@@ -16,10 +16,10 @@ export interface Verdict {
 
 export const ADMITTED: Verdict = { errors: [], warnings: [], exempted: [], failures: [] }
 
-/** A judged object: what was found in it, and the object as it was submitted or stored. */
+/** A judged object: what was found in it, and the object as it was submitted or stored, with the defaults that it lacks. */
 export interface Judged {
   readonly findings: readonly Finding[]
-  readonly value: unknown
+  readonly value: () => unknown
 }
 
 /** What has just been read from the API server. */
@@ -63,13 +63,13 @@ export function judge(
   const ratcheted =
     before === undefined
       ? weighed
-      : excuseStored(weighed, value, {
+      : excuseStored(weighed, value(), {
           value: before.value,
           findings: weigh(before.findings).filter(isError),
         })
   const settled = ratcheted.map((finding) => settle(finding, dryRun, confirmed))
   const joined =
-    tried === undefined || !settled.some(restsOnOthers) ? settled : excuse(settled, value, tried())
+    tried === undefined || !settled.some(restsOnOthers) ? settled : excuse(settled, value(), tried())
   const decided = settings.mode === 'warn' ? joined.map(wouldBeDenied) : joined
   const ordered = distinct(decided.toSorted(compareFindings))
   return {
@@ -109,8 +109,9 @@ function excuse(findings: readonly Finding[], value: unknown, left: readonly Fin
 /** Turns each error that the stored object already has into a warning; one old error excuses one new one. */
 function excuseStored(findings: readonly Finding[], value: unknown, old: Judged): Finding[] {
   const left = new Map<string, number>()
+  const before = old.findings.length === 0 ? undefined : old.value()
   for (const finding of old.findings) {
-    const key = sameness(finding, old.value)
+    const key = sameness(finding, before)
     left.set(key, (left.get(key) ?? 0) + 1)
   }
   return findings.map((finding) => {
