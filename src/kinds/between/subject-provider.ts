@@ -2,10 +2,13 @@ import type { Cluster } from '../../rule/cluster.ts'
 import { BACKEND_KINDS, type Gateway, providersOf } from './neighbours.ts'
 import { mayBeReached, reachersOf } from './reach.ts'
 
-/** The provider whose token a VirtualMCPServer exchanges when none is named; undefined when it has none. Section 2.4.5. */
+/**
+ * The provider whose token a VirtualMCPServer exchanges when none is named; undefined when it has none, or none that can
+ * be read. Section 2.4.5.
+ */
 export function firstProvider({ spec }: Gateway): string | undefined {
-  const providers = providersOf(spec, 'authServerConfig')
-  return providers?.complete === true ? providers.names[0] : undefined
+  const name = spec?.authServerConfig?.upstreamProviders?.[0]?.name
+  return name === '' ? undefined : name
 }
 
 /** For each VirtualMCPServer that reaches a configuration and has an embedded server: its first provider. */
@@ -21,13 +24,13 @@ export function subjectProviders(
 
 /**
  * The provider on which all of them agree (decision 25); undefined when they differ, when there is none, and when one of
- * them cannot be read.
+ * them has no first provider that can be read.
  */
 export function agreedProvider(config: string, cluster: Cluster): string | undefined {
   const gateways = reachersOf(config, cluster).map(({ gateway }) => gateway)
-  const incomplete = ({ spec }: Gateway) => providersOf(spec, 'authServerConfig')?.complete === false
-  if (gateways.some(incomplete) || mayBeReached(config, cluster)) return undefined
-  const providers = new Set(gateways.map(firstProvider).filter((provider) => provider !== undefined))
+  if (mayBeReached(config, cluster)) return undefined
+  const embedded = gateways.filter(({ spec }) => providersOf(spec, 'authServerConfig') !== undefined)
+  const providers = new Set(embedded.map(firstProvider))
   return providers.size === 1 ? [...providers][0] : undefined
 }
 

@@ -10,12 +10,7 @@ import {
   gateway,
   gatewayOf,
 } from '../../between/examples.ts'
-import {
-  authConfigNamed,
-  leavesSubjectProvider,
-  providersOf,
-  writtenProvider,
-} from '../../between/neighbours.ts'
+import { authConfigNamed, leavesSubjectProvider, providersOf } from '../../between/neighbours.ts'
 import { configsReached, REACHED_KINDS } from '../../between/reach.ts'
 import { agreedProvider, firstProvider, knowsReachers } from '../../between/subject-provider.ts'
 import { VirtualMCPServer } from '../schema.ts'
@@ -32,14 +27,15 @@ export const subjectProviderChosen = defineRule({
     const provider = firstProvider(value)
     if (provider === undefined || !knowsReachers(cluster)) return
     const before = old()
-    if (before !== undefined && firstProvider(before) === provider) return
+    const isKept = before !== undefined && firstProvider(before) === provider
+    const kept = new Set(isKept ? configsReached(before, cluster).map(({ config }) => config) : [])
     const providers = providersOf(value.spec, 'authServerConfig')?.names ?? []
     const decided = new Map<string, ObjectName>()
     for (const { config, auth: found } of configsReached(value, cluster)) {
-      if (found === undefined || !leavesSubjectProvider(found, cluster.group)) continue
-      const written = writtenProvider(found, cluster.group)
+      if (found === undefined || kept.has(config) || !leavesSubjectProvider(found, cluster.group)) continue
+      const written = found.spec?.tokenExchange?.subjectProviderName ?? ''
       // What was written and is not here any more is told by another rule.
-      if (written === provider || (written !== undefined && !providers.includes(written))) continue
+      if (written === provider || (written !== '' && !providers.includes(written))) continue
       if (agreedProvider(config, cluster) === provider) decided.set(config, authConfigNamed(config))
     }
     if (decided.size === 0) return
@@ -72,6 +68,15 @@ export const subjectProviderChosen = defineRule({
         others: [backend('jira', 'jira'), exchangeConfig('jira')],
       },
       {
+        title: 'another VirtualMCPServer has no provider, and so does not agree',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [
+          backend('jira', 'jira'),
+          exchangeConfig('jira'),
+          gateway('other', { authServerConfig: authServer() }),
+        ],
+      },
+      {
         title: 'another VirtualMCPServer has a source that nobody can read',
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [
@@ -89,6 +94,38 @@ export const subjectProviderChosen = defineRule({
         title: 'the configuration came first',
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [backend('jira', 'jira'), exchangeConfig('jira')],
+        findings: [
+          'spec.authServerConfig.upstreamProviders: MCPExternalAuthConfig "jira" will exchange the token of "okta", the first; set `subjectProviderName` there to choose another',
+        ],
+      },
+      {
+        title: 'an update by which it is reached',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        old: gatewayOf({ authServerConfig: authServer('okta'), groupRef: { name: 'others' } }),
+        others: [backend('jira', 'jira'), exchangeConfig('jira')],
+        findings: [
+          'spec.authServerConfig.upstreamProviders: MCPExternalAuthConfig "jira" will exchange the token of "okta", the first; set `subjectProviderName` there to choose another',
+        ],
+      },
+      {
+        title: 'a record of what is not there any more',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [
+          backend('jira', 'jira'),
+          { ...exchangeConfigWritten('jira', 'github'), spec: exchangeConfig('jira').spec },
+        ],
+        findings: [
+          'spec.authServerConfig.upstreamProviders: MCPExternalAuthConfig "jira" will exchange the token of "okta", the first; set `subjectProviderName` there to choose another',
+        ],
+      },
+      {
+        title: 'another VirtualMCPServer with the same first provider, whatever the second is',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [
+          backend('jira', 'jira'),
+          exchangeConfig('jira'),
+          gateway('other', { authServerConfig: authServer('okta', '') }),
+        ],
         findings: [
           'spec.authServerConfig.upstreamProviders: MCPExternalAuthConfig "jira" will exchange the token of "okta", the first; set `subjectProviderName` there to choose another',
         ],
