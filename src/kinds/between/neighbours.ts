@@ -127,9 +127,9 @@ export interface NamedProvider {
 /** Undefined when it needs none, or none is named. Sections 2.4.5, 2.4.6. */
 export function namedProvider(config: AuthConfig, group: string): NamedProvider | undefined {
   const { type, upstreamInject, tokenExchange } = config.spec ?? {}
-  if (type === 'upstreamInject' && upstreamInject?.providerName !== undefined) {
-    return { field: 'upstreamInject.providerName', provider: upstreamInject.providerName, written: false }
-  }
+  const injected = upstreamInject?.providerName ?? ''
+  if (type === 'upstreamInject' && injected !== '')
+    return { field: 'upstreamInject.providerName', provider: injected, written: false }
   const subject = tokenExchange?.subjectProviderName
   if (type !== 'tokenExchange' || subject === undefined || subject === '') return undefined
   const written = writtenProvider(config, group) === subject

@@ -29,6 +29,11 @@ export const upstreamInjectProviderExists = defineRule({
         others: [backend('jira', 'jira'), injectConfig('jira', 'github')],
       },
       {
+        title: 'an empty name, of which the configuration itself tells',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [backend('jira', 'jira'), injectConfig('jira', '')],
+      },
+      {
         title: 'the configuration does not exist yet',
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [backend('jira', 'jira')],
