@@ -835,6 +835,17 @@ const TOGETHER: readonly {
     ],
   },
   {
+    title: 'a type that is filled in later may be the one beside which nothing is read',
+    documents: [
+      `${GATEWAY}  outgoingAuth: { source: inline, backends: { wiki: { type: '\${TYPE}', externalAuthConfigRef: { name: cfg } } } }\n`,
+      group('tools'),
+      serverIn('{ name: tools }'),
+      injecting('cfg', 'okta'),
+    ],
+    found: [],
+    strict: ['upstream-inject-has-auth-server'],
+  },
+  {
     title: 'a key of backends that is filled in later may be that of any',
     documents: [
       `${GATEWAY}  outgoingAuth: { source: inline, backends: { '\${BACKEND}': { type: externalAuthConfigRef, externalAuthConfigRef: { name: cfg } } } }\n`,

@@ -23,6 +23,7 @@ import {
   onceAReview,
   type Workload,
 } from './neighbours.ts'
+import { isOwnStrategy } from './references.ts'
 
 /** The kinds that are read to know what a VirtualMCPServer reaches. */
 export const REACHED_KINDS: readonly string[] = [...BACKEND_KINDS, 'MCPExternalAuthConfig']
@@ -84,9 +85,8 @@ export function inlineBackend({ spec }: Gateway, name: string): Backend {
   if (backends === undefined && !isAbsent(outgoingAuth, 'backends')) return { name, from: 'unknown' }
   if (backends !== undefined && Object.hasOwn(backends, name)) {
     const entry = backends[name]
-    // A value of releases: the backend's own reference, whatever stands beside it (decision 5).
-    if (entry?.type === 'discovered') return { name, from: 'unknown' }
-    const config = entry?.externalAuthConfigRef?.name
+    if (entry === undefined || !isOwnStrategy(entry)) return { name, from: 'unknown' }
+    const config = entry.externalAuthConfigRef?.name
     const at = () => ['spec', 'outgoingAuth', 'backends', { key: name }, 'externalAuthConfigRef', 'name']
     return config === undefined ? { name, from: 'unknown' } : { name, from: 'backends', config, at }
   }

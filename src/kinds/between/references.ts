@@ -1,6 +1,6 @@
 import type { ObjectName } from '../../rule/cluster.ts'
 import type { Segment } from '../../rule/path.ts'
-import { isObject } from '../../rule/resource.ts'
+import { isAbsent, isObject } from '../../rule/resource.ts'
 
 /** A reference from one resource to another in the same namespace. */
 export interface Reference {
@@ -15,6 +15,8 @@ interface Field {
   /** Where the reference stands; `*` is every key of a map. */
   readonly at: readonly string[]
   readonly to: string
+  /** Whether the reference counts, by what stands beside it; it always does when absent. */
+  readonly isRead?: (holder: Readonly<Record<string, unknown>>) => boolean
 }
 
 const GROUP: Field = { at: ['spec', 'groupRef'], to: 'MCPGroup' }
@@ -25,6 +27,14 @@ const OF_RELEASES: readonly Field[] = [
   { at: ['spec', 'oidcConfigRef'], to: 'MCPOIDCConfig' },
 ]
 
+/**
+ * Whether an entry of `backends` is contacted with what it names itself. Type `discovered`, a value of releases, is the
+ * backend's own reference, whatever stands beside it (decision 5); one that cannot be read may be that.
+ */
+export function isOwnStrategy(entry: { readonly type?: unknown }): boolean {
+  return entry.type === undefined ? isAbsent(entry, 'type') : entry.type !== 'discovered'
+}
+
 /** Where each kind refers to others. Sections 1, 2.2; decision 5. */
 export const REFERENCES: Readonly<Record<string, readonly Field[]>> = {
   VirtualMCPServer: [
@@ -33,6 +43,7 @@ export const REFERENCES: Readonly<Record<string, readonly Field[]>> = {
     {
       at: ['spec', 'outgoingAuth', 'backends', '*', 'externalAuthConfigRef'],
       to: 'MCPExternalAuthConfig',
+      isRead: isOwnStrategy,
     },
     { at: ['spec', 'outgoingAuth', 'default', 'externalAuthConfigRef'], to: 'MCPExternalAuthConfig' },
   ],
@@ -70,6 +81,7 @@ function collect(value: unknown, field: Field, depth: number, key: string, found
         at: () => placeOf(field, key, isObject(value)),
       })
   } else if (isObject(value)) {
+    if (depth === field.at.length - 1 && field.isRead?.(value) === false) return
     if (step === '*') {
       for (const each of Object.keys(value)) collect(value[each], field, depth + 1, each, found)
     } else if (Object.hasOwn(value, step)) {

@@ -33,6 +33,18 @@ export const authConfigServed = defineRule({
         value: { spec: { type: 'upstreamInject', upstreamInject: { providerName: 'okta' } } },
         others: [backend('jira', 'example'), gateway('tools', { authServerConfig: authServer('okta') })],
       },
+      {
+        title: 'beside type `discovered`, where nobody reads it',
+        value: { spec: { type: 'upstreamInject', upstreamInject: { providerName: 'okta' } } },
+        others: [
+          gateway('tools', {
+            outgoingAuth: {
+              source: 'inline',
+              backends: { jira: { type: 'discovered', externalAuthConfigRef: { name: 'example' } } },
+            },
+          }),
+        ],
+      },
     ],
     invalid: [
       {
