@@ -100,6 +100,6 @@ function hidesItsGroup(spec: unknown): boolean {
   if (!isObject(spec)) return spec !== undefined && spec !== null
   const { groupRef } = spec
   if (groupRef === undefined || groupRef === null) return false
-  const name = nameIn(groupRef)
+  const name = nameIn(groupRef, 'MCPGroup')
   return typeof name !== 'string' || holdsPlaceholder(name)
 }

@@ -1,6 +1,6 @@
 import { isAbsent, type Resource } from '../../rule/resource.ts'
 import { BACKEND_KINDS, groupOf, type Workload } from './neighbours.ts'
-import { nameIn, type Reference } from './references.ts'
+import { type Reference, referencesOf } from './references.ts'
 
 /** How a workload says that it is contacted: `config/` and a name, or why there is none. */
 export const CONFIG = 'config/'
@@ -33,7 +33,9 @@ export function useOf(kind: string, workload: Workload, config: string): Use {
   const given: Readonly<Record<string, unknown>> = workload.spec ?? {}
   return {
     kind,
-    fields: FIELDS.filter((field) => nameIn(given[field]) === config),
+    fields: referencesOf(kind, workload)
+      .filter(({ to }) => to.kind === 'MCPExternalAuthConfig' && to.name === config)
+      .map(({ field }) => field),
     inGroup: Object.hasOwn(given, 'groupRef'),
     group: groupOf(workload) ?? null,
     validatesTokens: Object.hasOwn(given, 'oidcConfigRef'),

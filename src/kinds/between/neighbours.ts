@@ -67,7 +67,7 @@ export function groupOf(resource: Workload | Gateway): string | undefined {
 export function olderGroupOf({ spec }: Gateway): string | undefined {
   const { config } = (spec ?? {}) as { readonly config?: unknown }
   const ref = isObject(config) ? config.groupRef : undefined
-  const name = nameIn(ref)
+  const name = nameIn(ref, 'MCPGroup')
   return typeof name === 'string' && name !== '' ? name : undefined
 }
 

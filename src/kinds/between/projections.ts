@@ -9,7 +9,12 @@ interface Mask {
 const ref: Mask = { name: true }
 const authServer: Mask = { issuer: true, upstreamProviders: { '*': { name: true } } }
 const workload: Mask = {
-  spec: { groupRef: true, externalAuthConfigRef: ref, authServerRef: ref, oidcConfigRef: ref },
+  spec: {
+    groupRef: true,
+    externalAuthConfigRef: ref,
+    authServerRef: { name: true, kind: true },
+    oidcConfigRef: ref,
+  },
 }
 
 /** What rules read of other objects, by kind: the view of a cluster holds no more than this. */

@@ -66,14 +66,20 @@ export function referencesOf(kind: string, resource: { readonly spec?: unknown }
   return found
 }
 
-/** Older releases wrote groupRef as the bare name (decision 5). */
-export const nameIn = (reference: unknown): unknown => (isObject(reference) ? reference.name : reference)
+/**
+ * The name in a reference to a kind: older releases wrote that of a group bare (decision 5), and authServerRef says the
+ * kind, of which there may be others.
+ */
+export function nameIn(reference: unknown, to: string): unknown {
+  if (!isObject(reference)) return to === 'MCPGroup' ? reference : undefined
+  return isAbsent(reference, 'kind') || reference.kind === to ? reference.name : undefined
+}
 
 /** `key` is the one of the map on the way. */
 function collect(value: unknown, field: Field, depth: number, key: string, found: Reference[]): void {
   const step = field.at[depth]
   if (step === undefined) {
-    const name = nameIn(value)
+    const name = nameIn(value, field.to)
     if (typeof name === 'string' && name !== '')
       found.push({
         to: { kind: field.to, name },

@@ -68,6 +68,17 @@ export const authConfigTypeSuitsConsumers = defineRule({
         value: injecting('X-Api-Key'),
         others: [backend('jira', 'example'), gateway('tools')],
       },
+      {
+        title: 'an MCPServerEntry has no authorization server, whatever it holds',
+        value: injecting('X-Api-Key'),
+        others: [
+          {
+            kind: 'MCPServerEntry',
+            metadata: { name: 'jira' },
+            spec: { externalAuthConfigRef: { name: 'example' }, authServerRef: { name: 'example' } },
+          },
+        ],
+      },
     ],
     invalid: [
       {
