@@ -1,14 +1,18 @@
+import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { rootCertificates } from 'node:tls'
+import { promisify } from 'node:util'
 import t from 'tap'
 import { audit } from '../src/cli/audit.ts'
 import { check } from '../src/cli/check.ts'
-import { type Live, readCluster } from '../src/cli/live.ts'
+import { accessTo, type Live, readCluster } from '../src/cli/live.ts'
 import { plan } from '../src/cli/plan.ts'
 import { role } from '../src/cli/role.ts'
 import { UsageError } from '../src/configuration/flags.ts'
 import { DEFAULT_API_GROUP, KINDS } from '../src/kinds/index.ts'
+import { findBinaries } from './e2e/find-binaries.ts'
 import { runCli } from './support/cli.ts'
 import {
   type Answer,
@@ -163,6 +167,135 @@ t.test('which cluster', async (t) => {
     const { server, unread } = await readCluster(wanted, environment)
     if (problem === undefined) t.strictSame([server, unread], [url, []])
     else t.match(unread, [problem])
+  }
+})
+
+/** What leads to a cluster: of the current context. */
+interface Led {
+  readonly server: string
+  readonly namespace: string | undefined
+  readonly token: string | undefined
+  readonly authority: string | undefined
+}
+
+const authorities = { one: rootCertificates[0] ?? '', two: rootCertificates[1] ?? '' }
+const clusterAt = (server: string) => ({ server, 'certificate-authority': 'ca.crt' })
+/** Kubeconfigs by path; `ca.crt` stands beside each, and is not the same. */
+const KUBECONFIGS: Readonly<Record<string, object | null | string>> = {
+  'one/config': {
+    clusters: [{ name: 'c', cluster: clusterAt('https://one.example.com') }],
+    users: [{ name: 'u', user: { token: 'one' } }],
+    'current-context': '',
+  },
+  'two/config': {
+    clusters: [
+      { name: 'c', cluster: clusterAt('https://two.example.com') },
+      { name: 'd', cluster: clusterAt('https://other.example.com') },
+    ],
+    users: [{ name: 'u', user: { token: 'two' } }],
+    contexts: [
+      { name: 'x', context: { cluster: 'd', user: 'u', namespace: 'two' } },
+      { name: 'y', context: { cluster: 'c', user: 'u' } },
+    ],
+    'current-context': 'x',
+  },
+  'two/other': {
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u', namespace: 'other' } }],
+    'current-context': 'y',
+  },
+  'one/empty': null,
+  'one/broken': 'a: [',
+  'one/twice': { users: ['a', 'b'].map((token) => ({ name: 'u', user: { token } })) },
+}
+/** The rows of $KUBECONFIG, and where each leads; a text is the problem. */
+const LEADING: readonly [files: readonly string[], led: Led | string][] = [
+  [
+    ['two/config'],
+    { server: 'https://other.example.com', namespace: 'two', token: 'two', authority: authorities.two },
+  ],
+  [
+    ['one/config', 'two/config'],
+    { server: 'https://other.example.com', namespace: 'two', token: 'one', authority: authorities.two },
+  ],
+  [
+    ['two/other', 'one/config', 'two/config'],
+    { server: 'https://one.example.com', namespace: undefined, token: 'one', authority: authorities.one },
+  ],
+  [
+    ['one/missing', '', 'one/empty', 'two/config', 'two/config', 'two/other'],
+    { server: 'https://other.example.com', namespace: 'two', token: 'two', authority: authorities.two },
+  ],
+  [['one/config'], 'kubeconfig one/config: current-context is not set'],
+  [['one/empty'], 'kubeconfig one/empty: current-context is not set'],
+  [
+    ['two/other', 'one/config'],
+    `kubeconfig two/other${delimiter}one/config: there is no context 'y' (current-context)`,
+  ],
+  [['two/config', 'one/broken'], 'kubeconfig one/broken: no YAML at line 1, column 5'],
+  [['two/config', 'one/twice'], "kubeconfig one/twice: there are two users 'u'"],
+]
+const namedIn = (files: readonly string[]) =>
+  files.map((file) => (file === '' ? '' : join(folder, file))).join(delimiter)
+
+for (const [name, content] of Object.entries(KUBECONFIGS)) {
+  mkdirSync(join(folder, name, '..'), { recursive: true })
+  writeFileSync(
+    join(folder, name),
+    content === null ? '' : typeof content === 'string' ? content : JSON.stringify(content),
+  )
+}
+for (const [name, authority] of Object.entries(authorities))
+  writeFileSync(join(folder, name, 'ca.crt'), authority)
+
+t.test('the files of $KUBECONFIG are one', async (t) => {
+  for (const [files, led] of LEADING) {
+    const opening = accessTo('', { KUBECONFIG: namedIn(files) })
+    if (typeof led === 'string') {
+      await t.rejects(opening, { message: led.replaceAll(/\w+\/\w+/g, (file) => join(folder, file)) }, led)
+      continue
+    }
+    const { server, namespace, credentials } = await opening
+    const { headers, ca } = await credentials()
+    const found = {
+      server: server.origin,
+      namespace,
+      token: /^Bearer (.*)/.exec(String((headers as Record<string, string>).Authorization))?.[1],
+      authority: String(ca),
+    }
+    t.strictSame(found, led, files.join(delimiter))
+  }
+})
+
+const binaries = findBinaries()
+const missing = 'missing' in binaries && binaries.missing
+const skip = process.env.CI === 'true' ? false : missing
+
+t.test('they lead where kubectl goes', { skip }, async (t) => {
+  if ('missing' in binaries) {
+    t.fail(binaries.missing)
+    return
+  }
+  const args = ['config', 'view', '--minify', '--flatten', '-o', 'json']
+  for (const [files, led] of LEADING) {
+    const env = { HOME: folder, KUBECONFIG: namedIn(files) }
+    const viewing = promisify(execFile)(binaries.kubectl, args, { env })
+    if (typeof led === 'string') {
+      await t.rejects(viewing, files.join(delimiter))
+      continue
+    }
+    const { stdout } = await viewing
+    const { clusters, contexts, users } = JSON.parse(stdout) as {
+      readonly clusters: readonly { cluster: { server: string; 'certificate-authority-data': string } }[]
+      readonly contexts: readonly { context: { namespace?: string } }[]
+      readonly users: readonly { user: { token: string } }[]
+    }
+    const found = {
+      server: clusters[0]?.cluster.server,
+      namespace: contexts[0]?.context.namespace,
+      token: users[0]?.user.token,
+      authority: Buffer.from(clusters[0]?.cluster['certificate-authority-data'] ?? '', 'base64').toString(),
+    }
+    t.strictSame(found, led, files.join(delimiter))
   }
 })
 

@@ -1,5 +1,5 @@
 /** The objects of a live cluster, read once: the only module of the CLI that talks to one. */
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -149,14 +149,17 @@ export async function openInstallation(
 /** The API server answered, and refused; any other failure means that it did not answer. */
 export const isRefusal = (error: unknown): error is StatusError => error instanceof StatusError
 
-/** Throws an Error of one line that says what was looked for, or what is wrong with what was found. */
-async function accessTo(kubeconfig: string, environment: Environment): Promise<Access> {
+/**
+ * Access to the cluster of this kubeconfig, or else to that of kubectl, or of the pod. Throws an Error of one line that
+ * says what was looked for, or what is wrong with what was found.
+ */
+export async function accessTo(kubeconfig: string, environment: Environment): Promise<Access> {
   if (kubeconfig !== '') return fromKubeconfig(kubeconfig)
   const { KUBECONFIG = '', KUBERNETES_SERVICE_HOST, HOME = homedir() } = environment
   const files =
     KUBECONFIG === '' ? [join(HOME, '.kube', 'config')] : KUBECONFIG.split(delimiter).filter(Boolean)
-  const file = files.find((each) => existsSync(each))
-  if (file !== undefined) return fromKubeconfig(file)
+  const found = files.filter((file) => statSync(file, { throwIfNoEntry: false }) !== undefined)
+  if (found.length > 0) return fromKubeconfig(...found)
   if (KUBERNETES_SERVICE_HOST !== undefined) return fromServiceAccount()
   const where = KUBECONFIG === '' ? files[0] : `$KUBECONFIG (${KUBECONFIG})`
   throw new Error(

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { RequestOptions } from 'node:https'
-import { dirname, resolve } from 'node:path'
+import { delimiter, dirname, resolve } from 'node:path'
 import type { Cluster, KubeConfig, User } from '@kubernetes/client-node'
-import { check, completed, parseKubeconfig } from './kubeconfig.ts'
+import { check, checkNames, completed, merged, parseKubeconfig } from './kubeconfig.ts'
 
 /** Who we are, and to which API server. */
 export interface Access {
@@ -18,15 +18,29 @@ export interface Access {
 
 const RENEWED_AT_MOST_EVERY = 10_000
 
-/** Access by a kubeconfig file. Throws an Error of one line that names the file and what is wrong with it. */
-export function fromKubeconfig(file: string): Promise<Access> {
+/**
+ * Access by a kubeconfig file, or by several that are merged as kubectl merges those of $KUBECONFIG. Throws an Error of
+ * one line that names the file, or all of them, and what is wrong.
+ */
+export function fromKubeconfig(...files: readonly string[]): Promise<Access> {
   return access(async () => {
-    try {
-      return await readKubeconfig(file)
-    } catch (error) {
-      throw new Error(`kubeconfig ${file}: ${problemOf(error)}`)
-    }
+    const configs: KubeConfig[] = []
+    for (const file of files) configs.push(await naming(file, () => readKubeconfig(file)))
+    return naming(files.join(delimiter), async () => {
+      const config = await newKubeConfig()
+      config.loadFromOptions(merged(configs))
+      check(config)
+      return config
+    })
   })
+}
+
+async function naming<T>(files: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw new Error(`kubeconfig ${files}: ${problemOf(error)}`)
+  }
 }
 
 /**
@@ -107,7 +121,7 @@ async function readKubeconfig(file: string): Promise<KubeConfig> {
   const users = Array.isArray(content.users) ? content.users.map((user) => completed(user, folder)) : []
   config.loadFromString(JSON.stringify({ ...content, users }))
   config.makePathsAbsolute(folder)
-  check(config)
+  checkNames(config)
   return config
 }
 

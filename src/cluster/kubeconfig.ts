@@ -6,7 +6,7 @@ import type { Cluster, KubeConfig } from '@kubernetes/client-node'
 import { LineCounter, parseDocument } from 'yaml'
 import { isObject } from '../rule/resource.ts'
 
-/** The content of a kubeconfig. The messages of YAML libraries show the text, which may be a token: they are not used. */
+/** The content of a kubeconfig; an empty one has none. The messages of YAML libraries show the text, which may be a token: they are not used. */
 export function parseKubeconfig(text: string): Record<string, unknown> {
   const lineCounter = new LineCounter()
   const document = parseDocument(text, { prettyErrors: false, lineCounter })
@@ -15,7 +15,7 @@ export function parseKubeconfig(text: string): Record<string, unknown> {
     const { line, col } = lineCounter.linePos(error.pos[0])
     throw new Error(`no YAML at line ${line}, column ${col}`)
   }
-  const content: unknown = document.toJS()
+  const content: unknown = document.toJS() ?? {}
   if (!isObject(content)) throw new Error('must be a map with clusters, contexts and users')
   return content
 }
@@ -30,6 +30,34 @@ export function completed(entry: unknown, folder: string): unknown {
   if (isObject(exec) && typeof exec.command === 'string' && /[/\\]/.test(exec.command))
     user.exec = { ...exec, command: resolve(folder, exec.command) }
   return { ...entry, user }
+}
+
+type Content = Pick<KubeConfig, 'clusters' | 'users' | 'contexts' | 'currentContext'>
+
+/**
+ * The configurations as one, as client-go makes it: of entries with the same name the first counts as a whole, and the
+ * current context is the first that is set. The client library would refuse such entries, and take the last context.
+ */
+export function merged(configs: readonly Content[]): Content {
+  const all = <T extends { readonly name: string }>(entriesOf: (config: Content) => T[]): T[] => {
+    const entries = configs.flatMap(entriesOf)
+    return [...new Map(entries.toReversed().map((entry) => [entry.name, entry])).values()]
+  }
+  return {
+    clusters: all(({ clusters }) => clusters),
+    users: all(({ users }) => users),
+    contexts: all(({ contexts }) => contexts),
+    currentContext: configs.find(({ currentContext }) => currentContext)?.currentContext ?? '',
+  }
+}
+
+/** Throws an Error where a file gives two entries one name, as kubectl does. */
+export function checkNames({ clusters, users, contexts }: Content): void {
+  for (const [noun, entries] of Object.entries({ clusters, users, contexts })) {
+    const names = entries.map(({ name }) => name)
+    const twice = names.find((name, i) => names.indexOf(name) !== i)
+    if (twice !== undefined) throw new Error(`there are two ${noun} '${twice}'`)
+  }
 }
 
 /** Throws an Error that says what is missing or does not fit. */
