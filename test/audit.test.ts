@@ -30,6 +30,12 @@ t.teardown(() => rmSync(folder, { recursive: true }))
 
 const FORBIDDEN = `mcpgroups.${DEFAULT_API_GROUP} is forbidden: User "ann" cannot list resource "mcpgroups"`
 
+const AWS = `apiVersion: ${DEFAULT_API_GROUP}/v1beta1
+kind: MCPExternalAuthConfig
+metadata: { name: a }
+spec: { type: awsSts, awsSts: { region: eu-central-1, fallbackRoleArn: 'arn:aws:iam::123456789012:role/a' } }
+`
+
 /** Reads with little patience. */
 async function read(t: Parameters<typeof fakeApiServer>[0], plural: string, lists: Answer[], more = {}) {
   const server = await fakeApiServer(t, plural, { lists })
@@ -392,6 +398,42 @@ t.test('files are judged and planned without a cluster that cannot be read', asy
     cwd: folder,
   })
   t.strictSame(asked, { status: 3, stdout: '', stderr })
+})
+
+t.test('where something cannot be read, a script gets a document all the same', async (t) => {
+  writeFileSync(join(folder, 'claims.json'), '{"sub": "ann"}')
+  const noCluster = ['--kubeconfig', join(folder, 'nothing')]
+  const cluster = /^kubeconfig .*nothing: no such file$/
+  const claims = ['--claims', join(folder, 'claims.json')]
+  const gone = join(folder, 'gone.yaml')
+  const rows: readonly [args: readonly string[], unread: RegExp][] = [
+    [['check', gone], /^no such file or folder$/],
+    [['check', '--cluster', ...noCluster, join(folder, 'claims.json')], cluster],
+    [['audit', ...noCluster], cluster],
+    [['plan', gone], /^no such file or folder$/],
+    [['plan', gone, '-'], /^no such file or folder$/],
+    [['plan', '--cluster', ...noCluster], cluster],
+    [['plan', '--cluster', ...noCluster, join(folder, 'claims.json')], cluster],
+    [['role', '--config', gone, ...claims], /^no such file or folder; --cluster reads/],
+    [['role', '--config', '-', '--claims', gone], /^no such file or folder$/],
+    [['role', '--cluster', ...noCluster, '--config', 'a', ...claims], cluster],
+    [['doctor', ...noCluster], cluster],
+  ]
+  await Promise.all(
+    rows.map(async ([args, unread]) => {
+      const { status, stdout, stderr } = await runCli([...args, '--output', 'json'], {
+        cwd: folder,
+        input: AWS,
+      })
+      const label = args.join(' ')
+      t.equal(status, 3, label)
+      t.match(stderr, /\S/, `${label}: talk on stderr`)
+      const { findings = [], ...document } = JSON.parse(stdout || '{}') as Record<string, unknown[]>
+      const found = document.unread ?? findings
+      t.match(found, [{ message: unread }], label)
+      t.equal(found.length, 1, label)
+    }),
+  )
 })
 
 t.test('the namespace of the kubeconfig is that of documents that name none', async (t) => {

@@ -607,7 +607,7 @@ t.test('a kubeconfig that is wrong is one line that names it', async (t) => {
     await t.rejects(fromKubeconfig(file), { message: `kubeconfig ${file}: ${problem}` }, problem)
   }
   rmSync(file)
-  await t.rejects(fromKubeconfig(file), { message: `kubeconfig ${file}: ${file}: no such file` })
+  await t.rejects(fromKubeconfig(file), { message: `kubeconfig ${file}: no such file` })
 })
 
 t.test('credentials', async (t) => {

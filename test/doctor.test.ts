@@ -580,7 +580,7 @@ t.test('what cannot be looked at, and wrong usage', async (t) => {
   t.strictSame(none, {
     status: 3,
     stdout: '',
-    stderr: `vmcp-admission: cannot look: kubeconfig ${server.folder}/none: ${server.folder}/none: no such file\n`,
+    stderr: `vmcp-admission: cannot look: kubeconfig ${server.folder}/none: no such file\n`,
   })
   await t.rejects(
     doctor(['file'], {}),

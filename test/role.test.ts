@@ -655,8 +655,12 @@ t.test('the command', async (t) => {
       problem: 'may hold only letters, digits and _+=,.@- without accents and spaces',
     },
     notes: ['the claims are the payload of a JWT, whose signature is not verified'],
+    unread: [],
   })
   t.notMatch(json.stdout, 'U2VjcmV0')
+  const keysOf = ({ stdout }: { readonly stdout: string }) => Object.keys(JSON.parse(stdout) as object)
+  const undecided = await vmcpRole(['--config', 'broken.yaml', '--claims', 'ann.json', '--output', 'json'])
+  t.same(keysOf(undecided), keysOf(json), 'no field is left out where nothing can be read')
 
   const endings: readonly [string[], number, string, string?][] = [
     [
@@ -677,8 +681,8 @@ t.test('the command', async (t) => {
     ],
     [
       ['--config', 'billing', '--claims', 'ann.json'],
-      2,
-      "there is no file 'billing'; --cluster reads the configuration of this name from a cluster",
+      3,
+      'billing: cannot read: no such file or folder; --cluster reads the configuration of this name from a cluster',
     ],
   ]
   for (const [args, status, message, input] of endings) {

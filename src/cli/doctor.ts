@@ -51,7 +51,9 @@ export async function doctor(
   try {
     opened = await live.openInstallation({ kubeconfig, group }, namespace, environment)
   } catch (error) {
-    process.stderr.write(`${visible(`vmcp-admission: cannot look: ${messageOf(error)}`)}\n`)
+    const message = messageOf(error)
+    process.stderr.write(`${visible(`vmcp-admission: cannot look: ${message}`)}\n`)
+    if (output === 'json') process.stdout.write(printJson(unopened(message), flags, { server: null }))
     return EXIT.unread
   }
   try {
@@ -84,14 +86,16 @@ async function look(place: Place, isRefusal: (error: unknown) => boolean): Promi
 }
 
 function unreachable(message: string): Diagnosis {
-  const isRefused = message.startsWith('401 ')
-  const finding: DoctorFinding = {
-    level: 'unread',
-    id: isRefused ? 'not-authenticated' : 'api-server-unreachable',
-    object: 'API server',
-    message: isRefused ? `does not accept the credentials: ${message}` : `does not answer: ${message}`,
-    remedy: 'look at the kubeconfig (--kubeconfig FILE) with kubectl version',
-  }
+  return message.startsWith('401 ')
+    ? unseen('not-authenticated', `does not accept the credentials: ${message}`)
+    : unseen('api-server-unreachable', `does not answer: ${message}`)
+}
+
+const unopened = (message: string): Diagnosis => unseen('no-cluster', message)
+
+function unseen(id: string, message: string): Diagnosis {
+  const remedy = 'look at the kubeconfig (--kubeconfig FILE) with kubectl version'
+  const finding: DoctorFinding = { level: 'unread', id, object: 'API server', message, remedy }
   return { findings: [finding], certificates: [], probe: { outcome: 'not known', answer: message } }
 }
 
@@ -149,7 +153,7 @@ function summary(diagnosis: Diagnosis, scope: string): string {
 function printJson(
   diagnosis: Diagnosis,
   { namespace }: DoctorFlags,
-  { server }: Pick<Opened, 'server'>,
+  { server }: { readonly server: string | null },
 ): string {
   const { findings, certificates, probe } = diagnosis
   const counts = {

@@ -5,12 +5,14 @@ import { mcpExternalAuthConfig } from '../kinds/mcp-external-auth-config/index.t
 import { CLUSTER_FLAGS, needCluster } from './cluster-flags.ts'
 import { readSources, type SourceFile } from './files.ts'
 import { ReadError } from './nodes.ts'
+import { tellUnread } from './reading.ts'
+import { EXIT, IN_CLUSTER } from './report.ts'
 import { readClaims, type ReadClaims } from './role/claims.ts'
-import { configIn, type FoundConfig, parseLocation, typeOf, Unread } from './role/config.ts'
+import { configIn, type FoundConfig, parseLocation, typeOf, Unread, unreadFile } from './role/config.ts'
 import { decideRole, matchersOf, type RoleDecision } from './role/decide.ts'
 import { evaluations } from './role/evaluations.ts'
 import { oneLine } from './role/one-line.ts'
-import { printRole, printRoleJson } from './role/print.ts'
+import { printRole, printRoleJson, printUnreadJson } from './role/print.ts'
 
 export const ROLE_FLAGS = {
   config: text(
@@ -54,19 +56,21 @@ export async function role(
       notes: [...(fromToken ? [tokenNote] : []), ...decision.notes],
     }
     process.stdout.write(flags.output === 'json' ? printRoleJson(report) : printRole(report))
-    return decision.role === undefined ? 1 : 0
+    return decision.role === undefined ? EXIT.findings : EXIT.clean
   } catch (error) {
     if (!(error instanceof Unread)) throw error
-    process.stderr.write(`${oneLine(error.message)}\n`)
-    return 3
+    tellUnread([error.located])
+    if (flags.output === 'json') process.stdout.write(printUnreadJson([error.located]))
+    return EXIT.unread
   }
 }
 
 async function findConfig(written: string, group: string): Promise<FoundConfig> {
   const { file, name } = existsSync(written) ? { file: written } : parseLocation(written)
   if (file === '-' || existsSync(file)) return configIn(file, name, group)
-  throw new UsageError(
-    `there is no file '${file}'; --cluster reads the configuration of this name from a cluster, ` +
+  throw unreadFile(
+    file,
+    'no such file or folder; --cluster reads the configuration of this name from a cluster, ' +
       `and --config - takes what 'kubectl get mcpexternalauthconfig NAME -o yaml' prints`,
   )
 }
@@ -89,7 +93,7 @@ async function configInCluster(
     place,
     environment,
   ).catch((error: unknown) => {
-    throw new Unread(`cluster: cannot read: ${error instanceof Error ? error.message : String(error)}`)
+    throw new Unread({ ...IN_CLUSTER, message: error instanceof Error ? error.message : String(error) })
   })
   const type = typeOf(value)
   if (type === 'awsSts') return { value, namespace, name }
@@ -102,20 +106,20 @@ async function configInCluster(
 
 async function loadClaims(file: string): Promise<ReadClaims> {
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true)
-    throw new Unread(`${file}: cannot read: it is a folder`)
+    throw unreadFile(file, 'it is a folder')
   for await (const source of readSources([file])) return claimsIn(source)
-  throw new Unread(`${file}: cannot read`)
+  throw unreadFile(file, 'no such file')
 }
 
 function claimsIn(source: SourceFile): ReadClaims {
-  if ('problem' in source) throw new Unread(`${source.name}: cannot read: ${source.problem}`)
+  if ('problem' in source) throw unreadFile(source.name, source.problem)
   try {
     return readClaims(source.text)
   } catch (error) {
     if (!(error instanceof ReadError)) throw error
     const before = source.text.slice(0, error.offset).split('\n')
-    const place = `${source.name}:${before.length}:${(before.at(-1) ?? '').length + 1}`
-    throw new Unread(`${place}: cannot read: ${error.message}`)
+    const place = { line: before.length, column: (before.at(-1) ?? '').length + 1 }
+    throw new Unread({ file: source.name, ...place, message: error.message })
   }
 }
 

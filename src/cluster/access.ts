@@ -39,7 +39,7 @@ async function naming<T>(files: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    throw new Error(`kubeconfig ${files}: ${problemOf(error)}`)
+    throw new Error(`kubeconfig ${files}: ${problemOf(error).replace(`${files}: `, '')}`)
   }
 }
 

@@ -6,7 +6,10 @@ import type { Cluster, KubeConfig } from '@kubernetes/client-node'
 import { LineCounter, parseDocument } from 'yaml'
 import { isObject } from '../rule/resource.ts'
 
-/** The content of a kubeconfig; an empty one has none. The messages of YAML libraries show the text, which may be a token: they are not used. */
+/**
+ * The content of a kubeconfig; an empty one has none. The messages of YAML libraries show the text, which may be a
+ * token: they are not used.
+ */
 export function parseKubeconfig(text: string): Record<string, unknown> {
   const lineCounter = new LineCounter()
   const document = parseDocument(text, { prettyErrors: false, lineCounter })

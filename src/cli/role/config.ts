@@ -5,6 +5,7 @@ import { isObject, type Resource } from '../../rule/resource.ts'
 import { quoteTemplates } from '../fill.ts'
 import { readSources } from '../files.ts'
 import { loadDocuments } from '../load.ts'
+import type { Located } from '../report.ts'
 import { oneLine } from './one-line.ts'
 
 /** A configuration as it was found. */
@@ -14,8 +15,19 @@ export interface FoundConfig {
   readonly name: string
 }
 
-/** Something that could not be read; the message begins with what it is. */
-export class Unread extends Error {}
+/** Something could not be read: where it is, and why. */
+export class Unread extends Error {
+  readonly located: Located
+
+  constructor(located: Located) {
+    super(located.message)
+    this.located = located
+  }
+}
+
+/** A file as a whole could not be read. */
+export const unreadFile = (file: string, message: string): Unread =>
+  new Unread({ file, line: 0, column: 0, message })
 
 /** `FILE`, or `FILE#NAME` for one of many. */
 export function parseLocation(written: string): { file: string; name?: string } {
@@ -26,18 +38,13 @@ export function parseLocation(written: string): { file: string; name?: string } 
 /** The awsSts configuration of that name in a file, a folder or standard input. Throws UsageError and Unread. */
 export async function configIn(file: string, name: string | undefined, group: string): Promise<FoundConfig> {
   const configs: FoundConfig[] = []
-  const unread: string[] = []
   for await (const source of readSources([file])) {
-    if ('problem' in source) throw new Unread(`${source.name}: cannot read: ${source.problem}`)
+    if ('problem' in source) throw unreadFile(source.name, source.problem)
     for (const document of loadDocuments(quoteTemplates(source.text))) {
-      if ('error' in document) {
-        const { line, column, message } = document.error
-        unread.push(`${source.name}:${line}:${column}: cannot read: ${message}`)
-      } else if (isOurs(document.value, group)) configs.push(found(document.value))
+      if ('error' in document) throw new Unread({ file: source.name, ...document.error })
+      if (isOurs(document.value, group)) configs.push(found(document.value))
     }
   }
-  const [first] = unread
-  if (first !== undefined) throw new Unread(first)
   return choose(configs, file, name)
 }
 

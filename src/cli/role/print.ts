@@ -1,3 +1,4 @@
+import type { Located } from '../report.ts'
 import { claimPath } from './claims.ts'
 import { type MappingOutcome, placeOf, type RoleDecision } from './decide.ts'
 import { oneLine } from './one-line.ts'
@@ -52,5 +53,13 @@ function columns(rows: readonly (readonly string[])[]): string[] {
 }
 
 export function printRoleJson({ role, ...report }: RoleReport): string {
-  return `${JSON.stringify({ role: role ?? null, ...report }, undefined, 2)}\n`
+  return json({ role: role ?? null, ...report, unread: [] })
 }
+
+/** The same fields where nothing could be decided. */
+export function printUnreadJson(unread: readonly Located[]): string {
+  const nothing = { config: null, claims: null, from: null, reason: null, mappings: [], sessionName: null }
+  return json({ role: null, ...nothing, notes: [], unread })
+}
+
+const json = (value: object) => `${JSON.stringify(value, undefined, 2)}\n`
