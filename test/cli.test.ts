@@ -267,7 +267,6 @@ t.test('folders and standard input', async (t) => {
       ['./tree/b.yaml:8:13', 'tree/.explicit.yaml:8:13'],
       { files: 2 },
     ],
-    [['barren'], [], { files: 0, resources: 0 }],
     [['-'], ['<stdin>:8:13'], { files: 1, resources: 1 }, WRONG],
     [
       ['valid.yaml', '-', 'wrong.yaml'],
@@ -275,7 +274,6 @@ t.test('folders and standard input', async (t) => {
       { files: 3, resources: 3 },
       WRONG,
     ],
-    [['-'], [], { files: 1, resources: 0 }, ''],
   ]
   await Promise.all(
     rows.map(async ([args, places, counts, input = '']) => {
@@ -284,6 +282,46 @@ t.test('folders and standard input', async (t) => {
       t.match(found.counts, { unread: 0, ...counts }, args.join(' '))
     }),
   )
+})
+
+t.test('what holds no document', async (t) => {
+  await write({
+    'barren/readme.md': '',
+    'barren/deep/readme.md': '',
+    'nil.yaml': '',
+    'notes.yml': '# Later.\n---\n',
+  })
+  const folder = 'barren: cannot read: no file in this folder ends in .yaml, .yml or .json'
+  const nothing = (name: string) => `${name}: cannot read: there is no document in it`
+  const rows: [args: string[], status: number, talk: string[], input?: string][] = [
+    [['check', 'barren'], 3, [folder]],
+    [['check', 'barren', 'nil.yaml', 'notes.yml'], 3, [folder, nothing('nil.yaml'), nothing('notes.yml')]],
+    [['check', '-'], 3, [nothing('<stdin>')]],
+    [['check', 'barren', 'valid.yaml'], 0, ['barren: no file in this folder ends in .yaml, .yml or .json']],
+    [['check', 'wrong.yaml', '-'], 1, ['<stdin>: there is no document in it']],
+    [['check', 'nil.yaml', 'other.yaml'], 0, ['nil.yaml: there is no document in it']],
+    [
+      ['check', 'barren', 'missing.yaml'],
+      3,
+      [
+        'barren: no file in this folder ends in .yaml, .yml or .json',
+        'missing.yaml: cannot read: no such file or folder',
+      ],
+    ],
+    [['plan', 'barren'], 3, [folder]],
+    [['plan', 'barren', 'notes.yml'], 3, [folder, nothing('notes.yml')]],
+    [['plan', 'barren', 'other.yaml'], 0, ['barren: no file in this folder ends in .yaml, .yml or .json']],
+    [['plan', 'barren', 'notes.yml', 'nil.yaml'], 3, [folder, nothing('notes.yml'), nothing('nil.yaml')]],
+  ]
+  await Promise.all(
+    rows.map(async ([args, status, talk, input = '']) => {
+      const run = await vmcp(args, { input })
+      t.strictSame([run.status, run.stderr.split('\n')], [status, [...talk, '']], args.join(' '))
+    }),
+  )
+  const { unread, status } = await printed(['barren'])
+  t.match(unread, [{ file: 'barren', line: 0, column: 0, message: /^no file in this folder/ }])
+  t.equal(status, 3)
 })
 
 t.test('what has the name of a manifest and is no file', async (t) => {
@@ -990,6 +1028,7 @@ t.test('a template that is not YAML', async (t) => {
 t.test('wrong usage', async (t) => {
   const rows: [args: string[], message: string, environment?: Record<string, string>][] = [
     [['check'], 'name the files or folders to check, or - for standard input'],
+    [['check', '-', 'a', '-'], 'standard input can be named only once'],
     [['check', '--outptu', 'json', 'a'], "there is no flag --outptu; did you mean '--output'"],
     [['check', '--quiet', 'a'], 'there is no flag --quiet'],
     [['check', '-v', 'a'], 'there is no flag -v'],

@@ -1078,6 +1078,8 @@ t.test('the command', async (t) => {
       '',
     ],
     [['--output', 'mermaid', 'old.json', 'new.json'], 0, /^flowchart LR\n.*\n.*\n.* → NO CREDENTIALS/, ''],
+    [['missing.json'], 3, '', 'missing.json: cannot read: no such file or folder\n'],
+    [['--output', 'mermaid', 'broken.yaml'], 3, '', /^broken\.yaml:1:\d+: cannot read: /],
     [
       ['old.json', 'missing.json', 'broken.yaml'],
       3,

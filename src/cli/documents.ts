@@ -1,4 +1,5 @@
-import { readSources } from './files.ts'
+import { UsageError } from '../configuration/flags.ts'
+import { INPUT, readSources } from './files.ts'
 import { fillPlaceholders, quoteTemplates } from './fill.ts'
 import { loadDocuments, type ReadDocument, type UnreadDocument } from './load.ts'
 import type { Located } from './report.ts'
@@ -8,17 +9,42 @@ export interface Documents {
   readonly files: string[]
   readonly documents: readonly { readonly file: string; readonly document: ReadDocument }[]
   readonly unread: Located[]
+  /** What was named and holds no document, and why. */
+  readonly empty: readonly Located[]
 }
 
-/** Reads files, folders and standard input, and fills in placeholders; what cannot be read is told, never thrown. */
+/**
+ * Reads files, folders and standard input, and fills in placeholders; what cannot be read is told, never thrown. Throws
+ * UsageError.
+ */
 export async function readDocuments(
   names: readonly string[],
   filled: ReadonlyMap<string, string>,
 ): Promise<Documents> {
-  const files: string[] = []
-  const documents: { file: string; document: ReadDocument }[] = []
-  const unread: Located[] = []
-  for await (const source of readSources(names)) {
+  if (names.filter((name) => name === '-').length > 1)
+    throw new UsageError('standard input can be named only once')
+  const reads: Read[] = []
+  for (const name of names) reads.push(await readOne(name, filled))
+  return {
+    files: reads.flatMap(({ files }) => files),
+    documents: reads.flatMap(({ documents }) => documents),
+    unread: reads.flatMap(({ unread }) => unread),
+    empty: reads.flatMap(emptiness),
+  }
+}
+
+/** What was read of one name. */
+interface Read {
+  readonly name: string
+  readonly files: string[]
+  readonly documents: { readonly file: string; readonly document: ReadDocument }[]
+  readonly unread: Located[]
+}
+
+async function readOne(name: string, filled: ReadonlyMap<string, string>): Promise<Read> {
+  const read: Read = { name, files: [], documents: [], unread: [] }
+  const { files, documents, unread } = read
+  for await (const source of readSources(name)) {
     const file = source.name
     if ('problem' in source) {
       unread.push({ file, line: 0, column: 0, message: source.problem })
@@ -30,7 +56,14 @@ export async function readDocuments(
       else documents.push({ file, document })
     }
   }
-  return { files, documents, unread }
+  return read
+}
+
+function emptiness({ name, files, documents, unread }: Read): Located[] {
+  if (documents.length + unread.length > 0) return []
+  const message =
+    files.length > 0 ? 'there is no document in it' : 'no file in this folder ends in .yaml, .yml or .json'
+  return [{ file: name === '-' ? INPUT : name, line: 0, column: 0, message }]
 }
 
 /** Templates with lines for the tool itself (`{{ if … }}`) are no YAML. */

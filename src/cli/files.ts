@@ -8,20 +8,20 @@ export type SourceFile =
 
 const MANIFEST = /\.(ya?ml|json)$/i
 
-/** Reads files, folders (every .yaml, .yml and .json below; hidden ones, node_modules and links to folders left out) and `-` for stdin. */
-export async function* readSources(names: readonly string[]): AsyncIterable<SourceFile> {
-  for (const name of names) {
-    if (name === '-') yield await readInput()
-    else yield* readNamed(name)
-  }
+/** What standard input is called. */
+export const INPUT = '<stdin>'
+
+/** Reads a file, a folder (every .yaml, .yml and .json below; hidden ones, node_modules and links to folders left out) or `-` for stdin. */
+export async function* readSources(name: string): AsyncIterable<SourceFile> {
+  if (name === '-') yield await readInput()
+  else yield* readNamed(name)
 }
 
 async function readInput(): Promise<SourceFile> {
-  const name = '<stdin>'
   try {
-    return { name, text: await text(process.stdin) }
+    return { name: INPUT, text: await text(process.stdin) }
   } catch (error) {
-    return { name, problem: reason(error) }
+    return { name: INPUT, problem: reason(error) }
   }
 }
 

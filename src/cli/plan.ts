@@ -5,13 +5,13 @@ import { compare } from '../review/plan/comparison.ts'
 import { type Plan, plansOf } from '../review/plan/plan.ts'
 import { absences } from './absences.ts'
 import { CLUSTER_FLAGS, needCluster } from './cluster-flags.ts'
-import { readDocuments } from './documents.ts'
+import { type Documents, readDocuments } from './documents.ts'
 import { type Reading, worldOf, worldOfCluster } from './given-world.ts'
 import { joinCluster } from './joined.ts'
 import type { Live } from './live.ts'
 import { changesMermaid, planMermaid } from './plan/mermaid.ts'
 import { changesText, planText } from './plan/text.ts'
-import { READING_FLAGS, tellUnread, valuesFor } from './reading.ts'
+import { READING_FLAGS, tellEmpty, tellUnread, valuesFor } from './reading.ts'
 import { EXIT, IN_CLUSTER, type Located } from './report.ts'
 
 export const PLAN_FLAGS = {
@@ -46,7 +46,11 @@ async function ofFiles(names: readonly string[], flags: Flags, environment: Envi
   const [old, now] = names
   return names.length === 2 && old !== undefined && now !== undefined && !flags.together
     ? comparison(old, now, read, flags.output)
-    : single(await read(names), flags.output)
+    : together(await read(names), flags.output)
+}
+
+function together({ plans, unread, documents }: ReadFiles, output: Output): Printed {
+  return single({ plans, unread: [...unread, ...tellEmpty([documents])] }, output)
 }
 
 async function ofCluster(names: readonly string[], flags: Flags, environment: Environment): Promise<Printed> {
@@ -66,7 +70,7 @@ async function ofCluster(names: readonly string[], flags: Flags, environment: En
   const asked = { group, namespace, kubeconfig, secrets: false, strict: false }
   const { live, before, after } = await joinCluster(documents, asked, environment)
   tellAbsent(live, group)
-  const unread = [...unreadOf(live), ...documents.unread]
+  const unread = [...unreadOf(live), ...documents.unread, ...tellEmpty([documents])]
   const plans = plansOf(after)
   if (flags.together) return single({ plans, unread }, output)
   // What stands in the cluster unread would pass for new.
@@ -86,6 +90,10 @@ interface Read {
   readonly unread: readonly Located[]
 }
 
+interface ReadFiles extends Read {
+  readonly documents: Documents
+}
+
 interface Printed {
   readonly text: string
   readonly unread: readonly Located[]
@@ -94,9 +102,11 @@ interface Printed {
 type Output = 'human' | 'json' | 'mermaid'
 
 function single({ plans, unread }: Read, output: Output): Printed {
+  // Nothing was found where nothing could be looked at.
+  const hidden = plans.length === 0 && unread.length > 0
   const printers = {
-    human: () => planText(plans),
-    mermaid: () => planMermaid(plans),
+    human: () => (hidden ? '' : planText(plans)),
+    mermaid: () => (hidden ? '' : planMermaid(plans)),
     json: () => json({ virtualMCPServers: plans, unread }),
   }
   return { text: printers[output](), unread }
@@ -105,12 +115,13 @@ function single({ plans, unread }: Read, output: Output): Printed {
 async function comparison(
   old: string,
   now: string,
-  read: (names: readonly string[]) => Promise<Read>,
+  read: (names: readonly string[]) => Promise<ReadFiles>,
   output: Output,
 ): Promise<Printed> {
   if (old === '-' && now === '-') throw new UsageError('only one of the two can be standard input')
   const [before, after] = [await read([old]), await read([now])]
-  const unread = [...before.unread, ...after.unread]
+  const empty = tellEmpty([before.documents, after.documents])
+  const unread = [...before.unread, ...after.unread, ...empty]
   // Two files that belong together are easily taken for two states.
   if ((before.plans.length === 0) !== (after.plans.length === 0)) {
     const empty = before.plans.length === 0 ? old : now
@@ -142,11 +153,11 @@ async function plansIn(
   names: readonly string[],
   filled: ReadonlyMap<string, string>,
   reading: Reading,
-): Promise<Read> {
-  const { documents, unread } = await readDocuments(names, filled)
+): Promise<ReadFiles> {
+  const documents = await readDocuments(names, filled)
   const world = worldOf(
-    documents.map(({ document }) => document.value),
+    documents.documents.map(({ document }) => document.value),
     reading,
   )
-  return { plans: plansOf(world), unread }
+  return { plans: plansOf(world), unread: documents.unread, documents }
 }

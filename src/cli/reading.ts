@@ -1,4 +1,5 @@
 import { type Flag, text, toggle, type Values } from '../configuration/flags.ts'
+import type { Documents } from './documents.ts'
 import type { Located } from './report.ts'
 import { visible } from './visible.ts'
 
@@ -34,6 +35,17 @@ export function valuesFor(
 ): ReadonlyMap<string, string> {
   const given = env ? Object.entries(environment) : []
   return new Map([...given.filter((entry): entry is [string, string] => entry[1] !== undefined), ...set])
+}
+
+/**
+ * What was named and holds no document is worth a line, as for a folder that may be empty. Where nothing holds one, it
+ * counts as unread, and is returned: nothing would be judged, and a wrong name or a template that failed would pass.
+ */
+export function tellEmpty(reads: readonly Documents[]): readonly Located[] {
+  const empty = reads.flatMap((read) => read.empty)
+  if (reads.every(({ documents, unread }) => documents.length + unread.length === 0)) return empty
+  for (const { file, message } of empty) process.stderr.write(`${visible(`${file}: ${message}`)}\n`)
+  return []
 }
 
 export function tellUnread(unread: readonly Located[]): void {

@@ -107,7 +107,7 @@ async function configInCluster(
 async function loadClaims(file: string): Promise<ReadClaims> {
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true)
     throw unreadFile(file, 'it is a folder')
-  for await (const source of readSources([file])) return claimsIn(source)
+  for await (const source of readSources(file)) return claimsIn(source)
   throw unreadFile(file, 'no such file')
 }
 

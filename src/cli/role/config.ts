@@ -38,7 +38,7 @@ export function parseLocation(written: string): { file: string; name?: string } 
 /** The awsSts configuration of that name in a file, a folder or standard input. Throws UsageError and Unread. */
 export async function configIn(file: string, name: string | undefined, group: string): Promise<FoundConfig> {
   const configs: FoundConfig[] = []
-  for await (const source of readSources([file])) {
+  for await (const source of readSources(file)) {
     if ('problem' in source) throw unreadFile(source.name, source.problem)
     for (const document of loadDocuments(quoteTemplates(source.text))) {
       if ('error' in document) throw new Unread({ file: source.name, ...document.error })
