@@ -502,12 +502,12 @@ t.test('versions and kinds', async (t) => {
     status: 0,
     stdout: `versions.yaml:1:13: warning: MCPGroup a: apiVersion: v1alpha1 is deprecated; checked as v1beta1; write v1beta1 (api-version-current)
 versions.yaml:5:13: warning: MCPGroup a: apiVersion: v1 is not a version of these resources; checked as v1beta1; write v1beta1 (api-version-current)
-versions.yaml:10:7: note: not checked: there are no rules for the kind 'MCPGruop'; did you mean 'MCPGroup'
+versions.yaml:10:7: warning: MCPGruop a: kind: not checked: there are no rules for the kind 'MCPGruop'; did you mean 'MCPGroup' (kind-known)
 versions.yaml:14:7: note: not checked: there are no rules for the kind 'MCPRegistry'
 versions.yaml:17:13: warning: MCPGroup a: apiVersion: not checked: the apiVersion is 'toolhive.stacklock.dev/v1beta1'; did you mean 'toolhive.stacklok.dev/v1beta1' (api-group-known)
 versions.yaml:21:1: warning: MCPGroup a: apiVersion: not checked: there is no apiVersion; write 'toolhive.stacklok.dev/v1beta1' (api-group-known)
 
-2 resources in 1 file (6 documents of other kinds not judged): 0 errors, 4 warnings, 2 notes
+2 resources in 1 file (6 documents of other kinds not judged): 0 errors, 5 warnings, 1 note
 `,
     stderr: '',
   })
@@ -520,6 +520,68 @@ versions.yaml:21:1: warning: MCPGroup a: apiVersion: not checked: there is no ap
     ],
     'another group',
   )
+})
+
+t.test('what is not judged, but was meant to be, is told', async (t) => {
+  const ours = 'toolhive.stacklok.dev/v1beta1'
+  const write1beta1 = `write '${ours}'`
+  const rows: [content: string, told: string | undefined, severity?: string][] = [
+    [
+      `apiVersion: 1\nkind: MCPGroup`,
+      `1:13 apiVersion: not checked: the apiVersion is the number 1; ${write1beta1} (api-group-known)`,
+    ],
+    [
+      `apiVersion: [v1]\nkind: MCPGroup`,
+      `1:13 apiVersion: not checked: the apiVersion is a list; ${write1beta1} (api-group-known)`,
+    ],
+    [
+      `apiVersion: true\nkind: MCPGroup`,
+      `1:13 apiVersion: not checked: the apiVersion is true; ${write1beta1} (api-group-known)`,
+    ],
+    [
+      `apiVersion:\nkind: MCPGroup`,
+      `1:1 apiVersion: not checked: there is no apiVersion; ${write1beta1} (api-group-known)`,
+    ],
+    [
+      `apiversion: ${ours}\nkind: MCPGroup`,
+      `1:1 apiVersion: not checked: there is no apiVersion, but 'apiversion'; ${write1beta1} (api-group-known)`,
+    ],
+    [`apiVersion: ${ours}\nmetadata: { name: a }`, `1:1 kind: not checked: there is no kind (kind-known)`],
+    [
+      `apiVersion: ${ours}\nKind: MCPGroup`,
+      `1:1 kind: not checked: there is no kind, but 'Kind' (kind-known)`,
+    ],
+    [`apiVersion: ${ours}\nkind: [MCPGroup]`, `2:7 kind: not checked: the kind is a list (kind-known)`],
+    [
+      `apiVersion: ${ours}\nkind: mcpgroup`,
+      `2:7 kind: not checked: there are no rules for the kind 'mcpgroup'; did you mean 'MCPGroup' (kind-known)`,
+    ],
+    [
+      `- apiVersion: v1\n  kind: Secret\n- apiVersion: ${ours}\n  kind: MCPGroup\n  metadata: { name: a }`,
+      `3:3 [1]: not checked: kubectl takes no list of resources; write documents with --- between them, or 'kind: List' with 'items' (kind-known)`,
+    ],
+    [`- apiVersion: v1\n  kind: Secret`, undefined],
+    [`apiVersion: ${ours}\nkind: \${KIND}`, undefined],
+    [`apiVersion: ${ours}\nkind: MCPToolConfig`, undefined],
+    [`apiVersion: ${ours}\nkind: MCPAuthzConfig`, undefined],
+    [`apiVersion: 1\nkind: MCPServer`, undefined],
+    [`kind: Values`, undefined],
+  ]
+  const files = await write(
+    Object.fromEntries(rows.map(([content], i) => [`meant/${i}.yaml`, `${content}\n`])),
+  )
+  const [usual, strict] = await Promise.all([printed(files), printed(['--strict', ...files])])
+  for (const [i, [content, told]] of rows.entries()) {
+    const said = (severity: string) => (told === undefined ? [] : [`${severity} ${told}`])
+    const found = ({ findings }: Printed) =>
+      findings
+        .filter(({ file }) => file === files[i])
+        .map(
+          ({ line, column, severity, path, message }) => `${severity} ${line}:${column} ${path}: ${message}`,
+        )
+    t.strictSame(found(usual), said('warning'), content)
+    t.strictSame(found(strict), said('error'), `${content}, strict`)
+  }
 })
 
 t.test('one line for people tells of the same version in many documents', async (t) => {

@@ -89,17 +89,17 @@ export function judgeDocument(
 function tellNotJudged(file: string, document: ReadDocument, judging: Judging, report: Report): void {
   const found = notJudged(document.value, judging)
   if (found === undefined) return
-  const { field, detail, finding } = found
-  const place = { file, ...document.locate([field], 'value') }
+  const { at, detail, finding, resource } = found
+  const place = { file, ...document.locate(at, 'value') }
   if (finding === undefined) {
     report.notes.push({ ...place, message: `not checked: ${detail}` })
     return
   }
-  const value = document.value as Resource & { readonly kind: string }
-  const subject = subjectOf(value, value, judging)
+  const { kind } = resource
+  const subject = subjectOf({ kind: typeof kind === 'string' ? kind : 'resource' }, resource, judging)
   const settings = { mode: 'enforce', severities: judging.severities } as const
   const verdict = judge(
-    { findings: [finding], value: () => value },
+    { findings: [finding], value: () => document.value },
     { namespace: subject.namespace, settings },
   )
   addVerdict(report, verdict, subject, () => place)

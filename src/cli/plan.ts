@@ -120,8 +120,8 @@ async function comparison(
 ): Promise<Printed> {
   if (old === '-' && now === '-') throw new UsageError('only one of the two can be standard input')
   const [before, after] = [await read([old]), await read([now])]
-  const empty = tellEmpty([before.documents, after.documents])
-  const unread = [...before.unread, ...after.unread, ...empty]
+  const nothing = tellEmpty([before.documents, after.documents])
+  const unread = [...before.unread, ...after.unread, ...nothing]
   // Two files that belong together are easily taken for two states.
   if ((before.plans.length === 0) !== (after.plans.length === 0)) {
     const empty = before.plans.length === 0 ? old : now

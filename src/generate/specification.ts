@@ -67,7 +67,7 @@ export const SPECIFICATION: readonly Section[] = [
       free('Authorization policies are evaluated after validation, before forwarding.', RUN_TIME),
       free('All of this runs in the vMCP process; a plain MCPServer uses a separate proxy.', RUN_TIME),
       free('Outgoing: credentials come from the configured strategy.', RUN_TIME),
-      held('The seven kinds and their roles.', rule('registration-covers-known-kinds')),
+      held('The seven kinds and their roles.', rule('registration-covers-known-kinds'), rule('kind-known')),
       held(
         'VirtualMCPServer holds incomingAuth, outgoingAuth, authServerConfig and groupRef.',
         virtual('spec.incomingAuth', 'properties'),

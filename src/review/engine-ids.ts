@@ -110,6 +110,14 @@ export const ENGINE_IDS: readonly EngineId[] = [
     why: 'No cluster has it otherwise, and nothing of it is checked. --api-group names the group of clusters that have another; an MCPServer of a group that is not near may be of another product.',
     sources: ['9', 'decision 1'],
   },
+  {
+    id: 'kind-known',
+    severity: 'warning',
+    summary:
+      'A resource of their API group is of one of the seven kinds, and is no item of a bare list (CLI only).',
+    why: 'kubectl refuses it otherwise, and nothing of it is checked. A kind that is near to none of the seven is a note: other releases may have it.',
+    sources: ['1', 'decision 1'],
+  },
 ]
 
 /** Every id that a finding can carry. */
