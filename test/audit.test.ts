@@ -7,13 +7,14 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { audit } from '../src/cli/audit.ts'
 import { check } from '../src/cli/check.ts'
+import { doctor } from '../src/cli/doctor.ts'
 import { accessTo, type Live, readCluster } from '../src/cli/live.ts'
 import { plan } from '../src/cli/plan.ts'
 import { role } from '../src/cli/role.ts'
 import { UsageError } from '../src/configuration/flags.ts'
 import { DEFAULT_API_GROUP, KINDS } from '../src/kinds/index.ts'
 import { findBinaries } from './e2e/find-binaries.ts'
-import { runCli } from './support/cli.ts'
+import { runCli, runHere } from './support/cli.ts'
 import {
   type Answer,
   fakeApiServer,
@@ -401,39 +402,36 @@ t.test('files are judged and planned without a cluster that cannot be read', asy
 })
 
 t.test('where something cannot be read, a script gets a document all the same', async (t) => {
-  writeFileSync(join(folder, 'claims.json'), '{"sub": "ann"}')
-  const noCluster = ['--kubeconfig', join(folder, 'nothing')]
-  const cluster = /^kubeconfig .*nothing: no such file$/
-  const claims = ['--claims', join(folder, 'claims.json')]
-  const gone = join(folder, 'gone.yaml')
-  const rows: readonly [args: readonly string[], unread: RegExp][] = [
-    [['check', gone], /^no such file or folder$/],
-    [['check', '--cluster', ...noCluster, join(folder, 'claims.json')], cluster],
-    [['audit', ...noCluster], cluster],
-    [['plan', gone], /^no such file or folder$/],
-    [['plan', gone, '-'], /^no such file or folder$/],
-    [['plan', '--cluster', ...noCluster], cluster],
-    [['plan', '--cluster', ...noCluster, join(folder, 'claims.json')], cluster],
-    [['role', '--config', gone, ...claims], /^no such file or folder; --cluster reads/],
-    [['role', '--config', '-', '--claims', gone], /^no such file or folder$/],
-    [['role', '--cluster', ...noCluster, '--config', 'a', ...claims], cluster],
-    [['doctor', ...noCluster], cluster],
+  const at = (name: string) => join(folder, name)
+  writeFileSync(at('claims.json'), '{"sub": "ann"}')
+  writeFileSync(at('aws.yaml'), AWS)
+  const noCluster = ['--kubeconfig', at('nothing')]
+  const cluster = `kubeconfig ${at('nothing')}: no such file`
+  const lost = 'no such file or folder'
+  const claims = ['--claims', at('claims.json')]
+  const rows: readonly [command: typeof check, args: readonly string[], unread: string | RegExp][] = [
+    [check, [at('lost')], lost],
+    [check, ['--cluster', ...noCluster, at('aws.yaml')], cluster],
+    [audit, noCluster, cluster],
+    [plan, [at('lost')], lost],
+    [plan, [at('lost'), at('aws.yaml')], lost],
+    [plan, ['--cluster', ...noCluster], cluster],
+    [plan, ['--cluster', ...noCluster, at('aws.yaml')], cluster],
+    [role, ['--config', at('lost'), ...claims], /^no such file or folder; --cluster reads/],
+    [role, ['--config', at('aws.yaml'), '--claims', at('lost')], lost],
+    [role, ['--cluster', ...noCluster, '--config', 'a', ...claims], cluster],
+    [doctor, noCluster, cluster],
   ]
-  await Promise.all(
-    rows.map(async ([args, unread]) => {
-      const { status, stdout, stderr } = await runCli([...args, '--output', 'json'], {
-        cwd: folder,
-        input: AWS,
-      })
-      const label = args.join(' ')
-      t.equal(status, 3, label)
-      t.match(stderr, /\S/, `${label}: talk on stderr`)
-      const { findings = [], ...document } = JSON.parse(stdout || '{}') as Record<string, unknown[]>
-      const found = document.unread ?? findings
-      t.match(found, [{ message: unread }], label)
-      t.equal(found.length, 1, label)
-    }),
-  )
+  for (const [command, args, unread] of rows) {
+    const { status, stdout, stderr } = await runHere(t, command, [...args, '--output', 'json'])
+    const label = `${command.name} ${args.join(' ')}`
+    t.equal(status, 3, label)
+    t.match(stderr, /\S/, `${label}: talk on stderr`)
+    const { findings = [], ...document } = JSON.parse(stdout || '{}') as Record<string, unknown[]>
+    const found = document.unread ?? findings
+    t.match(found, [{ message: unread }], label)
+    t.equal(found.length, 1, label)
+  }
 })
 
 t.test('the namespace of the kubeconfig is that of documents that name none', async (t) => {

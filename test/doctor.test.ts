@@ -11,7 +11,7 @@ import { uninstall } from '../src/cli/uninstall.ts'
 import { UsageError } from '../src/configuration/flags.ts'
 import { DEFAULT_API_GROUP as GROUP, KINDS } from '../src/kinds/index.ts'
 import { probeAnnotation } from '../src/kinds/registration.ts'
-import { type Run, runCli } from './support/cli.ts'
+import { runCli, runHere } from './support/cli.ts'
 import { type Answer, fakeApiServer, json, refusal } from './support/fake-api-server.ts'
 
 t.setTimeout(120_000)
@@ -502,24 +502,6 @@ t.test('a Lease by another clock, renewed while we look', async (t) => {
   t.strictSame((await diagnose(t, cluster)).findings, [])
 })
 
-/** What a command printed, run in this process. */
-async function run(
-  t: Test,
-  command: (args: string[], environment: Record<string, string>) => Promise<number>,
-  args: string[],
-): Promise<Run> {
-  const out = t.capture(process.stdout, 'write', () => true)
-  const err = t.capture(process.stderr, 'write', () => true)
-  const texts = (captured: { args: readonly unknown[] }[]) => captured.map((each) => each.args[0]).join('')
-  try {
-    const status = await command(args, {})
-    return { status, stdout: texts(out()), stderr: texts(err()) }
-  } finally {
-    out.restore()
-    err.restore()
-  }
-}
-
 /** Now by the clock of this machine, which the commands use. */
 function current(): Cluster {
   const cluster = healthy()
@@ -536,7 +518,7 @@ t.test('doctor as a command', async (t) => {
   set(cluster, SECRET, 'data', { 'current.crt': bundle(made) })
   setBundles(cluster, bundle(made))
 
-  const well = await run(t, briefly, ['--kubeconfig', kubeconfig])
+  const well = await runHere(t, briefly, ['--kubeconfig', kubeconfig])
   t.equal(well.status, 0)
   t.match(
     well.stdout,
@@ -545,23 +527,23 @@ t.test('doctor as a command', async (t) => {
 
   const service = cluster.objects.get(SERVICE) ?? {}
   cluster.objects.delete(SERVICE)
-  const broken = await run(t, briefly, ['--kubeconfig', kubeconfig])
+  const broken = await runHere(t, briefly, ['--kubeconfig', kubeconfig])
   t.equal(broken.status, 1)
   t.match(broken.stdout, 'problem: Service vmcp-system/vmcp-admission: not found; install the chart')
   t.match(broken.stdout, /: 1 problem\n$/)
 
-  const printed = await run(t, briefly, ['--kubeconfig', kubeconfig, '--output', 'json'])
+  const printed = await runHere(t, briefly, ['--kubeconfig', kubeconfig, '--output', 'json'])
   const { findings, counts, probe } = JSON.parse(printed.stdout) as Json
   t.strictSame(counts, { problems: 1, notes: 0, unread: 0 })
   t.equal(part(findings, 0, 'id'), 'service-missing')
   t.equal(part(probe, 'outcome'), 'reached')
 
   setTimeout(() => cluster.objects.set(SERVICE, service), 300)
-  const waited = await run(t, briefly, ['--kubeconfig', kubeconfig, '--wait', '20'])
+  const waited = await runHere(t, briefly, ['--kubeconfig', kubeconfig, '--wait', '20'])
   t.equal(waited.status, 0, 'waits until all is well')
 
   cluster.refusals.set(SERVICE, [401, 'Unauthorized'])
-  const unknown = await run(t, briefly, ['--kubeconfig', kubeconfig])
+  const unknown = await runHere(t, briefly, ['--kubeconfig', kubeconfig])
   t.equal(unknown.status, 3)
   t.match(unknown.stdout, 'could not look: API server: does not accept the credentials: 401 Unauthorized')
 })
@@ -570,13 +552,13 @@ t.test('what cannot be looked at, and wrong usage', async (t) => {
   const server = await serve(t, healthy())
   const dead = readFileSync(server.kubeconfig, 'utf8').replace(server.url, 'http://127.0.0.1:1')
   writeFileSync(`${server.folder}/dead`, dead)
-  const unreachable = await run(t, briefly, ['--kubeconfig', `${server.folder}/dead`])
+  const unreachable = await runHere(t, briefly, ['--kubeconfig', `${server.folder}/dead`])
   t.equal(unreachable.status, 3)
   t.match(
     unreachable.stdout,
     'could not look: API server: does not answer: connect ECONNREFUSED 127.0.0.1:1; look at',
   )
-  const none = await run(t, briefly, ['--kubeconfig', `${server.folder}/none`])
+  const none = await runHere(t, briefly, ['--kubeconfig', `${server.folder}/none`])
   t.strictSame(none, {
     status: 3,
     stdout: '',
@@ -604,13 +586,13 @@ t.test('uninstall', async (t) => {
   const both =
     'removed ValidatingWebhookConfiguration vmcp-admission\nremoved MutatingWebhookConfiguration vmcp-admission\n'
   const args = ['--kubeconfig', kubeconfig]
-  t.strictSame(await run(t, uninstall, args), { status: 1, stdout: both, stderr: warning })
+  t.strictSame(await runHere(t, uninstall, args), { status: 1, stdout: both, stderr: warning })
   set(cluster, DEPLOYMENT, 'spec.replicas', 0)
   const held =
     'vmcp-admission: warning: one holds Lease vmcp-system/vmcp-admission and would write the configurations again; stop it first\n'
-  t.strictSame(await run(t, uninstall, args), { status: 1, stdout: 'nothing to remove\n', stderr: held })
+  t.strictSame(await runHere(t, uninstall, args), { status: 1, stdout: 'nothing to remove\n', stderr: held })
   set(cluster, LEASE, 'spec.renewTime', '2026-01-01T00:00:00.000000Z')
-  t.strictSame(await run(t, uninstall, [...args, '--all']), {
+  t.strictSame(await runHere(t, uninstall, [...args, '--all']), {
     status: 0,
     stdout: 'removed Lease vmcp-system/vmcp-admission\nremoved Secret vmcp-system/vmcp-admission-ca\n',
     stderr: '',
@@ -620,12 +602,12 @@ t.test('uninstall', async (t) => {
     [false, false, true],
   )
   cluster.refusals.set(`${VALIDATING}/vmcp-admission`, [403, 'no'])
-  t.strictSame(await run(t, uninstall, args), {
+  t.strictSame(await runHere(t, uninstall, args), {
     status: 3,
     stdout: '',
     stderr: 'vmcp-admission: cannot remove the webhook configurations: 403 no\n',
   })
-  const missing = await run(t, uninstall, ['--kubeconfig', '/nowhere'])
+  const missing = await runHere(t, uninstall, ['--kubeconfig', '/nowhere'])
   t.equal(missing.status, 3)
 })
 
