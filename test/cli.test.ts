@@ -6,10 +6,12 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { check } from '../src/cli/check.ts'
 import { explain } from '../src/cli/explain.ts'
+import { plan } from '../src/cli/plan.ts'
 import { UsageError } from '../src/configuration/flags.ts'
+import { runHere } from './support/cli.ts'
 
 const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
 const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-'))
@@ -22,7 +24,7 @@ interface Run {
   readonly stderr: string
 }
 interface Options {
-  readonly input?: string
+  readonly input?: string | Buffer
   readonly environment?: Readonly<Record<string, string>>
 }
 
@@ -284,44 +286,49 @@ t.test('folders and standard input', async (t) => {
   )
 })
 
+/** Runs a command in this process on files of the folder; what it says of them is relative to the folder. */
+async function here(t: Test, command: typeof check, files: readonly string[], flags: readonly string[] = []) {
+  const args = files.map((file) => join(folder, file))
+  const { status, stdout, stderr } = await runHere(t, command, [...flags, ...args])
+  const relative = (text: string) => text.replaceAll(`${folder}/`, '')
+  return { status, stdout: relative(stdout), talk: relative(stderr).split('\n').slice(0, -1) }
+}
+
 t.test('what holds no document', async (t) => {
-  await write({
-    'barren/readme.md': '',
-    'barren/deep/readme.md': '',
-    'nil.yaml': '',
-    'notes.yml': '# Later.\n---\n',
-  })
-  const folder = 'barren: cannot read: no file in this folder ends in .yaml, .yml or .json'
-  const nothing = (name: string) => `${name}: cannot read: there is no document in it`
-  const rows: [args: string[], status: number, talk: string[], input?: string][] = [
-    [['check', 'barren'], 3, [folder]],
-    [['check', 'barren', 'nil.yaml', 'notes.yml'], 3, [folder, nothing('nil.yaml'), nothing('notes.yml')]],
-    [['check', '-'], 3, [nothing('<stdin>')]],
-    [['check', 'barren', 'valid.yaml'], 0, ['barren: no file in this folder ends in .yaml, .yml or .json']],
-    [['check', 'wrong.yaml', '-'], 1, ['<stdin>: there is no document in it']],
-    [['check', 'nil.yaml', 'other.yaml'], 0, ['nil.yaml: there is no document in it']],
+  await write({ 'barren/deep/readme.md': '', 'nil.yaml': '', 'notes.yml': '# Later.\n---\n' })
+  const noFile = 'no file in this folder ends in .yaml, .yml or .json'
+  const noDocument = 'there is no document in it'
+  const rows: [command: typeof check, files: string[], status: number, talk: string[]][] = [
+    [check, ['barren'], 3, [`barren: cannot read: ${noFile}`]],
     [
-      ['check', 'barren', 'missing.yaml'],
+      check,
+      ['notes.yml', 'nil.yaml'],
       3,
-      [
-        'barren: no file in this folder ends in .yaml, .yml or .json',
-        'missing.yaml: cannot read: no such file or folder',
-      ],
+      [`notes.yml: cannot read: ${noDocument}`, `nil.yaml: cannot read: ${noDocument}`],
     ],
-    [['plan', 'barren'], 3, [folder]],
-    [['plan', 'barren', 'notes.yml'], 3, [folder, nothing('notes.yml')]],
-    [['plan', 'barren', 'other.yaml'], 0, ['barren: no file in this folder ends in .yaml, .yml or .json']],
-    [['plan', 'barren', 'notes.yml', 'nil.yaml'], 3, [folder, nothing('notes.yml'), nothing('nil.yaml')]],
+    [check, ['barren', 'valid.yaml'], 0, [`barren: ${noFile}`]],
+    [check, ['nil.yaml', 'other.yaml'], 0, [`nil.yaml: ${noDocument}`]],
+    [
+      check,
+      ['barren', 'missing.yaml'],
+      3,
+      [`barren: ${noFile}`, 'missing.yaml: cannot read: no such file or folder'],
+    ],
+    [plan, ['barren'], 3, [`barren: cannot read: ${noFile}`]],
+    [
+      plan,
+      ['barren', 'notes.yml'],
+      3,
+      [`barren: cannot read: ${noFile}`, `notes.yml: cannot read: ${noDocument}`],
+    ],
+    [plan, ['barren', 'other.yaml'], 0, [`barren: ${noFile}`]],
   ]
-  await Promise.all(
-    rows.map(async ([args, status, talk, input = '']) => {
-      const run = await vmcp(args, { input })
-      t.strictSame([run.status, run.stderr.split('\n')], [status, [...talk, '']], args.join(' '))
-    }),
-  )
-  const { unread, status } = await printed(['barren'])
-  t.match(unread, [{ file: 'barren', line: 0, column: 0, message: /^no file in this folder/ }])
-  t.equal(status, 3)
+  for (const [command, files, status, talk] of rows) {
+    const run = await here(t, command, files)
+    t.strictSame([run.status, run.talk], [status, talk], files.join(' '))
+  }
+  const { status, unread } = await printed(['-'])
+  t.match([status, unread], [3, [{ file: '<stdin>', line: 0, column: 0, message: noDocument }]])
 })
 
 t.test('what has the name of a manifest and is no file', async (t) => {
@@ -570,7 +577,11 @@ t.test('what is not judged, but was meant to be, is told', async (t) => {
   const files = await write(
     Object.fromEntries(rows.map(([content], i) => [`meant/${i}.yaml`, `${content}\n`])),
   )
-  const [usual, strict] = await Promise.all([printed(files), printed(['--strict', ...files])])
+  const json = async (...flags: string[]) => {
+    const { stdout } = await here(t, check, files, ['--output', 'json', ...flags])
+    return JSON.parse(stdout) as Printed
+  }
+  const [usual, strict] = [await json(), await json('--strict')]
   for (const [i, [content, told]] of rows.entries()) {
     const said = (severity: string) => (told === undefined ? [] : [`${severity} ${told}`])
     const found = ({ findings }: Printed) =>
@@ -1077,14 +1088,35 @@ t.test('notes leave the exit code alone', async (t) => {
   )
 })
 
-t.test('a template that is not YAML', async (t) => {
+t.test('what is no manifest says what to do instead', async (t) => {
   await write({ 'template.yaml': VALID.replace('spec:', 'spec:\n  {{- if .Values.aws }}') })
-  const { status, stderr } = await vmcp(['check', 'template.yaml'])
-  t.equal(status, 3)
-  t.match(
-    stderr,
-    /^template\.yaml:6:\d+: cannot read: .*; check what the template renders to, as in 'helm template/,
-  )
+  await writeFile(join(folder, 'unmarked.yaml'), Buffer.from(VALID, 'utf16le'))
+  await symlink('circle.yaml', join(folder, 'circle.yaml'))
+  const rows: [file: string, talk: RegExp][] = [
+    [
+      'template.yaml',
+      /^template\.yaml:6:\d+: cannot read: a template is no YAML \(.*\): check what it renders to, as in 'helm template \. \| vmcp-admission check -'$/,
+    ],
+    ['unmarked.yaml', /^unmarked\.yaml:1:2: cannot read: control characters are not allowed; is it UTF-8\?$/],
+    ['circle.yaml', /^circle\.yaml: cannot read: a link that leads to itself$/],
+    [
+      'te*.yaml',
+      /^te\*\.yaml: cannot read: no such file or folder; a shell replaces \* where it is not quoted$/,
+    ],
+  ]
+  for (const [file, line] of rows) {
+    const { status, talk } = await here(t, check, [file])
+    t.match([status, talk], [3, [line]], file)
+    t.equal(talk.length, 1, file)
+  }
+})
+
+t.test('UTF-16 with its mark is read, as kubectl reads it', async (t) => {
+  const little = Buffer.from(`\ufeff${WRONG}`, 'utf16le')
+  await writeFile(join(folder, 'little.yaml'), little)
+  await writeFile(join(folder, 'big.yaml'), Buffer.from(little).swap16())
+  const { findings, unread } = await printed(['little.yaml', '-', 'big.yaml'], { input: little })
+  t.strictSame([findings.map(at), unread], [['little.yaml:8:13', '<stdin>:8:13', 'big.yaml:8:13'], []])
 })
 
 t.test('wrong usage', async (t) => {
@@ -1093,6 +1125,8 @@ t.test('wrong usage', async (t) => {
     [['check', '-', 'a', '-'], 'standard input can be named only once'],
     [['check', '--outptu', 'json', 'a'], "there is no flag --outptu; did you mean '--output'"],
     [['check', '--quiet', 'a'], 'there is no flag --quiet'],
+    [['check', '-o', 'json', 'a'], "there is no flag -o; did you mean '--output'"],
+    [['check', '-n', 'tools', 'a'], "there is no flag -n; did you mean '--namespace'"],
     [['check', '-v', 'a'], 'there is no flag -v'],
     [['check', '--output', 'xml', 'a'], "--output: 'xml' is not one of human, json"],
     [['check', 'a', '--output'], '--output needs a value: --output human|json'],

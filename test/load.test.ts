@@ -220,12 +220,43 @@ t.test('one document that cannot be read does not lose the others', async (t) =>
 
 t.test('errors have a text and a place', async (t) => {
   const rows: [string, string, number, number][] = [
-    ['a: b: c', 'nested mappings are not allowed in compact mappings', 1, 4],
     ['a:\n- \tb', 'found a tab where only spaces can indent', 2, 2],
     ['a: &x/y b', 'an anchor needs a name of letters, digits, "-" and "_"', 1, 9],
     ['{a:}', 'kubectl takes the ":" for a part of the key: put a space behind it', 1, 2],
     ['a: "\\/"', 'found an escape that kubectl does not know', 1, 4],
-    ['---\n{a: 1} x', 'unexpected scalar at node end', 2, 8],
+    ['---\n{a: 1} x', 'there is more text behind the value: quote all of it', 2, 8],
+    ["a: 'it's'", 'there is more text behind the value: quote all of it', 1, 8],
+    [
+      'a: b: c',
+      'a second ": " on the line, or a line too deep: quote the value, or mend the indentation',
+      1,
+      4,
+    ],
+    [
+      'a: b\n  c: d',
+      'a second ": " on the line, or a line too deep: quote the value, or mend the indentation',
+      1,
+      4,
+    ],
+    [
+      'a:b\nc: d',
+      'a key needs ": " behind it on the same line; or a line stands at the wrong indentation',
+      1,
+      1,
+    ],
+    [
+      'a:\n- b\n  c: d',
+      'a key needs ": " behind it on the same line; or a line stands at the wrong indentation',
+      2,
+      3,
+    ],
+    [
+      'a: |\n x\ny\nb: 1',
+      'a key needs ": " behind it on the same line; or a line stands at the wrong indentation',
+      3,
+      1,
+    ],
+    ['a: - b', 'a list begins on a line of its own, or is written [b]', 1, 4],
     ['a:\n\tb: 1', 'found a tab where only spaces can indent', 2, 1],
     ['a: .inf', 'the number is infinite, too large or not a number: JSON has no word for it', 1, 4],
     ['{"a": 1e400}', 'the number is infinite, too large or not a number: JSON has no word for it', 1, 7],
@@ -233,7 +264,7 @@ t.test('errors have a text and a place', async (t) => {
     ['? [a]\n: b', 'a key cannot be a map or a list', 1, 3],
     ['~: b', 'a key cannot be null', 1, 1],
     ['a: *b', "unknown anchor 'b' referenced", 1, 4],
-    ['a: \x01', 'control characters are not allowed', 1, 4],
+    ['a: \x01', 'control characters are not allowed; is it UTF-8?', 1, 4],
     ['%YAML 1.2\n---\na: 1', 'kubectl takes no directive: "---" ends its document at once', 1, 1],
     ['{"a" 1}', 'found "1" where ":" is due', 1, 6],
     ['{"a": "\\x"}', 'a string holds an escape that JSON does not have', 1, 8],
@@ -250,6 +281,12 @@ t.test('errors have a text and a place', async (t) => {
 t.test('what kubectl takes in silence is noted', async (t) => {
   const rows: [string, string, number, number][] = [
     ['a: 1\nb: 2\na: 3', 'the key "a" is given more than once: kubectl takes the last', 3, 1],
+    [
+      'apiVersion: v1\nb: 1\napiVersion: v2',
+      'the key "apiVersion" is given more than once: kubectl takes the last; is a line with --- missing before it?',
+      3,
+      1,
+    ],
     ['{"a": 1, "a": 2}', 'the key "a" is given more than once: kubectl takes the last', 1, 10],
     ['a: 1\n<<: {a: 2}', 'the merge sets "a" again: kubectl lets it win over the key before it', 2, 1],
     ['a: 1\n...\nb: 2', 'kubectl does not read what follows the end of the document', 3, 1],

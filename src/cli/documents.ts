@@ -69,6 +69,6 @@ function emptiness({ name, files, documents, unread }: Read): Located[] {
 /** Templates with lines for the tool itself (`{{ if … }}`) are no YAML. */
 function hinted(error: UnreadDocument['error'], text: string): UnreadDocument['error'] {
   if (!text.includes('{{')) return error
-  const message = `${error.message}; check what the template renders to, as in 'helm template . | vmcp-admission check -'`
+  const message = `a template is no YAML (${error.message}): check what it renders to, as in 'helm template . | vmcp-admission check -'`
   return { ...error, message }
 }

@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
 
 /** A file as named by the person or found in a folder; `problem` when it could not be read. */
 export type SourceFile =
@@ -19,18 +19,18 @@ export async function* readSources(name: string): AsyncIterable<SourceFile> {
 
 async function readInput(): Promise<SourceFile> {
   try {
-    return { name: INPUT, text: await text(process.stdin) }
+    return { name: INPUT, text: decoded(await buffer(process.stdin)) }
   } catch (error) {
-    return { name: INPUT, problem: reason(error) }
+    return { name: INPUT, problem: reason(error, INPUT) }
   }
 }
 
 async function* readNamed(name: string): AsyncIterable<SourceFile> {
   try {
     if ((await stat(name)).isDirectory()) yield* readFolder(name)
-    else yield { name, text: await readFile(name, 'utf8') }
+    else yield { name, text: decoded(await readFile(name)) }
   } catch (error) {
-    yield { name, problem: reason(error) }
+    yield { name, problem: reason(error, name) }
   }
 }
 
@@ -51,8 +51,25 @@ async function* readFound(name: string): AsyncIterable<SourceFile> {
   else if (!found.isDirectory()) yield { name, problem: 'is no file' }
 }
 
-function reason(error: unknown): string {
+/** Text as kubectl decodes it: UTF-16 where a mark says so, which PowerShell writes, else UTF-8. */
+function decoded(bytes: Buffer): string {
+  const mark = bytes.toString('hex', 0, 2)
+  const encoding = mark === 'fffe' ? 'utf-16le' : mark === 'feff' ? 'utf-16be' : 'utf-8'
+  return new TextDecoder(encoding, { ignoreBOM: true }).decode(bytes)
+}
+
+function reason(error: unknown, name: string): string {
   const { code, message } = error as NodeJS.ErrnoException
-  if (code === 'ENOENT' || code === 'ENOTDIR') return 'no such file or folder'
-  return code === 'EACCES' ? 'permission denied' : message
+  if (code === 'ENOENT' && name.includes('*'))
+    return 'no such file or folder; a shell replaces * where it is not quoted'
+  return (code === undefined ? undefined : REASONS[code]) ?? message
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  ELOOP: 'a link that leads to itself',
+  ENOENT: 'no such file or folder',
+  ENOTDIR: 'no such file or folder',
+  ERR_FS_FILE_TOO_LARGE: 'too large',
+  ERR_STRING_TOO_LONG: 'too large',
 }

@@ -24,7 +24,7 @@ export interface YamlRead {
 export function readYaml(text: string, offset: number): YamlRead {
   if (text.startsWith('\ufeff')) return readYaml(text.slice(1), offset + 1)
   const control = controlPattern.exec(text)
-  if (control) throw new ReadError('control characters are not allowed', offset + control.index)
+  if (control) throw new ReadError('control characters are not allowed; is it UTF-8?', offset + control.index)
   // The other line ends that the library knows; those of Unicode stay text here.
   const lines = text.replace(/\r(?!\n)|\x85/g, '\n')
   checkTabs(lines, offset)
@@ -89,13 +89,30 @@ function compose(text: string, offset: number): { root: ParsedNode | null; unrea
   const [document] = composer.end()
   const errors = document?.errors ?? []
   if (errors.some(({ code }) => code === 'RESOURCE_EXHAUSTION')) throw tooDeep(offset)
-  for (const { message, pos } of errors) throw new ReadError(lowerFirst(message), offset + pos[0])
+  for (const { message, pos } of errors) throw new ReadError(advised(lowerFirst(message)), offset + pos[0])
   return { root: document?.contents ?? null, unread }
 }
 
 const directive = 'kubectl takes no directive: "---" ends its document at once'
 
 const blank: ReadonlySet<string> = new Set(['space', 'comment', 'newline'])
+
+/** What people can do about the commonest messages of the package, which speak of its parser. */
+const ADVICE: ReadonlyMap<string, string> = new Map([
+  [
+    'nested mappings are not allowed in compact mappings',
+    'a second ": " on the line, or a line too deep: quote the value, or mend the indentation',
+  ],
+  ...['implicit keys need to be on a single line', 'implicit map keys need to be followed by map values'].map(
+    (message): [string, string] => [
+      message,
+      'a key needs ": " behind it on the same line; or a line stands at the wrong indentation',
+    ],
+  ),
+  ['unexpected scalar at node end', 'there is more text behind the value: quote all of it'],
+  ['unexpected block-seq-ind on same line with key', 'a list begins on a line of its own, or is written [b]'],
+])
+const advised = (message: string): string => ADVICE.get(message) ?? message
 
 const lowerFirst = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1)
 
@@ -180,7 +197,8 @@ class Reader {
     if (key.scalar?.type === 'bool') this.notes.push({ message: boolKey(keyTree, name), offset: keyOffset })
     const value = valueTree ? this.read(valueTree) : scalarNode(new Scalar(null), keyOffset)
     const previous = entries.get(name)
-    if (previous && !previous.merged) this.notes.push({ message: duplicateKey(name), offset: keyOffset })
+    if (previous && !previous.merged)
+      this.notes.push({ message: duplicateKey(name) + separatorHint(name), offset: keyOffset })
     const unwritten = valueTree?.range[0] === valueTree?.range[1]
     const node = unwritten ? { ...value.node, offset: keyOffset } : value.node
     entries.set(name, { keyOffset, node, merged: false })
@@ -210,6 +228,10 @@ class Reader {
 
 const sum = (parts: readonly { readonly size: number }[]): number =>
   parts.reduce((total, part) => total + part.size, 1)
+
+/** A resource that begins within another takes its place. */
+const separatorHint = (key: string): string =>
+  key === 'apiVersion' ? '; is a line with --- missing before it?' : ''
 
 const namePattern = /^[-\w]+$/
 

@@ -78,7 +78,8 @@ function readOne({ read }: Flag<unknown>, text: string, before: unknown, source:
 function problemWith({ code, message }: NodeJS.ErrnoException, flags: Record<string, Flag<unknown>>): string {
   const [given = '', name = ''] = /--?([\w-]+)/.exec(message) ?? []
   if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
-    const near = nearest(name, Object.keys(flags))
+    const known = Object.keys(flags)
+    const near = name.length === 1 ? known.find((flag) => flag.startsWith(name)) : nearest(name, known)
     return `there is no flag ${given}${near === undefined ? '' : `; did you mean '--${near}'`}`
   }
   const argument = flags[name]?.argument
