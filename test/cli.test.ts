@@ -1064,6 +1064,34 @@ t.test('of a resource that comes twice the last one counts, in whatever file', a
   t.strictSame(await told('gateway', 'b', 'a'), [['upstream-inject-provider-exists'], [again('b', 'a')]])
 })
 
+t.test('where a reference leads elsewhere, a namespace that is assumed is told', async (t) => {
+  const inTools = group('tools').replace('name: tools', 'name: tools, namespace: b')
+  await write({
+    'assumed/none.yaml': `${serverIn('{ name: tools }')}---\n${inTools}`,
+    'assumed/named.yaml': `${serverIn('{ name: tools }').replace('name: wiki', 'name: wiki, namespace: a')}---\n${inTools}`,
+    'assumed/gone.yaml': serverIn('{ name: tools }'),
+  })
+  const told = (namespace: string) =>
+    `assumed/none.yaml:3:1: names no namespace, and is judged in '${namespace}'; --namespace NAME says which`
+  const rows: [flags: string[], file: string, ids: string[], notes: string[]][] = [
+    [[], 'assumed/none.yaml', ['reference-found'], [told('default')]],
+    [['--namespace', 'a'], 'assumed/none.yaml', ['reference-found'], [told('a')]],
+    [['--namespace', 'b'], 'assumed/none.yaml', [], []],
+    [[], 'assumed/named.yaml', ['reference-found'], []],
+    [[], 'assumed/gone.yaml', ['reference-found'], []],
+  ]
+  for (const [flags, file, ids, notes] of rows) {
+    const { stdout } = await here(t, check, [file], ['--output', 'json', ...flags])
+    const found = JSON.parse(stdout) as Printed
+    const label = [...flags, file].join(' ')
+    t.strictSame(
+      [found.findings.map(({ id }) => id), found.notes.map((note) => `${at(note)}: ${note.message}`)],
+      [ids, notes],
+      label,
+    )
+  }
+})
+
 function noteText(file: string, [place, path, placeholder, name]: NonNullable<Held['note']>): string {
   const advice = name === undefined ? '' : `; to judge it: --set ${name}=VALUE`
   return `${file}:${place}: ${path}: not judged, because ${placeholder} is filled in later${advice}`

@@ -8,8 +8,9 @@ import type { SeveritySetting } from '../review/settings.ts'
 import { shape } from '../review/shape.ts'
 import { unknownFields } from '../review/unknown-fields.ts'
 import type { World } from '../review/world.ts'
+import type { Cluster } from '../rule/cluster.ts'
 import { jsonKey, pathText, valueAt } from '../rule/path.ts'
-import type { Resource } from '../rule/resource.ts'
+import { isObject, type Resource } from '../rule/resource.ts'
 import { nameOfPlaceholder } from './fill.ts'
 import { kindOf, type Reading } from './given-world.ts'
 import type { ReadDocument } from './load.ts'
@@ -78,12 +79,27 @@ export function judgeDocument(
     const named = id === 'unknown-field' || typeof valueAt(value, error.at) === 'object'
     return { file, ...document.locate(error.at.map(jsonKey), named ? 'key' : 'value') }
   })
+  if (!namesNamespace(value) && isAstray(findings, around.cluster)) {
+    const message = `names no namespace, and is judged in '${subject.namespace}'; --namespace NAME says which`
+    report.notes.push({ file, ...document.locate(['metadata', 'namespace'], 'key'), message })
+  }
   for (const { at, text } of placeholders) {
     const name = nameOfPlaceholder(text)
     const advice = name === undefined ? '' : `; to judge it: --set ${name}=VALUE`
     const message = `${pathText(at)}: not judged, because ${onOneLine(text)} is filled in later${advice}`
     report.notes.push({ file, ...document.locate(at.map(jsonKey), 'value'), message })
   }
+}
+
+const namesNamespace = (value: unknown): boolean =>
+  isObject(value) && isObject(value.metadata) && Boolean(value.metadata.namespace)
+
+/** Whether something is missed that there is in another namespace. */
+function isAstray(findings: readonly Finding[], cluster: Cluster): boolean {
+  const named = findings.flatMap(({ error }) => error.restsOn ?? [])
+  return named.some(
+    ({ kind, name }) => cluster.get(kind, name) === undefined && cluster.elsewhere(kind, name).length > 0,
+  )
 }
 
 function tellNotJudged(file: string, document: ReadDocument, judging: Judging, report: Report): void {
