@@ -1,11 +1,19 @@
 import { compareNames, joined, type Names, NOBODY, type ObjectName } from '../rule/cluster.ts'
 
 /** Names that are kept in order while they come and go. */
-export class Sorted {
+export class Sorted implements Names {
   readonly #names: ObjectName[] = []
 
   get length(): number {
     return this.#names.length
+  }
+
+  first(most: number): ObjectName[] {
+    return this.#names.slice(0, most)
+  }
+
+  [Symbol.iterator](): Iterator<ObjectName> {
+    return this.#names.slice()[Symbol.iterator]()
   }
 
   add(name: ObjectName): void {
@@ -18,13 +26,12 @@ export class Sorted {
     if (this.#isAt(at, name)) this.#names.splice(at, 1)
   }
 
-  /** A window on these kinds, or on all; it holds until the next change. */
-  of(kinds?: readonly string[]): Names {
+  /** A window on these kinds; it holds until the next change. */
+  of(kinds: readonly string[]): Names {
     const all = this.#names
     const [first, last] = [all[0], all.at(-1)]
     if (first === undefined || last === undefined) return NOBODY
-    if (kinds === undefined) return new Window(all, 0, all.length)
-    if (first.kind === last.kind) return kinds.includes(first.kind) ? new Window(all, 0, all.length) : NOBODY
+    if (first.kind === last.kind) return kinds.includes(first.kind) ? this : NOBODY
     const windows: Window[] = []
     let to = 0
     for (const kind of kinds.length === 1 ? kinds : kinds.toSorted()) {

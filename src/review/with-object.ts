@@ -1,14 +1,6 @@
 import { type Link, linksOf, refersToOthers } from '../kinds/between/links.ts'
 import { BACKEND_KINDS } from '../kinds/between/neighbours.ts'
-import {
-  type Cluster,
-  joined,
-  nameKey,
-  type Names,
-  namesOf,
-  type ObjectName,
-  without,
-} from '../rule/cluster.ts'
+import { type Cluster, joined, type Names, namesOf, type ObjectName, without } from '../rule/cluster.ts'
 import type { Resource } from '../rule/resource.ts'
 
 /** The view with one object put in place of the stored one of its name: what a rule judges is part of what it sees. */
@@ -70,8 +62,8 @@ class Referring extends Over {
   override referrers(kind: string, name: string, among?: readonly string[]): Names {
     const names = this.cluster.referrers(kind, name, among)
     if (among !== undefined && !among.includes(this.self.kind)) return names
-    const to = nameKey({ kind, name })
     const { before, after } = this.#both()
+    const to = { kind, name }
     return this.#amended(names, isLinked(before, to), isLinked(after, to))
   }
 
@@ -82,8 +74,8 @@ class Referring extends Over {
   }
 
   *#apart(kind: string, name: string, aspect: string): Iterable<readonly [string, Names]> {
-    const to = nameKey({ kind, name })
     const { before, after } = this.#both()
+    const to = { kind, name }
     const [left, joins] = [valuesOf(before, to, aspect), valuesOf(after, to, aspect)]
     const missing = new Set(joins)
     for (const [value, names] of this.cluster.apart(kind, name, aspect)) {
@@ -110,9 +102,11 @@ class Referring extends Over {
   }
 }
 
-const isLinked = (links: readonly Link[], to: string) => links.some((link) => link.to === to)
+const isLinked = (links: readonly Link[], to: ObjectName) => links.some((link) => isSame(link.to, to))
 
-const valuesOf = (links: readonly Link[], to: string, aspect: string): string[] =>
+const isSame = (one: ObjectName, other: ObjectName) => one.name === other.name && one.kind === other.kind
+
+const valuesOf = (links: readonly Link[], to: ObjectName, aspect: string): string[] =>
   links
-    .filter((link) => link.to === to)
+    .filter((link) => isSame(link.to, to))
     .flatMap(({ aspects }) => aspects.filter(([each]) => each === aspect).map(([, value]) => value))

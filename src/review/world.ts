@@ -25,6 +25,15 @@ interface Stored {
   readonly version: string
 }
 
+type ByName<V> = Map<string, Map<string, V>>
+
+/** What there is in one namespace, by kind and name. */
+interface Namespace {
+  readonly objects: ByName<Stored>
+  /** Who refers to an object, whether or not it exists. */
+  readonly referrers: ByName<Referrers>
+}
+
 /** A near name is looked for among this many. */
 const MOST_NAMES = 2_000
 
@@ -34,12 +43,9 @@ const MOST_NAMES = 2_000
  */
 export class World {
   readonly #extent: Extent
-  /** Objects by kind, namespace and name. */
-  readonly #objects = new Map<string, Map<string, Map<string, Stored>>>()
-  /** Who refers to an object, whether or not it exists; by namespace, then by kind and name. */
-  readonly #referrers = new Map<string, Map<string, Referrers>>()
+  readonly #namespaces = new Map<string, Namespace>()
   /** The namespaces that have an object of a kind and name, where it is not one alone. */
-  readonly #namespaces = new Map<string, string | Set<string>>()
+  readonly #homes = new Map<string, string | Set<string>>()
 
   constructor(extent: Extent) {
     this.#extent = extent
@@ -63,7 +69,7 @@ export class World {
 
   /** The resourceVersion of an object; undefined when it is not there. */
   version(kind: string, namespace: string, name: string): string | undefined {
-    return this.#objects.get(kind)?.get(namespace)?.get(name)?.version
+    return this.#find(kind, namespace, name)?.version
   }
 
   putSecret(namespace: string, name: string, facts: SecretFacts): void {
@@ -71,98 +77,94 @@ export class World {
   }
 
   #store(kind: string, namespace: string, name: string, resource: Resource, version: string): void {
-    const names = branch(branch(this.#objects, kind), namespace)
+    const there = this.#namespaces.get(namespace) ?? { objects: new Map(), referrers: new Map() }
+    this.#namespaces.set(namespace, there)
+    const names = branch(there.objects, kind)
     const before = names.get(name)
     const named = before?.name ?? { kind, name }
-    if (before !== undefined) this.#unlink(namespace, before)
+    if (before !== undefined) unlink(there, before)
     names.set(name, { name: named, resource, version })
-    const links = linksOf(kind, resource)
-    if (links.length > 0) {
-      const targets = branch(this.#referrers, namespace)
-      for (const link of links) {
-        const referrers = targets.get(link.to) ?? new Referrers()
-        targets.set(link.to, referrers)
-        referrers.add(link, named)
-      }
+    for (const link of linksOf(kind, resource)) {
+      const targets = branch(there.referrers, link.to.kind)
+      const referrers = targets.get(link.to.name) ?? new Referrers()
+      targets.set(link.to.name, referrers)
+      referrers.add(link, named)
     }
-    if (before === undefined) this.#addNamespace(nameKey(named), namespace)
+    if (before === undefined) this.#addHome(nameKey(named), namespace)
   }
 
   remove(kind: string, namespace: string, name: string): void {
-    const stored = this.#objects.get(kind)?.get(namespace)?.get(name)
-    if (stored === undefined) return
-    this.#unlink(namespace, stored)
-    prune(this.#objects.get(kind), namespace, name)
+    const there = this.#namespaces.get(namespace)
+    const stored = there?.objects.get(kind)?.get(name)
+    if (there === undefined || stored === undefined) return
+    unlink(there, stored)
+    prune(there.objects, kind, name)
+    if (there.objects.size === 0) this.#namespaces.delete(namespace)
     const key = nameKey(stored.name)
-    const namespaces = this.#namespaces.get(key)
-    if (namespaces instanceof Set) namespaces.delete(namespace)
-    else this.#namespaces.delete(key)
-    if (namespaces instanceof Set && namespaces.size === 0) this.#namespaces.delete(key)
+    const homes = this.#homes.get(key)
+    if (homes instanceof Set) homes.delete(namespace)
+    else this.#homes.delete(key)
+    if (homes instanceof Set && homes.size === 0) this.#homes.delete(key)
   }
 
   /** What is kept of an object. */
   get(kind: string, namespace: string, name: string): Resource | undefined {
-    return this.#objects.get(kind)?.get(namespace)?.get(name)?.resource
+    return this.#find(kind, namespace, name)?.resource
   }
 
   /** Every object of a kind, in no order; in one namespace or in all. */
   *all(kind: string, namespace?: string): Iterable<{ readonly namespace: string; readonly name: string }> {
-    for (const [each, names] of this.#objects.get(kind) ?? []) {
+    for (const [each, { objects }] of this.#namespaces) {
       if (namespace !== undefined && each !== namespace) continue
-      for (const name of names.keys()) yield { namespace: each, name }
+      for (const name of objects.get(kind)?.keys() ?? []) yield { namespace: each, name }
     }
   }
 
   /** The view from one namespace. */
   in(namespace: string): Cluster {
-    return new Inside(
-      namespace,
-      this.#objects,
-      this.#referrers.get(namespace),
-      this.#namespaces,
-      this.#extent,
-    )
+    return new Inside(namespace, this.#namespaces.get(namespace) ?? NOTHING, this.#homes, this.#extent)
   }
 
-  #unlink(namespace: string, { name, resource }: Stored): void {
-    const targets = this.#referrers.get(namespace)
-    for (const link of linksOf(name.kind, resource)) {
-      const referrers = targets?.get(link.to)
-      referrers?.remove(link, name)
-      if (referrers?.isEmpty) targets?.delete(link.to)
-    }
-    if (targets?.size === 0) this.#referrers.delete(namespace)
+  #find(kind: string, namespace: string, name: string): Stored | undefined {
+    return this.#namespaces.get(namespace)?.objects.get(kind)?.get(name)
   }
 
-  #addNamespace(key: string, namespace: string): void {
-    const found = this.#namespaces.get(key)
-    if (found === undefined) this.#namespaces.set(key, namespace)
+  #addHome(key: string, namespace: string): void {
+    const found = this.#homes.get(key)
+    if (found === undefined) this.#homes.set(key, namespace)
     else if (typeof found !== 'string') found.add(namespace)
-    else if (found !== namespace) this.#namespaces.set(key, new Set([found, namespace]))
+    else if (found !== namespace) this.#homes.set(key, new Set([found, namespace]))
   }
 }
 
-type Tree<V> = ReadonlyMap<string, ReadonlyMap<string, V>>
+function unlink({ referrers }: Namespace, { name, resource }: Stored): void {
+  for (const link of linksOf(name.kind, resource)) {
+    const found = referrers.get(link.to.kind)?.get(link.to.name)
+    found?.remove(link, name)
+    if (found?.isEmpty) prune(referrers, link.to.kind, link.to.name)
+  }
+}
+
+const NOTHING: Namespace = { objects: new Map(), referrers: new Map() }
 
 /** What there is, as it is seen from one namespace. */
 class Inside implements Cluster {
   readonly #namespace: string
-  readonly #objects: Tree<ReadonlyMap<string, Stored>>
-  readonly #referrers: ReadonlyMap<string, Referrers> | undefined
-  readonly #namespaces: ReadonlyMap<string, string | ReadonlySet<string>>
+  readonly #objects: Namespace['objects']
+  readonly #referrers: Namespace['referrers']
+  readonly #homes: ReadonlyMap<string, string | ReadonlySet<string>>
   readonly #extent: Extent
 
   constructor(
     namespace: string,
-    objects: Tree<ReadonlyMap<string, Stored>>,
-    referrers: ReadonlyMap<string, Referrers> | undefined,
-    namespaces: ReadonlyMap<string, string | ReadonlySet<string>>,
+    { objects, referrers }: Namespace,
+    homes: ReadonlyMap<string, string | ReadonlySet<string>>,
     extent: Extent,
   ) {
     this.#namespace = namespace
     this.#objects = objects
     this.#referrers = referrers
-    this.#namespaces = namespaces
+    this.#homes = homes
     this.#extent = extent
   }
 
@@ -175,15 +177,15 @@ class Inside implements Cluster {
   }
 
   get(kind: string, name: string): Resource | undefined {
-    return this.#objects.get(kind)?.get(this.#namespace)?.get(name)?.resource
+    return this.#objects.get(kind)?.get(name)?.resource
   }
 
   referrers(kind: string, name: string, among?: readonly string[]): Names {
-    return this.#referrers?.get(nameKey({ kind, name }))?.of(among) ?? NOBODY
+    return this.#referrers.get(kind)?.get(name)?.of(among) ?? NOBODY
   }
 
   apart(kind: string, name: string, aspect: string): Iterable<readonly [string, Names]> {
-    return this.#referrers?.get(nameKey({ kind, name }))?.apart(aspect) ?? []
+    return this.#referrers.get(kind)?.get(name)?.apart(aspect) ?? []
   }
 
   knows(kind: string): boolean {
@@ -191,11 +193,11 @@ class Inside implements Cluster {
   }
 
   names(kind: string): Iterable<string> {
-    return first(this.#objects.get(kind)?.get(this.#namespace)?.keys() ?? [], MOST_NAMES)
+    return first(this.#objects.get(kind)?.keys() ?? [], MOST_NAMES)
   }
 
   elsewhere(kind: string, name: string): readonly string[] {
-    const found = this.#namespaces.get(nameKey({ kind, name })) ?? []
+    const found = this.#homes.get(nameKey({ kind, name })) ?? []
     return [...(typeof found === 'string' ? [found] : found)]
       .filter((each) => each !== this.#namespace)
       .toSorted()
@@ -231,11 +233,11 @@ class Referrers {
   }
 
   of(kinds: readonly string[] | undefined): Names {
-    return this.#all.of(kinds)
+    return kinds === undefined ? this.#all : this.#all.of(kinds)
   }
 
-  *apart(aspect: string): Iterable<readonly [string, Names]> {
-    for (const [value, sorted] of this.#apart?.get(aspect) ?? []) yield [value, sorted.of()]
+  apart(aspect: string): Iterable<readonly [string, Names]> {
+    return this.#apart?.get(aspect) ?? []
   }
 }
 

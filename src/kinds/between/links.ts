@@ -1,12 +1,11 @@
-import { nameKey } from '../../rule/cluster.ts'
+import type { ObjectName } from '../../rule/cluster.ts'
 import type { Resource } from '../../rule/resource.ts'
 import { type Aspect, aspectsOf } from './aspects.ts'
 import { REFERENCES, referencesOf } from './references.ts'
 
 /** That a resource refers to another one, and what it says beside, by which it is found. */
 export interface Link {
-  /** Key of the name. */
-  readonly to: string
+  readonly to: ObjectName
   readonly aspects: readonly (readonly [Aspect, value: string])[]
 }
 
@@ -16,7 +15,7 @@ export const refersToOthers = (kind: string): boolean => Object.hasOwn(REFERENCE
 export const linksOf = (kind: string, resource: Resource): Link[] =>
   refersToOthers(kind)
     ? referencesOf(kind, resource).map((reference) => ({
-        to: nameKey(reference.to),
+        to: reference.to,
         aspects: aspectsOf(kind, resource, reference),
       }))
     : []
