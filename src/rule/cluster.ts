@@ -72,15 +72,16 @@ export function joined(lists: readonly Names[]): Names {
   return { length, first, [Symbol.iterator]: () => first(length)[Symbol.iterator]() }
 }
 
-/** The names that are left when some of them go. */
+/** The names that are left when some of them go, each of which is given once. */
 export function without(names: Names, gone: readonly ObjectName[]): Names {
-  const keys = new Set(gone.map(nameKey))
-  const first = (most: number) =>
-    names
+  const first = (most: number) => {
+    const keys = new Set(gone.map(nameKey))
+    return names
       .first(most + keys.size)
       .filter((name) => !keys.has(nameKey(name)))
       .slice(0, most)
-  const length = names.length - keys.size
+  }
+  const length = names.length - gone.length
   return { length, first, [Symbol.iterator]: () => first(length)[Symbol.iterator]() }
 }
 

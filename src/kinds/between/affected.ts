@@ -49,4 +49,4 @@ export function* concernedBy({ to, whom }: Concern, cluster: Cluster): Iterable<
 }
 
 const reachers = (config: string, cluster: Cluster): ObjectName[] =>
-  reachersOf(config, cluster).map(({ name }) => ({ kind: GATEWAY, name }))
+  reachersOf(config, cluster).map(({ name }) => name)

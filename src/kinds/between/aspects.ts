@@ -42,24 +42,9 @@ export function useOf(kind: string, workload: Workload, config: string): Use {
   }
 }
 
-/** As one line, of which `useFrom` makes the same again: the kind, a sign for each thing that is so, and the group. */
-export function useText({ kind, fields, inGroup, group, validatesTokens }: Use): string {
-  const signs = [...FIELDS.map((field) => fields.includes(field)), inGroup, validatesTokens, group !== null]
-  return `${kind} ${signs.map((is) => (is ? '+' : '-')).join('')}${group ?? ''}`
-}
-
-export function useFrom(text: string): Use {
-  const at = text.indexOf(' ') + 1
-  const is = (sign: number) => text[at + sign] === '+'
-  const { length } = FIELDS
-  return {
-    kind: text.slice(0, at - 1),
-    fields: FIELDS.filter((_, i) => is(i)),
-    inGroup: is(length),
-    validatesTokens: is(length + 1),
-    group: is(length + 2) ? text.slice(at + length + 3) : null,
-  }
-}
+/** The same text for the same use, and for no other. */
+export const useText = ({ kind, fields, inGroup, validatesTokens, group }: Use): string =>
+  JSON.stringify([kind, fields, inGroup, validatesTokens, group])
 
 /** What workloads say beside a reference, by which rules tell those who make it apart. */
 export type Aspect =

@@ -62,6 +62,16 @@ export function unsuited(use: Use, field: string, { spec }: AuthConfig): string 
   return NOT_FOR_WORKLOAD[kind]?.[type]
 }
 
+/** Why, for each field in which the workload names it; a reason once. */
+export function allUnsuited(use: Use, config: AuthConfig): string[] {
+  const reasons: string[] = []
+  for (const field of use.fields) {
+    const reason = unsuited(use, field, config)
+    if (reason !== undefined && !reasons.includes(reason)) reasons.push(reason)
+  }
+  return reasons
+}
+
 /** Whether it does something only where a VirtualMCPServer of the group uses it for the workload. */
 export const needsGateway = ({ inGroup }: Use, field: string, { spec }: AuthConfig): boolean =>
   inGroup && field !== 'authServerRef' && USED_BY_GATEWAY.has(spec?.type ?? '')

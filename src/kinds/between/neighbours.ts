@@ -32,16 +32,15 @@ export const getGateway = (cluster: Cluster, name: string) =>
 export const getWorkload = (cluster: Cluster, { kind, name }: ObjectName) =>
   cluster.get(kind, name) as Workload | undefined
 
-/** A function of a resource or a name and what it sees that several rules of one review ask for: computed once. */
+/**
+ * A function of a resource or a name and what it sees that several rules of one review ask for: computed once. It keeps
+ * the last answer, and no other: what is seen is made for one review.
+ */
 export function onceAReview<Of, R>(compute: (of: Of, cluster: Cluster) => R) {
-  // No longer than the review: what is seen is made for it.
-  const known = new WeakMap<Cluster, { readonly of: Of; readonly result: R }>()
+  let last: { readonly of: Of; readonly cluster: Cluster; readonly result: R } | undefined
   return (of: Of, cluster: Cluster): R => {
-    const last = known.get(cluster)
-    if (last?.of === of) return last.result
-    const result = compute(of, cluster)
-    known.set(cluster, { of, result })
-    return result
+    if (last?.of !== of || last.cluster !== cluster) last = { of, cluster, result: compute(of, cluster) }
+    return last.result
   }
 }
 

@@ -59,7 +59,7 @@ export function backendsOf(gateway: Gateway, cluster: Cluster): readonly Backend
   if (source === 'discovered') return members.map((member) => discovered(member, cluster))
   if (source !== 'inline') return members.map((member) => ({ name: member.name, member, from: 'unknown' }))
   const listed = new Set(members.map(({ name }) => name))
-  const strangers = Object.keys(gateway.spec?.outgoingAuth?.backends ?? {}).filter((key) => !listed.has(key))
+  const strangers = (keysOf(gateway) ?? []).filter((key) => !listed.has(key))
   return [
     ...members.map((member) => ({ ...inlineBackend(gateway, member.name), member })),
     ...strangers.map((key) => inlineBackend(gateway, key)),
@@ -105,6 +105,29 @@ function defaultOf({ spec }: Gateway): Pick<Backend, 'from' | 'config' | 'at'> {
 
 const DEFAULT = ['spec', 'outgoingAuth', 'default', 'externalAuthConfigRef', 'name']
 
+const GATEWAY = ['VirtualMCPServer']
+
+/** A VirtualMCPServer, and where its strategies come from. */
+export interface NamedGateway {
+  readonly name: ObjectName
+  readonly gateway: Gateway
+  readonly source: 'discovered' | 'inline' | undefined
+}
+
+/** The VirtualMCPServers that front a group, by name. */
+export const frontersOf = onceAReview((group: string, cluster) =>
+  gatewaysAmong(cluster.referrers('MCPGroup', group, GATEWAY), cluster),
+)
+
+function gatewaysAmong(names: Names, cluster: Cluster): NamedGateway[] {
+  const found: NamedGateway[] = []
+  for (const name of names) {
+    const gateway = getGateway(cluster, name.name)
+    if (gateway !== undefined) found.push({ name, gateway, source: sourceOf(gateway) })
+  }
+  return found
+}
+
 /** A VirtualMCPServer of the group of a workload, and what it contacts the workload with. */
 export interface Fronting extends Backend {
   readonly gateway: ObjectName
@@ -113,18 +136,13 @@ export interface Fronting extends Backend {
 
 export function frontingsOf(name: string, workload: Workload, cluster: Cluster): Fronting[] {
   const group = groupOf(workload)
-  const frontings: Fronting[] = []
-  if (group === undefined) return frontings
-  for (const gateway of cluster.referrers('MCPGroup', group, GATEWAY)) {
-    const found = getGateway(cluster, gateway.name)
-    if (found === undefined) continue
-    const source = sourceOf(found)
-    if (source === 'discovered')
-      frontings.push({ name, gateway, source, ...configFrom(ownConfigOf(workload)) })
-    else if (source === 'inline') frontings.push({ gateway, source, ...inlineBackend(found, name) })
-    else frontings.push({ name, gateway, source, from: 'unknown' })
-  }
-  return frontings
+  if (group === undefined) return []
+  return frontersOf(group, cluster).map(({ name: gateway, gateway: found, source }) => {
+    if (source === 'discovered') return { name, gateway, source, ...configFrom(ownConfigOf(workload)) }
+    return source === 'inline'
+      ? { gateway, source, ...inlineBackend(found, name) }
+      : { name, gateway, source, from: 'unknown' }
+  })
 }
 
 /**
@@ -137,28 +155,19 @@ export function unusedOf(
   { group, config }: { readonly group: string; readonly config: string },
   cluster: Cluster,
 ): Names {
+  const fronters = frontersOf(group, cluster)
+  if (fronters.length === 0 || fronters.some(({ source }) => source !== 'inline')) return NOBODY
+  const uses = (found: Pick<Backend, 'from' | 'config'>) =>
+    found.from === 'unknown' || found.config === config
   const used = new Set<string>()
   let only: readonly string[] | undefined
-  let isFronted = false
-  for (const { name } of cluster.referrers('MCPGroup', group, GATEWAY)) {
-    const gateway = getGateway(cluster, name)
-    if (gateway === undefined) continue
-    isFronted = true
-    const { outgoingAuth = {} } = gateway.spec ?? {}
-    const { backends } = outgoingAuth
-    if (sourceOf(gateway) !== 'inline' || (backends === undefined && !isAbsent(outgoingAuth, 'backends')))
-      return NOBODY
-    const uses = (found: Pick<Backend, 'from' | 'config'>) =>
-      found.from === 'unknown' || found.config === config
-    const keys = Object.keys(backends ?? {})
-    if (uses(defaultOf(gateway))) {
-      const others = keys.filter((key) => !uses(inlineBackend(gateway, key)))
-      only = only === undefined ? others : only.filter((key) => others.includes(key))
-    } else {
-      for (const key of keys) if (uses(inlineBackend(gateway, key))) used.add(key)
-    }
+  for (const { gateway } of fronters) {
+    const keys = keysOf(gateway)
+    if (keys === undefined) return NOBODY
+    const others = new Set<string>()
+    for (const key of keys) (uses(inlineBackend(gateway, key)) ? used : others).add(key)
+    if (uses(defaultOf(gateway))) only = (only ?? keys).filter((key) => others.has(key))
   }
-  if (!isFronted) return NOBODY
   if (only === undefined) return without(names, [...used].flatMap(named))
   return namesOf(
     only
@@ -166,6 +175,14 @@ export function unusedOf(
       .flatMap(named)
       .toSorted(compareNames),
   )
+}
+
+/** The keys of `backends`; undefined when they cannot be read. */
+function keysOf({ spec }: Gateway): readonly string[] | undefined {
+  const outgoingAuth = spec?.outgoingAuth ?? {}
+  const { backends } = outgoingAuth
+  if (backends !== undefined) return Object.keys(backends)
+  return isAbsent(outgoingAuth, 'backends') ? [] : undefined
 }
 
 /** A configuration that a VirtualMCPServer reaches, at one place of it, and the backends that are contacted with it. */
@@ -199,14 +216,22 @@ export const configsReached = onceAReview((gateway: Gateway, cluster): readonly 
   }
   if (source !== 'inline') return []
   const found: Reached[] = []
-  for (const key of Object.keys(gateway.spec?.outgoingAuth?.backends ?? {})) {
+  for (const { key, members } of listedIn(gateway, cluster)) {
     const { config, at } = inlineBackend(gateway, key)
-    const members = group === undefined ? [] : membersNamed(cluster, group, key)
     if (config !== undefined) found.push(reached(config, namesOf(members), at))
   }
   const { config, at } = defaultOf(gateway)
   if (config !== undefined) found.push(reached(config, unlisted(gateway, cluster), at))
   return found
+})
+
+/** Each key of `backends`, and the members of the group that have it as their name. */
+export const listedIn = onceAReview((gateway: Gateway, cluster) => {
+  const group = groupOf(gateway)
+  return (keysOf(gateway) ?? []).map((key) => ({
+    key,
+    members: group === undefined ? [] : membersNamed(cluster, group, key),
+  }))
 })
 
 const compareFirst = (a: Names, b: Names): number => {
@@ -228,53 +253,38 @@ export function withoutStrategy(gateway: Gateway, cluster: Cluster): Names {
 
 /** The members of the group that `backends` does not list. */
 function unlisted(gateway: Gateway, cluster: Cluster): Names {
-  const { spec } = gateway
   const group = groupOf(gateway)
-  const outgoingAuth = spec?.outgoingAuth ?? {}
-  const { backends } = outgoingAuth
-  if (group === undefined || (backends === undefined && !isAbsent(outgoingAuth, 'backends'))) return NOBODY
-  const listed = Object.keys(backends ?? {}).flatMap((key) => [...membersNamed(cluster, group, key)])
+  if (group === undefined || keysOf(gateway) === undefined) return NOBODY
+  const listed = listedIn(gateway, cluster).flatMap(({ members }) => members)
   return without(membersOf(cluster, group), listed)
 }
 
-const GATEWAY = ['VirtualMCPServer']
-
-/** A VirtualMCPServer that contacts backends with a configuration. */
-export interface Reacher {
-  readonly name: string
-  readonly gateway: Gateway
-}
-
 /** Every VirtualMCPServer that reaches the configuration, once, by name. Looks at no backend. */
-export const reachersOf = onceAReview((config: string, cluster): readonly Reacher[] => {
-  const found = new Map<string, Reacher>()
-  for (const candidate of candidates(config, cluster)) {
-    if (sourceOf(candidate.gateway) === candidate.source) found.set(candidate.name, candidate)
+export const reachersOf = onceAReview((config: string, cluster): readonly NamedGateway[] => {
+  const found = new Map<string, NamedGateway>()
+  for (const { through, gateways } of candidates(config, cluster)) {
+    for (const each of gateways) if (each.source === through) found.set(each.name.name, each)
   }
-  return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+  return [...found.values()].sort((a, b) => compareNames(a.name, b.name))
 })
 
 /** Whether some VirtualMCPServer may reach the configuration, of which that cannot be read. */
-export function mayBeReached(config: string, cluster: Cluster): boolean {
-  return candidates(config, cluster).some(({ gateway }) => {
-    const source = sourceOf(gateway)
-    return source !== 'inline' && source !== 'discovered'
-  })
+export const mayBeReached = (config: string, cluster: Cluster): boolean =>
+  candidates(config, cluster).some(({ gateways }) =>
+    gateways.some(({ source }) => source !== 'inline' && source !== 'discovered'),
+  )
+
+interface Candidates {
+  readonly through: 'inline' | 'discovered'
+  readonly gateways: readonly NamedGateway[]
 }
 
-/** Every VirtualMCPServer that would reach the configuration with the source. */
-function candidates(
-  config: string,
-  cluster: Cluster,
-): (Reacher & { readonly source: 'inline' | 'discovered' })[] {
-  const found: (Reacher & { readonly source: 'inline' | 'discovered' })[] = []
-  const add = (name: string, source: 'inline' | 'discovered') => {
-    const gateway = getGateway(cluster, name)
-    if (gateway !== undefined) found.push({ name, gateway, source })
-  }
-  for (const { name } of cluster.referrers('MCPExternalAuthConfig', config, GATEWAY)) add(name, 'inline')
+/** The VirtualMCPServers that would reach the configuration through the source. */
+function candidates(config: string, cluster: Cluster): Candidates[] {
+  const naming = cluster.referrers('MCPExternalAuthConfig', config, GATEWAY)
+  const found: Candidates[] = [{ through: 'inline', gateways: gatewaysAmong(naming, cluster) }]
   for (const [group] of cluster.apart('MCPExternalAuthConfig', config, 'group')) {
-    for (const { name } of cluster.referrers('MCPGroup', group, GATEWAY)) add(name, 'discovered')
+    found.push({ through: 'discovered', gateways: frontersOf(group, cluster) })
   }
   return found
 }

@@ -18,7 +18,7 @@ export function subjectProviders(
 ): { readonly gateway: string; readonly provider: string }[] {
   return reachersOf(config, cluster).flatMap(({ name, gateway }) => {
     const provider = firstProvider(gateway)
-    return provider === undefined ? [] : [{ gateway: name, provider }]
+    return provider === undefined ? [] : [{ gateway: name.name, provider }]
   })
 }
 

@@ -2,9 +2,9 @@ import { advice } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import { authServer, gateway, injectConfig, inline, workload } from '../examples.ts'
-import { getAuthConfig, getGateway, groupOf } from '../neighbours.ts'
+import { getAuthConfig, groupOf } from '../neighbours.ts'
 import { unserved, unservedText } from '../providers.ts'
-import { sourceOf } from '../reach.ts'
+import { frontersOf } from '../reach.ts'
 
 /** On MCPServer, MCPRemoteProxy and MCPServerEntry. */
 export const backendAuthServed = defineRule({
@@ -21,13 +21,10 @@ export const backendAuthServed = defineRule({
     const group = groupOf(resource)
     const config = name === undefined ? undefined : getAuthConfig(cluster, name)
     if (config === undefined || group === undefined) return
-    for (const referrer of cluster.referrers('MCPGroup', group, ['VirtualMCPServer'])) {
-      const found = getGateway(cluster, referrer.name)
-      if (found === undefined || sourceOf(found) !== 'discovered') continue
-      const problem = unserved(found, config, cluster)
-      if (problem !== undefined) {
-        yield advice(path.spec.externalAuthConfigRef.name, unservedText(referrer, problem))
-      }
+    for (const { name: fronter, gateway, source } of frontersOf(group, cluster)) {
+      const problem = source === 'discovered' ? unserved(gateway, config, cluster) : undefined
+      if (problem !== undefined)
+        yield advice(path.spec.externalAuthConfigRef.name, unservedText(fronter, problem))
     }
   },
   examples: {

@@ -118,9 +118,6 @@ function ownSubject(config: AuthConfig, { group }: Cluster): Held {
 /** Who names it, and who discovers it through a backend. */
 function consumersOf(name: string, cluster: Cluster): Names {
   const referrers = cluster.referrers('MCPExternalAuthConfig', name, BACKEND_KINDS)
-  const gateways = reachersOf(name, cluster).map((reacher) => ({
-    kind: 'VirtualMCPServer',
-    name: reacher.name,
-  }))
+  const gateways = reachersOf(name, cluster).map((reacher) => reacher.name)
   return joined([referrers, namesOf(gateways)])
 }

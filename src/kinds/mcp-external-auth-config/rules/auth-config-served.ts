@@ -23,7 +23,7 @@ export const authConfigServed = defineRule({
         problem.field === 'upstreamInject.providerName'
           ? path.spec.upstreamInject.providerName
           : path.spec.tokenExchange.subjectProviderName
-      yield advice(at, unservedText({ kind: 'VirtualMCPServer', name }, problem))
+      yield advice(at, unservedText(name, problem))
     }
   },
   examples: {

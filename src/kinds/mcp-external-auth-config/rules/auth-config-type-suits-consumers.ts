@@ -1,13 +1,13 @@
-import { joined, type Names, namesText } from '../../../rule/cluster.ts'
+import { type Cluster, joined, type Names, namesText, type ObjectName } from '../../../rule/cluster.ts'
 import { advice } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
-import { useFrom, useOf, useText } from '../../between/aspects.ts'
+import { type Use, useOf, useText } from '../../between/aspects.ts'
 import { backend, gateway, inline } from '../../between/examples.ts'
 import {
   hasIgnoredHeader,
+  allUnsuited,
   needsGateway,
   NOT_FOR_BACKENDS,
-  unsuited,
   unusedText,
 } from '../../between/matrix.ts'
 import { BACKEND_KINDS, getWorkload } from '../../between/neighbours.ts'
@@ -31,19 +31,14 @@ export const authConfigTypeSuitsConsumers = defineRule({
       if (names.length > 0) why.set(reason, [...(why.get(reason) ?? []), names])
     }
     for (const [text, names] of cluster.apart(self.kind, self.name, 'use')) {
-      const use = useFrom(text)
+      const use = useBy(names.first(1)[0], self.name, cluster)
+      if (use === undefined) continue
+      for (const reason of allUnsuited(use, config)) add(reason, names)
       const { kind, group, fields } = use
-      const reasons: string[] = []
-      for (const field of fields) {
-        const reason = unsuited(use, field, config)
-        if (reason !== undefined && !reasons.includes(reason)) reasons.push(reason)
-      }
-      for (const reason of reasons) add(reason, names)
       if (group === null || !fields.some((field) => needsGateway(use, field, config))) continue
       const named = (name: string) => {
-        const workload = getWorkload(cluster, { kind, name })
-        const isOne = workload !== undefined && useText(useOf(kind, workload, self.name)) === text
-        return isOne ? [{ kind, name }] : []
+        const same = useBy({ kind, name }, self.name, cluster)
+        return same !== undefined && useText(same) === text ? [{ kind, name }] : []
       }
       add(unusedText(use), unusedOf(names, named, { group, config: self.name }, cluster))
     }
@@ -52,7 +47,7 @@ export const authConfigTypeSuitsConsumers = defineRule({
     }
     const isLeftOut = NOT_FOR_BACKENDS.includes(type)
     if (!isLeftOut && !hasIgnoredHeader(config)) return
-    const reachers = reachersOf(self.name, cluster).map(({ name }) => ({ kind: 'VirtualMCPServer', name }))
+    const reachers = reachersOf(self.name, cluster).map(({ name }) => name)
     if (reachers.length === 0) return
     yield isLeftOut
       ? advice(path.spec.type, `ToolHive releases cannot use it for backends of ${namesText(reachers)}`)
@@ -134,3 +129,9 @@ export const authConfigTypeSuitsConsumers = defineRule({
     ],
   },
 })
+
+/** How a workload uses the configuration. */
+function useBy(name: ObjectName | undefined, config: string, cluster: Cluster): Use | undefined {
+  const workload = name && getWorkload(cluster, name)
+  return workload && useOf(name.kind, workload, config)
+}

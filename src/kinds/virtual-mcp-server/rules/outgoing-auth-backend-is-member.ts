@@ -4,7 +4,8 @@ import { nearest } from '../../../rule/nearest.ts'
 import type { Path } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { backend, gatewayOf, group, headerConfig, inline } from '../../between/examples.ts'
-import { BACKEND_KINDS, groupOf, membersNamed, membersOf } from '../../between/neighbours.ts'
+import { BACKEND_KINDS, groupOf, membersOf } from '../../between/neighbours.ts'
+import { listedIn, sourceOf } from '../../between/reach.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 /** A near name is looked for among so many members, and not for every key of a long map. */
@@ -21,15 +22,14 @@ export const outgoingAuthBackendIsMember = defineRule({
   sources: ['2.2', '5.2', 'decision 10'],
   *check(gateway, { path, cluster }) {
     const group = groupOf(gateway)
-    const { source, backends } = gateway.spec?.outgoingAuth ?? {}
-    if (group === undefined || source !== 'inline' || !BACKEND_KINDS.every((kind) => cluster.knows(kind)))
-      return
+    if (group === undefined || sourceOf(gateway) !== 'inline') return
+    if (!BACKEND_KINDS.every((kind) => cluster.knows(kind))) return
     const members = membersOf(cluster, group)
     // One cause, which other rules tell: the group is not there yet, or it is empty.
     if (members.length === 0) return
     let hints = MOST_HINTS
-    for (const key of Object.keys(backends ?? {})) {
-      if (membersNamed(cluster, group, key).length > 0) continue
+    for (const { key, members: found } of listedIn(gateway, cluster)) {
+      if (found.length > 0) continue
       const some = hints-- > 0 ? members.first(MOST_NAMES) : []
       const near = nearest(
         key,
