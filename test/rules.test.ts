@@ -15,14 +15,18 @@ import {
 import { BACKEND_KINDS } from '../src/kinds/between/neighbours.ts'
 import { allRules, examplesAt, type PlacedExample, type RulePlace, rulePlaces } from '../src/kinds/places.ts'
 import { type Finding, findingText } from '../src/review/finding.ts'
-import { projected } from '../src/kinds/between/projections.ts'
+import { projected, type Projection } from '../src/kinds/between/projections.ts'
 import { REFERENCES } from '../src/kinds/between/references.ts'
 import { DEFAULT_API_GROUP, KINDS } from '../src/kinds/index.ts'
 import { check } from '../src/review/check.ts'
 import { withObject } from '../src/review/with-object.ts'
-import { findingsIn, findingsOnDelete } from '../src/review/index.ts'
+import { findingsIn, findingsOnDelete, mutate, type Submission } from '../src/review/index.ts'
+import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
+import type { World } from '../src/review/world.ts'
 import { answering, type Cluster } from '../src/rule/cluster.ts'
+import { isObject, type Resource } from '../src/rule/resource.ts'
 import { deepFreeze } from './support/freeze.ts'
+import { EVERYTHING, recording } from './support/recording.ts'
 import { worldOf } from './support/world.ts'
 
 const CONFIGS = ['example', 'jira', 'wiki', 'key', 'auth', 'token', 'inject', 'aws']
@@ -89,24 +93,57 @@ t.test('every example of every rule, at every place where the rule applies', asy
   }
 })
 
-t.test('a rule reads only the kinds that it declares, and of them only what the view keeps', async (t) => {
+t.test('a rule reads only the kinds that it declares', async (t) => {
   for (const place of rulePlaces()) {
     const { rule, kind } = place
     const read = new Set<string>()
     for (const example of examplesAt(place)) {
-      const here = texts(found(place, example, (kind) => read.add(kind)))
-      found(place, { ...example, others: [...RICH, ...example.others] }, (kind) => read.add(kind))
-      // Secrets are read for one review only, and nothing is left of what is deleted.
-      if (rule.reads.length === 0 || rule.reads.includes('Secret') || rule.when === 'delete') continue
-      const kept = { ...projected(kind.kind, example.resource, DEFAULT_API_GROUP), kind: kind.kind }
-      const fromKept = ruleOn(place, { ...example, resource: kept })
-      t.strictSame(fromKept, here, `${rule.id} on ${kind.kind}: ${example.title}`)
+      for (const others of [example.others, [...RICH, ...example.others]])
+        found(place, { ...example, others }, { onRead: (kind) => read.add(kind) })
     }
     t.strictSame(
       [...read].filter((kind) => !rule.reads.includes(kind)),
       [],
       `${rule.id} on ${kind.kind}`,
     )
+  }
+})
+
+t.test('the view keeps what rules and defaults read of other objects, and nothing else', async (t) => {
+  const [read, missing] = [new Set<string>(), new Set<string>()]
+  const project: Projection = (kind, resource) =>
+    recording(resource, (path) => {
+      const kept = keptPath(kind, path)
+      if (kept === undefined) missing.add([kind, ...path].join(' '))
+      else read.add(kept)
+    })
+  for (const place of rulePlaces()) {
+    for (const example of examplesAt(place)) {
+      const others = [...RICH, ...example.others]
+      found(place, example, { project })
+      found(place, { ...example, others }, { project })
+      defaultsOf(example.resource, worldOf(others, project))
+    }
+  }
+  t.strictSame([...missing].toSorted(), [], 'read, and not kept')
+  const kept = KINDS.flatMap(({ kind }) => leavesOf(KEPT[kind], [kind]))
+  t.strictSame(
+    kept.filter((path) => !read.has(path)),
+    [],
+    'kept, and not read',
+  )
+})
+
+t.test('in the background a rule says of what is kept of an object what it says of the whole', async (t) => {
+  for (const place of rulePlaces()) {
+    const { rule, kind } = place
+    // Secrets are read for one review only, and nothing is left of what is deleted.
+    if (rule.reads.length === 0 || rule.reads.includes('Secret') || rule.when === 'delete') continue
+    for (const { title, resource, others } of examplesAt(place)) {
+      const kept = { ...projected(kind.kind, resource, DEFAULT_API_GROUP), kind: kind.kind }
+      const stands = (resource: Resource) => ruleOn(place, resource, worldOf(others))
+      t.strictSame(stands(kept), stands(resource), `${rule.id} on ${kind.kind}: ${title}`)
+    }
   }
 })
 
@@ -135,21 +172,71 @@ t.test('facts about the set', async (t) => {
   }
 })
 
-/** What the rule alone finds in what the view keeps of an object. */
-function ruleOn({ kind, rule }: RulePlace, { resource, others, old }: PlacedExample): string[] {
-  const self = { kind: kind.kind, name: 'example' }
-  const around = { cluster: withObject(worldOf(others).in('default'), self, resource), self, old: () => old }
-  return texts(check({ ...kind, rules: [rule], parts: [] }, resource, around))
+/** What the view keeps of an object that has every field: `*` is every item and every key. */
+const KEPT = Object.fromEntries(
+  KINDS.map(({ kind }) => [kind, projected(kind, EVERYTHING, DEFAULT_API_GROUP)]),
+)
+
+/** A field of an object of the kind, as `leavesOf` has it; undefined when the view does not keep it. */
+function keptPath(kind: string, path: readonly string[]): string | undefined {
+  const steps = [kind]
+  let holder: unknown = KEPT[kind]
+  for (const field of path) {
+    const parts = isObject(holder) ? holder : {}
+    const step = Object.hasOwn(parts, field) ? field : '*'
+    if (!Object.hasOwn(parts, step)) return undefined
+    steps.push(step)
+    holder = parts[step]
+  }
+  return steps.join(' ')
 }
 
-/** What the rules of the kind find, and no others; `onRead` hears of every kind that is looked up. */
+/** The innermost fields. */
+function leavesOf(value: unknown, at: readonly string[]): string[] {
+  return Object.entries(isObject(value) ? value : {}).flatMap(([field, part]) => {
+    const below = leavesOf(part, [...at, field])
+    return below.length === 0 ? [[...at, field].join(' ')] : below
+  })
+}
+
+/** What the rule alone finds in an object that stays as it is. */
+function ruleOn({ kind, rule }: RulePlace, resource: Resource, world: World): string[] {
+  const self = { kind: kind.kind, name: 'example' }
+  const cluster = withObject(world.in('default'), self, resource)
+  return texts(check({ ...kind, rules: [rule], parts: [] }, resource, { cluster, self, old: () => resource }))
+}
+
+function defaultsOf(object: Record<string, unknown>, world: World): void {
+  const submission: Submission = {
+    operation: 'CREATE',
+    group: DEFAULT_API_GROUP,
+    kind: String(object.kind),
+    namespace: 'default',
+    name: 'example',
+    subResource: '',
+    dryRun: false,
+    user: 'admin',
+    object,
+    oldObject: undefined,
+  }
+  const settings = DEFAULT_SETTINGS
+  mutate(submission, { group: DEFAULT_API_GROUP, settings, world, serviceAccountAudience: 'x' })
+}
+
+interface Overhearing {
+  /** Hears of every kind that the rule looks up. */
+  readonly onRead?: (kind: string) => void
+  readonly project?: Projection
+}
+
+/** What the rules of the kind find; the rule alone when somebody listens. */
 function found(
   place: RulePlace,
   { resource, others, old }: PlacedExample,
-  onRead?: (kind: string) => void,
+  { onRead, project }: Overhearing = {},
 ): readonly Finding[] {
   const { kind, rule } = place
-  const world = worldOf([...others, ...(old === undefined ? [] : [old])])
+  const world = worldOf([...others, ...(old === undefined ? [] : [old])], project)
   const cluster = onRead === undefined ? world.in('default') : listening(world.in('default'), onRead)
   const around = { cluster, self: { kind: kind.kind, name: 'example' }, old: () => old }
   const rules = onRead === undefined ? kind : { ...kind, rules: [rule], parts: [] }

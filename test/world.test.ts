@@ -31,6 +31,7 @@ import { Standing } from '../src/review/standing.ts'
 import { withObject } from '../src/review/with-object.ts'
 import { World } from '../src/review/world.ts'
 import type { Cluster } from '../src/rule/cluster.ts'
+import type { Resource } from '../src/rule/resource.ts'
 import type { Other } from '../src/rule/rule.ts'
 
 /** A resource as it is stored. */
@@ -173,6 +174,53 @@ t.test('whatever came and went, the view is that of what is there', async () => 
     }),
     { numRuns: 300 },
   )
+})
+
+t.test('of an object the view keeps names and texts, whatever stands in their place', async () => {
+  const junk = { description: 'x', parts: [{ name: 'x' }] }
+  const entry = () => ({ type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'key' } })
+  const record = `${DEFAULT_API_GROUP}/subject-provider-written`
+  const rows: readonly (readonly [kind: string, given: object, kept: object])[] = [
+    ['MCPGroup', { spec: { description: 'a team' } }, {}],
+    [
+      'MCPServer',
+      { spec: { groupRef: { name: 'tools', ...junk }, image: 'x' } },
+      { spec: { groupRef: { name: 'tools' } } },
+    ],
+    ['MCPServer', { spec: { groupRef: 'tools' } }, { spec: { groupRef: 'tools' } }],
+    ['MCPServer', { spec: { authServerRef: 'auth' } }, { spec: { authServerRef: 'auth' } }],
+    ['MCPServer', { spec: { groupRef: { name: junk } } }, { spec: { groupRef: { name: undefined } } }],
+    ['MCPServer', { spec: { groupRef: [junk] } }, { spec: { groupRef: undefined } }],
+    ['MCPServerEntry', { spec: { oidcConfigRef: junk } }, { spec: { oidcConfigRef: {} } }],
+    [
+      'MCPExternalAuthConfig',
+      { metadata: { annotations: { [record]: 'okta', note: 'x' }, labels: junk }, spec: { type: 'awsSts' } },
+      { metadata: { annotations: { [record]: 'okta' } }, spec: { type: 'awsSts' } },
+    ],
+    [
+      'VirtualMCPServer',
+      { spec: { outgoingAuth: { backends: { constructor: { ...entry(), ...junk }, jira: entry() } } } },
+      { spec: { outgoingAuth: { backends: { constructor: entry(), jira: entry() } } } },
+    ],
+    [
+      'VirtualMCPServer',
+      { spec: { authServerConfig: authServer('okta', 'github') } },
+      {
+        spec: {
+          authServerConfig: {
+            issuer: 'https://auth.example.com',
+            upstreamProviders: [{ name: 'okta' }, { name: 'github' }],
+          },
+        },
+      },
+    ],
+  ]
+  for (const [kind, given, kept] of rows) {
+    const world = newWorld()
+    const metadata = { ...(given as Resource).metadata, name: 'a', namespace: 'x' }
+    world.put(kindNamed.get(kind) ?? mcpGroup, { kind, ...given, metadata })
+    assert.deepEqual(world.get(kind, 'x', 'a'), kept)
+  }
 })
 
 t.test('an object put over the view answers as one that is in it', async () => {

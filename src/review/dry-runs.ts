@@ -1,8 +1,7 @@
 import { projected } from '../kinds/between/projections.ts'
 import { kindNamed } from '../kinds/index.ts'
 import type { Cluster, ObjectName } from '../rule/cluster.ts'
-import type { Resource } from '../rule/resource.ts'
-import { deepEqual } from './deep-equal.ts'
+import { isObject, type Resource } from '../rule/resource.ts'
 import type { Submission } from './index.ts'
 import { shape } from './shape.ts'
 import { withObject } from './with-object.ts'
@@ -14,7 +13,10 @@ const MOST = 4_096
 
 interface DryRun {
   readonly user: string
+  /** What rules read of it. */
   readonly resource: Resource
+  /** Digest of all of its spec. */
+  readonly spec: string
   readonly at: number
 }
 
@@ -25,6 +27,12 @@ interface DryRun {
 export class DryRuns {
   /** By object, the oldest first. */
   readonly #dryRuns = new Map<string, DryRun>()
+  readonly #digest: (text: string) => string
+
+  /** `digest` is short, and seldom the same for two texts. */
+  constructor(digest: (text: string) => string) {
+    this.#digest = digest
+  }
 
   /**
    * Takes a review that was answered: of a dry run that would be admitted it keeps what rules read of the object; what
@@ -39,7 +47,8 @@ export class DryRuns {
       if (this.#dryRuns.size < MOST && now - at < HOLDS) break
       this.#dryRuns.delete(key)
     }
-    this.#dryRuns.set(keyOf(submission, submission), { user, resource, at: now })
+    const spec = this.#specOf(submission)
+    this.#dryRuns.set(keyOf(submission, submission), { user, resource, spec, at: now })
   }
 
   /**
@@ -51,18 +60,22 @@ export class DryRuns {
     names: readonly ObjectName[],
     now: number,
   ): ((cluster: Cluster) => Cluster) | undefined {
-    const self = kept(submission)
     const tried = (name: ObjectName) => {
       const found = this.#dryRuns.get(keyOf(submission, name))
-      return found?.user === submission.user && now - found.at < HOLDS ? found.resource : undefined
+      return found?.user === submission.user && now - found.at < HOLDS ? found : undefined
     }
-    if (self === undefined || !deepEqual(tried(submission), self)) return undefined
+    const self = submission.operation === 'DELETE' ? undefined : tried(submission)
+    if (self?.spec !== this.#specOf(submission)) return undefined
     const others = names.flatMap((name) => {
-      const resource = tried(name)
-      return resource === undefined ? [] : [{ name, resource }]
+      const found = tried(name)
+      return found === undefined ? [] : [{ name, resource: found.resource }]
     })
     if (others.length === 0) return undefined
     return (cluster) => others.reduce((view, { name, resource }) => withObject(view, name, resource), cluster)
+  }
+
+  #specOf({ object }: Submission): string {
+    return this.#digest(JSON.stringify([isObject(object) ? object.spec : undefined]))
   }
 }
 

@@ -1,6 +1,6 @@
 /** The other objects as rules look them up: stored as small parts, indexed by every question. */
 
-import { projected } from '../kinds/between/projections.ts'
+import { projected, type Projection } from '../kinds/between/projections.ts'
 import { type Link, linksOf } from '../kinds/between/links.ts'
 import type { SecretFacts } from '../kinds/between/secrets.ts'
 import type { Kind } from '../kinds/kind.ts'
@@ -38,17 +38,20 @@ interface Namespace {
 const MOST_NAMES = 2_000
 
 /**
- * The other objects, each reduced to what rules read of it, and indexed for every question that a rule asks: no answer
+ * The other objects, each reduced to what is read of it, and indexed for every question that a rule asks: no answer
  * looks at objects that are not in it.
  */
 export class World {
   readonly #extent: Extent
+  readonly #project: Projection
   readonly #namespaces = new Map<string, Namespace>()
   /** The namespaces that have an object of a kind and name, where it is not one alone. */
   readonly #homes = new Map<string, string | Set<string>>()
 
-  constructor(extent: Extent) {
+  /** `project` chooses what is kept of each object. */
+  constructor(extent: Extent, project: Projection = projected) {
     this.#extent = extent
+    this.#project = project
   }
 
   get group(): string {
@@ -63,7 +66,7 @@ export class World {
     const { resource } = shape(kind, object, ANYTHING, unknown)
     const { name, namespace = fallback } = resource?.metadata ?? {}
     if (resource === undefined || typeof name !== 'string' || typeof namespace !== 'string') return
-    const kept = projected(kind.kind, resource, this.#extent.group)
+    const kept = this.#project(kind.kind, resource, this.#extent.group)
     this.#store(kind.kind, namespace, name, kept, versionOf(resource))
   }
 

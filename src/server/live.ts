@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { ClusterConnection } from '../cluster/index.ts'
 import { type SecretFacts, secretFacts } from '../kinds/between/secrets.ts'
 import { kindNamed } from '../kinds/index.ts'
@@ -23,7 +24,7 @@ export class Live {
   /** When an object was found not to be there. */
   readonly #misses = new Map<string, number>()
   /** What was tried beside it. */
-  readonly dryRuns = new DryRuns()
+  readonly dryRuns = new DryRuns((text) => createHash('sha256').update(text).digest('base64'))
   #waiting = 0
 
   constructor(

@@ -26,8 +26,6 @@ export interface Use {
   readonly validatesTokens: boolean
 }
 
-const FIELDS = ['externalAuthConfigRef', 'authServerRef'] as const
-
 /** `authServerRef` and `oidcConfigRef` are fields of releases, which the specification does not name (decision 3). */
 export function useOf(kind: string, workload: Workload, config: string): Use {
   const given: Readonly<Record<string, unknown>> = workload.spec ?? {}

@@ -1,79 +1,67 @@
-import { type AuthConfig, writtenAnnotation, writtenProvider } from './neighbours.ts'
 import { isObject, type Resource } from '../../rule/resource.ts'
+import { type AuthConfig, writtenAnnotation, writtenProvider } from './neighbours.ts'
 
-/** What is kept of an object: a field, or what is kept of each part. `*` stands for every item and every key. */
+/** What is kept of an object, and of each of its parts; `*` stands for every item and every key. */
 interface Mask {
-  readonly [field: string]: true | Mask
+  readonly [field: string]: Mask
 }
 
-const ref: Mask = { name: true }
-const authServer: Mask = { issuer: true, upstreamProviders: { '*': { name: true } } }
-const workload: Mask = {
-  spec: {
-    groupRef: true,
-    externalAuthConfigRef: ref,
-    authServerRef: { name: true, kind: true },
-    oidcConfigRef: ref,
-  },
-}
+/** A text, a number or a truth as it is; of anything else that it is there. */
+const HERE: Mask = {}
+const name: Mask = { name: HERE }
+const backend: Mask = { groupRef: name, externalAuthConfigRef: name, oidcConfigRef: HERE }
+const workload: Mask = { ...backend, authServerRef: { name: HERE, kind: HERE }, oidcConfigRef: name }
 
-/** What rules read of other objects, by kind: the view of a cluster holds no more than this. */
+/** What rules and defaults read of other objects, by kind. */
 const KEPT: Readonly<Record<string, Mask>> = {
   MCPExternalAuthConfig: {
-    metadata: { annotations: true },
     spec: {
-      type: true,
-      tokenExchange: { subjectProviderName: true, externalTokenHeaderName: true },
-      upstreamInject: { providerName: true },
-      headerInjection: { headerName: true },
-      embeddedAuthServer: authServer,
+      type: HERE,
+      tokenExchange: { subjectProviderName: HERE, externalTokenHeaderName: HERE },
+      upstreamInject: { providerName: HERE },
+      embeddedAuthServer: { upstreamProviders: { '*': HERE } },
     },
   },
   VirtualMCPServer: {
     spec: {
-      groupRef: ref,
-      config: { groupRef: true },
-      incomingAuth: {
-        type: true,
-        audience: true,
-        oidcConfigRef: { name: true, audience: true, resourceUrl: true },
-      },
+      groupRef: name,
+      incomingAuth: { type: HERE, oidcConfigRef: name },
       outgoingAuth: {
-        source: true,
-        backends: { '*': { type: true, externalAuthConfigRef: ref } },
-        default: { externalAuthConfigRef: ref },
+        source: HERE,
+        backends: { '*': { type: HERE, externalAuthConfigRef: name } },
+        default: { externalAuthConfigRef: name },
       },
-      authServerConfig: authServer,
+      authServerConfig: { issuer: HERE, upstreamProviders: { '*': name } },
     },
   },
   MCPOIDCConfig: {
-    spec: { type: true, inline: { issuer: true, jwksAllowPrivateIP: true }, jwksAllowPrivateIP: true },
+    spec: { type: HERE, inline: { issuer: HERE, jwksAllowPrivateIP: HERE }, jwksAllowPrivateIP: HERE },
   },
-  MCPServer: workload,
-  MCPRemoteProxy: workload,
-  MCPServerEntry: workload,
-  MCPGroup: {},
+  MCPServer: { spec: workload },
+  MCPRemoteProxy: { spec: workload },
+  MCPServerEntry: { spec: backend },
 }
 
-/** The part of a resource that rules read when they judge another one; of annotations the one that /mutate writes. */
-export function projected(kind: string, resource: Resource, group: string): Resource {
-  const kept = masked(resource, KEPT[kind] ?? {}) as Resource
-  const spec = 'spec' in kept ? { spec: kept.spec } : {}
-  const written = kept.metadata === undefined ? undefined : writtenProvider(kept as AuthConfig, group)
-  if (written === undefined) return spec
-  return { ...spec, metadata: { annotations: { [writtenAnnotation(group)]: written } } }
+/** The part of an object that a view keeps. */
+export type Projection = (kind: string, resource: Resource, group: string) => Resource
+
+/** The part that rules read when they judge another object; of annotations the one that /mutate writes. */
+export const projected: Projection = (kind, resource, group) => {
+  const kept = masked(resource, KEPT[kind] ?? HERE) as Resource
+  const written =
+    kind === 'MCPExternalAuthConfig' ? writtenProvider(resource as AuthConfig, group) : undefined
+  if (written === undefined) return kept
+  return { ...kept, metadata: { annotations: { [writtenAnnotation(group)]: written } } }
 }
 
-function masked(value: unknown, mask: true | Mask): unknown {
-  if (mask === true) return value
-  if (Array.isArray(value)) {
-    const items = mask['*']
-    return items === undefined ? undefined : value.map((item) => masked(item, items))
-  }
-  if (!isObject(value)) return undefined
+/** What is no object has no parts, and is kept: a bare name stands for a whole reference (decision 5). */
+function masked(value: unknown, mask: Mask): unknown {
+  const each = mask['*']
+  if (Array.isArray(value)) return each && value.map((item) => masked(item, each))
+  if (!isObject(value)) return value
   const kept: Record<string, unknown> = {}
-  for (const field of '*' in mask ? Object.keys(value) : Object.keys(mask)) {
-    const inner = mask[field] ?? mask['*']
+  for (const field of Object.keys(each === undefined ? mask : value)) {
+    const inner = each ?? mask[field]
     if (inner === undefined || !Object.hasOwn(value, field)) continue
     // Own data, whatever the key is called.
     Object.defineProperty(kept, field, {
