@@ -2,6 +2,7 @@ import t from 'tap'
 import {
   authServer,
   bearerConfig,
+  exchangeConfig,
   gateway,
   group,
   headerConfig,
@@ -10,6 +11,7 @@ import {
   oidcConfig,
 } from '../src/kinds/between/examples.ts'
 import { BACKEND_KINDS } from '../src/kinds/between/neighbours.ts'
+import { projected } from '../src/kinds/between/projections.ts'
 import { DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
 import { mcpGroup } from '../src/kinds/mcp-group/index.ts'
 import { type Submission, validate } from '../src/review/index.ts'
@@ -17,6 +19,7 @@ import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { Standing } from '../src/review/standing.ts'
 import { World } from '../src/review/world.ts'
 import type { Other } from '../src/rule/rule.ts'
+import { recording } from './support/recording.ts'
 import { resourceOf } from './support/review.ts'
 import { stepsOf } from './support/steps.ts'
 
@@ -159,4 +162,27 @@ t.test('each step of the judging in the background is short', async (t) => {
     })
     t.ok(most < 1.25 * least + 100, `${least} steps among 60, ${most} among 300`)
   }
+})
+
+t.test('VirtualMCPServers that share a token exchange are judged at the same cost each', async (t) => {
+  const looksOf = (count: number) => {
+    let looks = 0
+    const world = new World({ group: DEFAULT_API_GROUP, knows: (kind) => kindNamed.has(kind) }, (...given) =>
+      recording(projected(...given), () => looks++),
+    )
+    const standing = new Standing(world, DEFAULT_SETTINGS)
+    const gateways = Array.from({ length: count }, (_, i) =>
+      gateway(`gateway-${i}`, {
+        groupRef: { name: `tools-${i}` },
+        authServerConfig: authServer('okta'),
+        outgoingAuth: inline({}, 'shared'),
+      }),
+    )
+    for (const each of [exchangeConfig('shared'), ...gateways]) standing.put(kindOf(each), stored(each))
+    looks = 0
+    t.equal(standing.work(Infinity), 0)
+    return looks / count
+  }
+  const [least, most] = [looksOf(20), looksOf(200)]
+  t.ok(most < 1.25 * least, `${least} fields looked at for each of 20, ${most} for each of 200`)
 })

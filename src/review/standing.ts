@@ -2,7 +2,7 @@ import { type Concern, concernedBy, concernsOf } from '../kinds/between/affected
 import type { Kind } from '../kinds/kind.ts'
 import { kindNamed, KINDS } from '../kinds/index.ts'
 import { readsOf } from '../kinds/places.ts'
-import { nameKey, type ObjectName } from '../rule/cluster.ts'
+import { type Cluster, nameKey, type ObjectName } from '../rule/cluster.ts'
 import type { Resource } from '../rule/resource.ts'
 import { check } from './check.ts'
 import type { Finding } from './finding.ts'
@@ -44,6 +44,8 @@ export class Standing {
   readonly #lookups: Iterator<Subject>[] = []
   readonly #waiting = new Map<string, Subject>()
   readonly #interned = new Map<string, Tags>()
+  /** The view in which an object was judged last, until something changes: what it has found out is of use to the next. */
+  #last: { readonly namespace: string; readonly cluster: Cluster } | undefined
 
   constructor(world: World, settings: Settings) {
     this.#world = world
@@ -55,6 +57,7 @@ export class Standing {
     const subject = subjectOf(kind, object)
     if (subject === undefined || this.#isKnown(subject, object)) return
     this.#wakeAround(subject)
+    this.#last = undefined
     this.#world.put(kind, object)
     this.#wakeAround(subject)
     this.#keep(this.#alone, subject, findingsIn(kind, object))
@@ -63,6 +66,7 @@ export class Standing {
   remove(kind: Kind, namespace: string, name: string): void {
     const subject = { kind: kind.kind, namespace, name }
     this.#wakeAround(subject)
+    this.#last = undefined
     this.#world.remove(kind.kind, namespace, name)
     this.#waiting.delete(keyOf(subject))
     this.#keep(this.#alone, subject, [])
@@ -174,13 +178,9 @@ export class Standing {
     const resource: Resource | undefined = this.#world.get(kind, namespace, name)
     const known = kindNamed.get(kind)
     if (resource === undefined || known === undefined) return []
-    return check(
-      known,
-      resource,
-      { cluster: this.#world.in(namespace), self: { kind, name }, old: () => resource },
-      [],
-      'between',
-    )
+    if (this.#last?.namespace !== namespace) this.#last = { namespace, cluster: this.#world.in(namespace) }
+    const { cluster } = this.#last
+    return check(known, resource, { cluster, self: { kind, name }, old: () => resource }, [], 'between')
   }
 
   #keep(where: Map<string, Tags>, subject: Subject, findings: readonly Finding[]): void {

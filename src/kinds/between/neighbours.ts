@@ -34,7 +34,7 @@ export const getWorkload = (cluster: Cluster, { kind, name }: ObjectName) =>
 
 /**
  * A function of a resource or a name and what it sees that several rules of one review ask for: computed once. It keeps
- * the last answer, and no other: what is seen is made for one review.
+ * the last answer, and no other: the view is another one after each change.
  */
 export function onceAReview<Of, R>(compute: (of: Of, cluster: Cluster) => R) {
   let last: { readonly of: Of; readonly cluster: Cluster; readonly result: R } | undefined

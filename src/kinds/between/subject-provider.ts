@@ -1,5 +1,5 @@
-import type { Cluster } from '../../rule/cluster.ts'
-import { BACKEND_KINDS, type Gateway, providersOf } from './neighbours.ts'
+import type { Cluster, ObjectName } from '../../rule/cluster.ts'
+import { BACKEND_KINDS, type Gateway, onceAReview, providersOf } from './neighbours.ts'
 import { mayBeReached, reachersOf } from './reach.ts'
 
 /**
@@ -11,27 +11,32 @@ export function firstProvider({ spec }: Gateway): string | undefined {
   return name === '' ? undefined : name
 }
 
-/** For each VirtualMCPServer that reaches a configuration and has an embedded server: its first provider. */
-export function subjectProviders(
-  config: string,
-  cluster: Cluster,
-): { readonly gateway: string; readonly provider: string }[] {
-  return reachersOf(config, cluster).flatMap(({ name, gateway }) => {
-    const provider = firstProvider(gateway)
-    return provider === undefined ? [] : [{ gateway: name.name, provider }]
-  })
+/** A provider whose token is exchanged, and the first VirtualMCPServer, by name, that decides so. */
+interface Choice {
+  readonly gateway: ObjectName
+  readonly provider: string
 }
+
+/** The first provider of each VirtualMCPServer that reaches a configuration and has an embedded server, once. */
+export const subjectProviders = onceAReview((config: string, cluster): readonly Choice[] => {
+  const choices = new Map<string, Choice>()
+  for (const { name, gateway } of reachersOf(config, cluster)) {
+    const provider = firstProvider(gateway)
+    if (provider !== undefined && !choices.has(provider)) choices.set(provider, { gateway: name, provider })
+  }
+  return [...choices.values()]
+})
 
 /**
  * The provider on which all of them agree (decision 25); undefined when they differ, when there is none, and when one of
  * them has no first provider that can be read.
  */
 export function agreedProvider(config: string, cluster: Cluster): string | undefined {
-  const gateways = reachersOf(config, cluster).map(({ gateway }) => gateway)
-  if (mayBeReached(config, cluster)) return undefined
-  const embedded = gateways.filter(({ spec }) => providersOf(spec, 'authServerConfig') !== undefined)
-  const providers = new Set(embedded.map(firstProvider))
-  return providers.size === 1 ? [...providers][0] : undefined
+  const isUndecided = ({ gateway }: { readonly gateway: Gateway }) =>
+    providersOf(gateway.spec, 'authServerConfig') !== undefined && firstProvider(gateway) === undefined
+  if (reachersOf(config, cluster).some(isUndecided) || mayBeReached(config, cluster)) return undefined
+  const [choice, ...others] = subjectProviders(config, cluster)
+  return others.length === 0 ? choice?.provider : undefined
 }
 
 const DECIDED_BY = ['VirtualMCPServer', ...BACKEND_KINDS]

@@ -18,13 +18,11 @@ export const subjectProviderAgreed = defineRule({
   sources: ['2.4.5', 'decision 25'],
   *check(config, { path, cluster, self }) {
     if (!leavesSubjectProvider(config, cluster.group)) return
-    const choices = subjectProviders(self.name, cluster)
-    const [first, ...rest] = choices
-    const other = rest.find(({ provider }) => provider !== first?.provider)
+    const [first, other] = subjectProviders(self.name, cluster)
     if (first === undefined || other === undefined) return
     yield advice(
       path.spec.tokenExchange.subjectProviderName,
-      `should be chosen, nothing is filled in: it would be ${shortQuote(first.provider)} in VirtualMCPServer ${shortQuote(first.gateway)}, ${shortQuote(other.provider)} in ${shortQuote(other.gateway)}`,
+      `should be chosen, nothing is filled in: it would be ${shortQuote(first.provider)} in VirtualMCPServer ${shortQuote(first.gateway.name)}, ${shortQuote(other.provider)} in ${shortQuote(other.gateway.name)}`,
     )
   },
   examples: {

@@ -18,17 +18,14 @@ export const subjectProviderAgreedByGateways = defineRule({
     'VirtualMCPServers that share a token exchange without `subjectProviderName` have the same first provider.',
   why: 'Each exchanges the token of another provider, and no default can be written into the shared configuration.',
   sources: ['2.4.5', 'decision 25'],
-  *check(value, { path, cluster, self }) {
+  *check(value, { path, cluster }) {
     const own = firstProvider(value)
     if (own === undefined) return
     for (const { config, auth: shared, at } of configsReached(value, cluster)) {
       if (shared === undefined || !leavesSubjectProvider(shared, cluster.group)) continue
-      const other = subjectProviders(config, cluster).find(
-        ({ gateway, provider }) => gateway !== self.name && provider !== own,
-      )
+      const other = subjectProviders(config, cluster).find(({ provider }) => provider !== own)
       if (other === undefined) continue
-      const there = nameText({ kind: self.kind, name: other.gateway })
-      const detail = `${nameText(authConfigNamed(config))} should choose its subjectProviderName: it would be ${shortQuote(own)} here, ${shortQuote(other.provider)} in ${there}`
+      const detail = `${nameText(authConfigNamed(config))} should choose its subjectProviderName: it would be ${shortQuote(own)} here, ${shortQuote(other.provider)} in ${nameText(other.gateway)}`
       yield advice(at === undefined ? path.spec.authServerConfig.upstreamProviders : pathTo(at()), detail)
     }
   },
