@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { compilePattern, PATTERNS } from '../src/kinds/patterns.ts'
+import { FORMATS } from '../src/review/formats.ts'
 
 /** Recorded from Go by record-patterns beside it, which has the patterns as the specification writes them. */
 interface Golden {
@@ -415,5 +416,26 @@ t.test('a long text is judged right, in linear time and without a RangeError', a
       )
       t.strictSame(wrong, [], label(each, shape))
     }
+  }
+})
+
+const TIME = '2026-01-31T12:00:00'
+const DATE_TIMES: readonly Shape[] = [
+  ['', 'T', '', false],
+  ['', 'T', 'Z', false],
+  ['', 'aT', '+00:00', false],
+  [`${TIME}.`, '1', 'Z', true],
+  [`${TIME}.`, '1', '-08:30', true],
+  [`${TIME}.`, '1', '', false],
+  [TIME, '.1', 'Z', false],
+  ['', '2', `${TIME}Z`, false],
+]
+
+t.test('so is a long date and time', async (t) => {
+  for (const shape of DATE_TIMES) {
+    const wrong = [30, 1e6, 4e6].filter(
+      (length) => FORMATS['date-time'].validate(long(shape, length)) !== shape[3],
+    )
+    t.strictSame(wrong, [], shape.slice(0, 3).join(' '))
   }
 })

@@ -14,7 +14,12 @@ export const FORMATS = {
   int64: { type: 'number', validate: (value: number) => value >= -INT64 && value <= INT64 },
 } as const
 
-/** RFC 3339 as Go's `time.RFC3339` reads it: a capital T and Z, an offset with a colon, no space, no leap second. */
+const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/
+
+/**
+ * RFC 3339 as Go's `time.RFC3339` reads it: a capital T and Z, an offset with a colon, no space, no leap second. The whole
+ * form comes first: ajv-formats cuts a text at every T, and a looser expression takes hours for millions of them.
+ */
 function isDateTime(text: string): boolean {
-  return /^[^ t]+T[^z]+(?:Z|[+-]\d\d:\d\d)$/.test(text) && !text.includes(':60') && dateTime(text)
+  return DATE_TIME.test(text) && !text.includes(':60') && dateTime(text)
 }
