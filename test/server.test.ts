@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Agent, request as httpsRequest } from 'node:https'
 import { Writable } from 'node:stream'
 import { text as textOf } from 'node:stream/consumers'
+import fc from 'fast-check'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import t from 'tap'
@@ -20,6 +21,7 @@ import { answering, type Cluster } from '../src/rule/cluster.ts'
 import { DEFAULT_SETTINGS, parseSeveritySetting, type SeveritySetting } from '../src/review/settings.ts'
 import { ALL_IDS } from '../src/review/engine-ids.ts'
 import { buildProbes, buildWebhook } from '../src/server/app.ts'
+import { LARGE, parseBody } from '../src/server/json.ts'
 import { createMetrics } from '../src/server/metrics.ts'
 import { resourceOf, reviewOf } from './support/review.ts'
 import { startServer } from './support/server.ts'
@@ -292,6 +294,39 @@ t.test(
     t.equal((await app.inject({ method: 'GET', url: '/validate' })).statusCode, 404)
   },
 )
+
+/** Numbers at both sides of what a float can hold, and what looks like parts of JSON in a string. */
+const HARD_JSON = [
+  ...['1e308', '9e308', '-1e309', '1E+400', '0.1e-9', '9e-400', '17976931348623157e292', '18e307'],
+  ...['9'.repeat(308), '9'.repeat(309), `1${'0'.repeat(308)}`, `1${'0'.repeat(309)}`, `0.${'9'.repeat(400)}`],
+  ...[`1${'0'.repeat(400)}e-10`, `-1${'0'.repeat(400)}e-200`],
+  ...['"null"', '"{[\\\\"', '"\\"[1e999"', '{"null\\"":null}', 'true', 'false', '"\u{1f600}]"'],
+]
+
+t.test('a look at the text of a large body shows what a look at its value would', async (t) => {
+  const seen = (text: string) => {
+    try {
+      return parseBody(Buffer.from(text))
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+  const outcomes = { read: 0, refused: 0 }
+  fc.assert(
+    fc.property(
+      fc.array(fc.oneof(fc.json({ stringUnit: 'binary' }), fc.constantFrom(...HARD_JSON)), { maxLength: 6 }),
+      fc.constantFrom(0, 990, 999, 1_000),
+      (parts, depth) => {
+        const text = `${'['.repeat(depth)}${parts.join() || '0'}${']'.repeat(depth)}`
+        const [small, large] = [seen(text), seen(text.padEnd(LARGE))]
+        outcomes[typeof small === 'string' ? 'refused' : 'read'] += 1
+        t.strictSame(large, small)
+      },
+    ),
+    { numRuns: 300 },
+  )
+  t.ok(outcomes.read > 50 && outcomes.refused > 50, JSON.stringify(outcomes))
+})
 
 t.test(
   'a review with a wrong-typed object is denied by /validate and admitted without a patch by /mutate',

@@ -75,7 +75,7 @@ export function buildWebhook(
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     try {
-      done(null, parseBody(body.toString()))
+      done(null, parseBody(body as Buffer))
     } catch (error) {
       done(error as Error)
     }
