@@ -44,16 +44,20 @@ export function validatorsModule(): string {
     .replaceAll('require("ajv/dist/runtime/ucs2length").default', 'ucs2length.default')
     // A text has a code point when it has a code unit: nothing to count for minLength 1.
     .replace(/func\d+\((data\d*)\) < 1\b/g, '$1.length < 1')
-    // A body has room for a million errors; one more than are shown says that there are more.
-    .replace(
-      /else \{\s*vErrors\.push\((err\d+)\);\s*\}/g,
-      'else if(vErrors.length <= MOST_FINDINGS){\nvErrors.push($1);\n}',
-    )
+    .replace(/function (validate\d+)\([^]*?\n\1\.errors = vErrors;/g, endingEarly)
   if (body.includes('require('))
     throw new Error(
       `the validators need a module that is not imported: ${/require\([^)]*\)/.exec(body)?.[0]}`,
     )
   return HEADER + body
+}
+
+/** A body has room for a million errors: the validator ends with one more than are shown, which says that there are more. */
+function endingEarly(validator: string, name: string): string {
+  return validator.replace(
+    /else \{\s*vErrors\.push\((err\d+)\);\s*\}/g,
+    `else if(vErrors.push($1) > MOST_FINDINGS){\n${name}.errors = vErrors;\nreturn false;\n}`,
+  )
 }
 
 const NOT_JUDGED = new Set<string>([...ANNOTATIONS, 'title', 'description', 'default'])

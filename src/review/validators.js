@@ -32,8 +32,9 @@ const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{mi
 if(vErrors === null){
 vErrors = [err0];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err0);
+else if(vErrors.push(err0) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -43,8 +44,9 @@ const err1 = {instancePath:instancePath+"/apiVersion",schemaPath:"#/properties/a
 if(vErrors === null){
 vErrors = [err1];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err1);
+else if(vErrors.push(err1) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -55,8 +57,9 @@ const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/ty
 if(vErrors === null){
 vErrors = [err2];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err2);
+else if(vErrors.push(err2) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -70,8 +73,9 @@ const err3 = {instancePath:instancePath+"/metadata/name",schemaPath:"#/propertie
 if(vErrors === null){
 vErrors = [err3];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err3);
+else if(vErrors.push(err3) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -82,8 +86,9 @@ const err4 = {instancePath:instancePath+"/metadata/generateName",schemaPath:"#/p
 if(vErrors === null){
 vErrors = [err4];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err4);
+else if(vErrors.push(err4) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -94,8 +99,9 @@ const err5 = {instancePath:instancePath+"/metadata/namespace",schemaPath:"#/prop
 if(vErrors === null){
 vErrors = [err5];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err5);
+else if(vErrors.push(err5) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -109,8 +115,9 @@ const err6 = {instancePath:instancePath+"/metadata/labels/" + key0.replace(/~/g,
 if(vErrors === null){
 vErrors = [err6];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err6);
+else if(vErrors.push(err6) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -121,8 +128,9 @@ const err7 = {instancePath:instancePath+"/metadata/labels",schemaPath:"#/propert
 if(vErrors === null){
 vErrors = [err7];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err7);
+else if(vErrors.push(err7) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -136,8 +144,9 @@ const err8 = {instancePath:instancePath+"/metadata/annotations/" + key1.replace(
 if(vErrors === null){
 vErrors = [err8];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err8);
+else if(vErrors.push(err8) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -148,8 +157,9 @@ const err9 = {instancePath:instancePath+"/metadata/annotations",schemaPath:"#/pr
 if(vErrors === null){
 vErrors = [err9];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err9);
+else if(vErrors.push(err9) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -160,8 +170,9 @@ const err10 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/me
 if(vErrors === null){
 vErrors = [err10];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err10);
+else if(vErrors.push(err10) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -174,8 +185,9 @@ const err11 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/r
 if(vErrors === null){
 vErrors = [err11];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err11);
+else if(vErrors.push(err11) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -186,8 +198,9 @@ const err12 = {instancePath:instancePath+"/spec/type",schemaPath:"#/properties/s
 if(vErrors === null){
 vErrors = [err12];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err12);
+else if(vErrors.push(err12) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -196,8 +209,9 @@ const err13 = {instancePath:instancePath+"/spec/type",schemaPath:"#/properties/s
 if(vErrors === null){
 vErrors = [err13];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err13);
+else if(vErrors.push(err13) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -210,8 +224,9 @@ const err14 = {instancePath:instancePath+"/spec/awsSts",schemaPath:"#/properties
 if(vErrors === null){
 vErrors = [err14];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err14);
+else if(vErrors.push(err14) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -223,8 +238,9 @@ const err15 = {instancePath:instancePath+"/spec/awsSts/region",schemaPath:"#/pro
 if(vErrors === null){
 vErrors = [err15];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err15);
+else if(vErrors.push(err15) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -233,8 +249,9 @@ const err16 = {instancePath:instancePath+"/spec/awsSts/region",schemaPath:"#/pro
 if(vErrors === null){
 vErrors = [err16];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err16);
+else if(vErrors.push(err16) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -244,8 +261,9 @@ const err17 = {instancePath:instancePath+"/spec/awsSts/region",schemaPath:"#/pro
 if(vErrors === null){
 vErrors = [err17];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err17);
+else if(vErrors.push(err17) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -256,8 +274,9 @@ const err18 = {instancePath:instancePath+"/spec/awsSts/service",schemaPath:"#/pr
 if(vErrors === null){
 vErrors = [err18];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err18);
+else if(vErrors.push(err18) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -270,8 +289,9 @@ const err19 = {instancePath:instancePath+"/spec/awsSts/fallbackRoleArn",schemaPa
 if(vErrors === null){
 vErrors = [err19];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err19);
+else if(vErrors.push(err19) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -281,8 +301,9 @@ const err20 = {instancePath:instancePath+"/spec/awsSts/fallbackRoleArn",schemaPa
 if(vErrors === null){
 vErrors = [err20];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err20);
+else if(vErrors.push(err20) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -293,8 +314,9 @@ const err21 = {instancePath:instancePath+"/spec/awsSts/roleClaim",schemaPath:"#/
 if(vErrors === null){
 vErrors = [err21];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err21);
+else if(vErrors.push(err21) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -311,8 +333,9 @@ const err22 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0,schem
 if(vErrors === null){
 vErrors = [err22];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err22);
+else if(vErrors.push(err22) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -324,8 +347,9 @@ const err23 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0+"/rol
 if(vErrors === null){
 vErrors = [err23];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err23);
+else if(vErrors.push(err23) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -335,8 +359,9 @@ const err24 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0+"/rol
 if(vErrors === null){
 vErrors = [err24];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err24);
+else if(vErrors.push(err24) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -349,8 +374,9 @@ const err25 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0+"/cla
 if(vErrors === null){
 vErrors = [err25];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err25);
+else if(vErrors.push(err25) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -360,8 +386,9 @@ const err26 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0+"/cla
 if(vErrors === null){
 vErrors = [err26];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err26);
+else if(vErrors.push(err26) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -374,8 +401,9 @@ const err27 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0+"/mat
 if(vErrors === null){
 vErrors = [err27];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err27);
+else if(vErrors.push(err27) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -385,8 +413,9 @@ const err28 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0+"/mat
 if(vErrors === null){
 vErrors = [err28];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err28);
+else if(vErrors.push(err28) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -398,8 +427,9 @@ const err29 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0+"/pri
 if(vErrors === null){
 vErrors = [err29];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err29);
+else if(vErrors.push(err29) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -409,8 +439,9 @@ const err30 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0+"/pri
 if(vErrors === null){
 vErrors = [err30];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err30);
+else if(vErrors.push(err30) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -419,8 +450,9 @@ const err31 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0+"/pri
 if(vErrors === null){
 vErrors = [err31];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err31);
+else if(vErrors.push(err31) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -432,8 +464,9 @@ const err32 = {instancePath:instancePath+"/spec/awsSts/roleMappings/" + i0,schem
 if(vErrors === null){
 vErrors = [err32];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err32);
+else if(vErrors.push(err32) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -444,8 +477,9 @@ const err33 = {instancePath:instancePath+"/spec/awsSts/roleMappings",schemaPath:
 if(vErrors === null){
 vErrors = [err33];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err33);
+else if(vErrors.push(err33) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -457,8 +491,9 @@ const err34 = {instancePath:instancePath+"/spec/awsSts/sessionDuration",schemaPa
 if(vErrors === null){
 vErrors = [err34];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err34);
+else if(vErrors.push(err34) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -468,8 +503,9 @@ const err35 = {instancePath:instancePath+"/spec/awsSts/sessionDuration",schemaPa
 if(vErrors === null){
 vErrors = [err35];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err35);
+else if(vErrors.push(err35) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -478,8 +514,9 @@ const err36 = {instancePath:instancePath+"/spec/awsSts/sessionDuration",schemaPa
 if(vErrors === null){
 vErrors = [err36];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err36);
+else if(vErrors.push(err36) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -488,8 +525,9 @@ const err37 = {instancePath:instancePath+"/spec/awsSts/sessionDuration",schemaPa
 if(vErrors === null){
 vErrors = [err37];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err37);
+else if(vErrors.push(err37) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -501,8 +539,9 @@ const err38 = {instancePath:instancePath+"/spec/awsSts/sessionNameClaim",schemaP
 if(vErrors === null){
 vErrors = [err38];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err38);
+else if(vErrors.push(err38) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -513,8 +552,9 @@ const err39 = {instancePath:instancePath+"/spec/awsSts",schemaPath:"#/properties
 if(vErrors === null){
 vErrors = [err39];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err39);
+else if(vErrors.push(err39) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -527,8 +567,9 @@ const err40 = {instancePath:instancePath+"/spec/bearerToken",schemaPath:"#/prope
 if(vErrors === null){
 vErrors = [err40];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err40);
+else if(vErrors.push(err40) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -540,8 +581,9 @@ const err41 = {instancePath:instancePath+"/spec/bearerToken/tokenSecretRef",sche
 if(vErrors === null){
 vErrors = [err41];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err41);
+else if(vErrors.push(err41) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -550,8 +592,9 @@ const err42 = {instancePath:instancePath+"/spec/bearerToken/tokenSecretRef",sche
 if(vErrors === null){
 vErrors = [err42];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err42);
+else if(vErrors.push(err42) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -563,8 +606,9 @@ const err43 = {instancePath:instancePath+"/spec/bearerToken/tokenSecretRef/name"
 if(vErrors === null){
 vErrors = [err43];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err43);
+else if(vErrors.push(err43) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -574,8 +618,9 @@ const err44 = {instancePath:instancePath+"/spec/bearerToken/tokenSecretRef/name"
 if(vErrors === null){
 vErrors = [err44];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err44);
+else if(vErrors.push(err44) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -588,8 +633,9 @@ const err45 = {instancePath:instancePath+"/spec/bearerToken/tokenSecretRef/key",
 if(vErrors === null){
 vErrors = [err45];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err45);
+else if(vErrors.push(err45) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -599,8 +645,9 @@ const err46 = {instancePath:instancePath+"/spec/bearerToken/tokenSecretRef/key",
 if(vErrors === null){
 vErrors = [err46];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err46);
+else if(vErrors.push(err46) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -611,8 +658,9 @@ const err47 = {instancePath:instancePath+"/spec/bearerToken/tokenSecretRef",sche
 if(vErrors === null){
 vErrors = [err47];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err47);
+else if(vErrors.push(err47) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -623,8 +671,9 @@ const err48 = {instancePath:instancePath+"/spec/bearerToken",schemaPath:"#/prope
 if(vErrors === null){
 vErrors = [err48];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err48);
+else if(vErrors.push(err48) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -637,8 +686,9 @@ const err49 = {instancePath:instancePath+"/spec/embeddedAuthServer",schemaPath:"
 if(vErrors === null){
 vErrors = [err49];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err49);
+else if(vErrors.push(err49) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -647,8 +697,9 @@ const err50 = {instancePath:instancePath+"/spec/embeddedAuthServer",schemaPath:"
 if(vErrors === null){
 vErrors = [err50];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err50);
+else if(vErrors.push(err50) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -660,8 +711,9 @@ const err51 = {instancePath:instancePath+"/spec/embeddedAuthServer/issuer",schem
 if(vErrors === null){
 vErrors = [err51];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err51);
+else if(vErrors.push(err51) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -671,8 +723,9 @@ const err52 = {instancePath:instancePath+"/spec/embeddedAuthServer/issuer",schem
 if(vErrors === null){
 vErrors = [err52];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err52);
+else if(vErrors.push(err52) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -685,8 +738,9 @@ const err53 = {instancePath:instancePath+"/spec/embeddedAuthServer/authorization
 if(vErrors === null){
 vErrors = [err53];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err53);
+else if(vErrors.push(err53) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -696,8 +750,9 @@ const err54 = {instancePath:instancePath+"/spec/embeddedAuthServer/authorization
 if(vErrors === null){
 vErrors = [err54];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err54);
+else if(vErrors.push(err54) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -714,8 +769,9 @@ const err55 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySec
 if(vErrors === null){
 vErrors = [err55];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err55);
+else if(vErrors.push(err55) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -724,8 +780,9 @@ const err56 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySec
 if(vErrors === null){
 vErrors = [err56];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err56);
+else if(vErrors.push(err56) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -737,8 +794,9 @@ const err57 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySec
 if(vErrors === null){
 vErrors = [err57];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err57);
+else if(vErrors.push(err57) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -748,8 +806,9 @@ const err58 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySec
 if(vErrors === null){
 vErrors = [err58];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err58);
+else if(vErrors.push(err58) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -762,8 +821,9 @@ const err59 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySec
 if(vErrors === null){
 vErrors = [err59];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err59);
+else if(vErrors.push(err59) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -773,8 +833,9 @@ const err60 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySec
 if(vErrors === null){
 vErrors = [err60];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err60);
+else if(vErrors.push(err60) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -785,8 +846,9 @@ const err61 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySec
 if(vErrors === null){
 vErrors = [err61];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err61);
+else if(vErrors.push(err61) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -797,8 +859,9 @@ const err62 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySec
 if(vErrors === null){
 vErrors = [err62];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err62);
+else if(vErrors.push(err62) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -815,8 +878,9 @@ const err63 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRef
 if(vErrors === null){
 vErrors = [err63];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err63);
+else if(vErrors.push(err63) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -825,8 +889,9 @@ const err64 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRef
 if(vErrors === null){
 vErrors = [err64];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err64);
+else if(vErrors.push(err64) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -838,8 +903,9 @@ const err65 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRef
 if(vErrors === null){
 vErrors = [err65];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err65);
+else if(vErrors.push(err65) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -849,8 +915,9 @@ const err66 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRef
 if(vErrors === null){
 vErrors = [err66];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err66);
+else if(vErrors.push(err66) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -863,8 +930,9 @@ const err67 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRef
 if(vErrors === null){
 vErrors = [err67];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err67);
+else if(vErrors.push(err67) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -874,8 +942,9 @@ const err68 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRef
 if(vErrors === null){
 vErrors = [err68];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err68);
+else if(vErrors.push(err68) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -886,8 +955,9 @@ const err69 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRef
 if(vErrors === null){
 vErrors = [err69];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err69);
+else if(vErrors.push(err69) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -898,8 +968,9 @@ const err70 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRef
 if(vErrors === null){
 vErrors = [err70];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err70);
+else if(vErrors.push(err70) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -915,8 +986,9 @@ const err71 = {instancePath:instancePath+"/spec/embeddedAuthServer/tokenLifespan
 if(vErrors === null){
 vErrors = [err71];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err71);
+else if(vErrors.push(err71) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -926,8 +998,9 @@ const err72 = {instancePath:instancePath+"/spec/embeddedAuthServer/tokenLifespan
 if(vErrors === null){
 vErrors = [err72];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err72);
+else if(vErrors.push(err72) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -940,8 +1013,9 @@ const err73 = {instancePath:instancePath+"/spec/embeddedAuthServer/tokenLifespan
 if(vErrors === null){
 vErrors = [err73];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err73);
+else if(vErrors.push(err73) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -951,8 +1025,9 @@ const err74 = {instancePath:instancePath+"/spec/embeddedAuthServer/tokenLifespan
 if(vErrors === null){
 vErrors = [err74];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err74);
+else if(vErrors.push(err74) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -965,8 +1040,9 @@ const err75 = {instancePath:instancePath+"/spec/embeddedAuthServer/tokenLifespan
 if(vErrors === null){
 vErrors = [err75];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err75);
+else if(vErrors.push(err75) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -976,8 +1052,9 @@ const err76 = {instancePath:instancePath+"/spec/embeddedAuthServer/tokenLifespan
 if(vErrors === null){
 vErrors = [err76];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err76);
+else if(vErrors.push(err76) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -988,8 +1065,9 @@ const err77 = {instancePath:instancePath+"/spec/embeddedAuthServer/tokenLifespan
 if(vErrors === null){
 vErrors = [err77];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err77);
+else if(vErrors.push(err77) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1004,8 +1082,9 @@ const err78 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/type"
 if(vErrors === null){
 vErrors = [err78];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err78);
+else if(vErrors.push(err78) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1014,8 +1093,9 @@ const err79 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/type"
 if(vErrors === null){
 vErrors = [err79];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err79);
+else if(vErrors.push(err79) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1028,8 +1108,9 @@ const err80 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis
 if(vErrors === null){
 vErrors = [err80];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err80);
+else if(vErrors.push(err80) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1041,8 +1122,9 @@ const err81 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis
 if(vErrors === null){
 vErrors = [err81];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err81);
+else if(vErrors.push(err81) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1051,8 +1133,9 @@ const err82 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis
 if(vErrors === null){
 vErrors = [err82];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err82);
+else if(vErrors.push(err82) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1064,8 +1147,9 @@ const err83 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis
 if(vErrors === null){
 vErrors = [err83];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err83);
+else if(vErrors.push(err83) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1074,8 +1158,9 @@ const err84 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis
 if(vErrors === null){
 vErrors = [err84];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err84);
+else if(vErrors.push(err84) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1087,8 +1172,9 @@ const err85 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis
 if(vErrors === null){
 vErrors = [err85];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err85);
+else if(vErrors.push(err85) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1098,8 +1184,9 @@ const err86 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis
 if(vErrors === null){
 vErrors = [err86];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err86);
+else if(vErrors.push(err86) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1112,8 +1199,9 @@ const err87 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis
 if(vErrors === null){
 vErrors = [err87];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err87);
+else if(vErrors.push(err87) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1123,8 +1211,9 @@ const err88 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis
 if(vErrors === null){
 vErrors = [err88];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err88);
+else if(vErrors.push(err88) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1135,8 +1224,9 @@ const err89 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis
 if(vErrors === null){
 vErrors = [err89];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err89);
+else if(vErrors.push(err89) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1149,8 +1239,9 @@ const err90 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis
 if(vErrors === null){
 vErrors = [err90];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err90);
+else if(vErrors.push(err90) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1159,8 +1250,9 @@ const err91 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis
 if(vErrors === null){
 vErrors = [err91];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err91);
+else if(vErrors.push(err91) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1172,8 +1264,9 @@ const err92 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis
 if(vErrors === null){
 vErrors = [err92];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err92);
+else if(vErrors.push(err92) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1183,8 +1276,9 @@ const err93 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis
 if(vErrors === null){
 vErrors = [err93];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err93);
+else if(vErrors.push(err93) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1197,8 +1291,9 @@ const err94 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis
 if(vErrors === null){
 vErrors = [err94];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err94);
+else if(vErrors.push(err94) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1208,8 +1303,9 @@ const err95 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis
 if(vErrors === null){
 vErrors = [err95];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err95);
+else if(vErrors.push(err95) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1220,8 +1316,9 @@ const err96 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis
 if(vErrors === null){
 vErrors = [err96];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err96);
+else if(vErrors.push(err96) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1232,8 +1329,9 @@ const err97 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis
 if(vErrors === null){
 vErrors = [err97];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err97);
+else if(vErrors.push(err97) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1246,8 +1344,9 @@ const err98 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis
 if(vErrors === null){
 vErrors = [err98];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err98);
+else if(vErrors.push(err98) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1259,8 +1358,9 @@ const err99 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis
 if(vErrors === null){
 vErrors = [err99];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err99);
+else if(vErrors.push(err99) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1270,8 +1370,9 @@ const err100 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err100];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err100);
+else if(vErrors.push(err100) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1283,8 +1384,9 @@ const err101 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err101];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err101);
+else if(vErrors.push(err101) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1294,8 +1396,9 @@ const err102 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err102];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err102);
+else if(vErrors.push(err102) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1311,8 +1414,9 @@ const err103 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err103];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err103);
+else if(vErrors.push(err103) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1323,8 +1427,9 @@ const err104 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err104];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err104);
+else if(vErrors.push(err104) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1337,8 +1442,9 @@ const err105 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err105];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err105);
+else if(vErrors.push(err105) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1350,8 +1456,9 @@ const err106 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err106];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err106);
+else if(vErrors.push(err106) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1361,8 +1468,9 @@ const err107 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err107];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err107);
+else if(vErrors.push(err107) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1373,8 +1481,9 @@ const err108 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err108];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err108);
+else if(vErrors.push(err108) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1386,8 +1495,9 @@ const err109 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err109];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err109);
+else if(vErrors.push(err109) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1397,8 +1507,9 @@ const err110 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err110];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err110);
+else if(vErrors.push(err110) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1410,8 +1521,9 @@ const err111 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err111];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err111);
+else if(vErrors.push(err111) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1422,8 +1534,9 @@ const err112 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err112];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err112);
+else if(vErrors.push(err112) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1439,8 +1552,9 @@ const err113 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err113];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err113);
+else if(vErrors.push(err113) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1449,8 +1563,9 @@ const err114 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err114];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err114);
+else if(vErrors.push(err114) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1462,8 +1577,9 @@ const err115 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err115];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err115);
+else if(vErrors.push(err115) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1473,8 +1589,9 @@ const err116 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err116];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err116);
+else if(vErrors.push(err116) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1487,8 +1604,9 @@ const err117 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err117];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err117);
+else if(vErrors.push(err117) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1498,8 +1616,9 @@ const err118 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err118];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err118);
+else if(vErrors.push(err118) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1510,8 +1629,9 @@ const err119 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err119];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err119);
+else if(vErrors.push(err119) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1522,8 +1642,9 @@ const err120 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err120];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err120);
+else if(vErrors.push(err120) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1534,8 +1655,9 @@ const err121 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err121];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err121);
+else if(vErrors.push(err121) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1551,8 +1673,9 @@ const err122 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err122];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err122);
+else if(vErrors.push(err122) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1561,8 +1684,9 @@ const err123 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err123];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err123);
+else if(vErrors.push(err123) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1574,8 +1698,9 @@ const err124 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err124];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err124);
+else if(vErrors.push(err124) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1585,8 +1710,9 @@ const err125 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err125];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err125);
+else if(vErrors.push(err125) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1599,8 +1725,9 @@ const err126 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err126];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err126);
+else if(vErrors.push(err126) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1610,8 +1737,9 @@ const err127 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err127];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err127);
+else if(vErrors.push(err127) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1622,8 +1750,9 @@ const err128 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err128];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err128);
+else if(vErrors.push(err128) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1634,8 +1763,9 @@ const err129 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err129];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err129);
+else if(vErrors.push(err129) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1646,8 +1776,9 @@ const err130 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err130];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err130);
+else if(vErrors.push(err130) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1660,8 +1791,9 @@ const err131 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err131];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err131);
+else if(vErrors.push(err131) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1671,8 +1803,9 @@ const err132 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err132];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err132);
+else if(vErrors.push(err132) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1685,8 +1818,9 @@ const err133 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err133];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err133);
+else if(vErrors.push(err133) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1696,8 +1830,9 @@ const err134 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err134];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err134);
+else if(vErrors.push(err134) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1710,8 +1845,9 @@ const err135 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err135];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err135);
+else if(vErrors.push(err135) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1721,8 +1857,9 @@ const err136 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err136];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err136);
+else if(vErrors.push(err136) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1733,8 +1870,9 @@ const err137 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redi
 if(vErrors === null){
 vErrors = [err137];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err137);
+else if(vErrors.push(err137) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1745,8 +1883,9 @@ const err138 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage",sch
 if(vErrors === null){
 vErrors = [err138];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err138);
+else if(vErrors.push(err138) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1759,8 +1898,9 @@ const err139 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err139];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err139);
+else if(vErrors.push(err139) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1773,8 +1913,9 @@ const err140 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err140];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err140);
+else if(vErrors.push(err140) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1783,8 +1924,9 @@ const err141 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err141];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err141);
+else if(vErrors.push(err141) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1796,8 +1938,9 @@ const err142 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err142];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err142);
+else if(vErrors.push(err142) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1806,8 +1949,9 @@ const err143 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err143];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err143);
+else if(vErrors.push(err143) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1816,8 +1960,9 @@ const err144 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err144];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err144);
+else if(vErrors.push(err144) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1827,8 +1972,9 @@ const err145 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err145];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err145);
+else if(vErrors.push(err145) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1840,8 +1986,9 @@ const err146 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err146];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err146);
+else if(vErrors.push(err146) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1850,8 +1997,9 @@ const err147 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err147];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err147);
+else if(vErrors.push(err147) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1864,8 +2012,9 @@ const err148 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err148];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err148);
+else if(vErrors.push(err148) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1874,8 +2023,9 @@ const err149 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err149];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err149);
+else if(vErrors.push(err149) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1887,8 +2037,9 @@ const err150 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err150];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err150);
+else if(vErrors.push(err150) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1898,8 +2049,9 @@ const err151 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err151];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err151);
+else if(vErrors.push(err151) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1912,8 +2064,9 @@ const err152 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err152];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err152);
+else if(vErrors.push(err152) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1923,8 +2076,9 @@ const err153 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err153];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err153);
+else if(vErrors.push(err153) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1937,8 +2091,9 @@ const err154 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err154];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err154);
+else if(vErrors.push(err154) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1947,8 +2102,9 @@ const err155 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err155];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err155);
+else if(vErrors.push(err155) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1960,8 +2116,9 @@ const err156 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err156];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err156);
+else if(vErrors.push(err156) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1971,8 +2128,9 @@ const err157 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err157];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err157);
+else if(vErrors.push(err157) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1985,8 +2143,9 @@ const err158 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err158];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err158);
+else if(vErrors.push(err158) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -1996,8 +2155,9 @@ const err159 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err159];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err159);
+else if(vErrors.push(err159) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2008,8 +2168,9 @@ const err160 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err160];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err160);
+else if(vErrors.push(err160) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2020,8 +2181,9 @@ const err161 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err161];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err161);
+else if(vErrors.push(err161) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2036,8 +2198,9 @@ const err162 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err162];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err162);
+else if(vErrors.push(err162) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2048,8 +2211,9 @@ const err163 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err163];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err163);
+else if(vErrors.push(err163) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2063,8 +2227,9 @@ const err164 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err164];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err164);
+else if(vErrors.push(err164) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2075,8 +2240,9 @@ const err165 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err165];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err165);
+else if(vErrors.push(err165) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2089,8 +2255,9 @@ const err166 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err166];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err166);
+else if(vErrors.push(err166) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2102,8 +2269,9 @@ const err167 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err167];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err167);
+else if(vErrors.push(err167) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2113,8 +2281,9 @@ const err168 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err168];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err168);
+else if(vErrors.push(err168) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2126,8 +2295,9 @@ const err169 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err169];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err169);
+else if(vErrors.push(err169) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2136,8 +2306,9 @@ const err170 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err170];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err170);
+else if(vErrors.push(err170) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2151,8 +2322,9 @@ const err171 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err171];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err171);
+else if(vErrors.push(err171) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2163,8 +2335,9 @@ const err172 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err172];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err172);
+else if(vErrors.push(err172) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2182,8 +2355,9 @@ const err173 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err173];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err173);
+else if(vErrors.push(err173) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2194,8 +2368,9 @@ const err174 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err174];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err174);
+else if(vErrors.push(err174) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2210,8 +2385,9 @@ const err175 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err175];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err175);
+else if(vErrors.push(err175) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2222,8 +2398,9 @@ const err176 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err176];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err176);
+else if(vErrors.push(err176) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2238,8 +2415,9 @@ const err177 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err177];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err177);
+else if(vErrors.push(err177) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2250,8 +2428,9 @@ const err178 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err178];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err178);
+else if(vErrors.push(err178) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2262,8 +2441,9 @@ const err179 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err179];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err179);
+else if(vErrors.push(err179) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2274,8 +2454,9 @@ const err180 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err180];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err180);
+else if(vErrors.push(err180) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2286,8 +2467,9 @@ const err181 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err181];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err181);
+else if(vErrors.push(err181) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2300,8 +2482,9 @@ const err182 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err182];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err182);
+else if(vErrors.push(err182) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2310,8 +2493,9 @@ const err183 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err183];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err183);
+else if(vErrors.push(err183) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2323,8 +2507,9 @@ const err184 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err184];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err184);
+else if(vErrors.push(err184) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2334,8 +2519,9 @@ const err185 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err185];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err185);
+else if(vErrors.push(err185) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2348,8 +2534,9 @@ const err186 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err186];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err186);
+else if(vErrors.push(err186) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2359,8 +2546,9 @@ const err187 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err187];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err187);
+else if(vErrors.push(err187) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2373,8 +2561,9 @@ const err188 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err188];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err188);
+else if(vErrors.push(err188) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2384,8 +2573,9 @@ const err189 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err189];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err189);
+else if(vErrors.push(err189) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2398,8 +2588,9 @@ const err190 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err190];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err190);
+else if(vErrors.push(err190) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2408,8 +2599,9 @@ const err191 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err191];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err191);
+else if(vErrors.push(err191) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2421,8 +2613,9 @@ const err192 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err192];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err192);
+else if(vErrors.push(err192) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2432,8 +2625,9 @@ const err193 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err193];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err193);
+else if(vErrors.push(err193) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2446,8 +2640,9 @@ const err194 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err194];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err194);
+else if(vErrors.push(err194) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2457,8 +2652,9 @@ const err195 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err195];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err195);
+else if(vErrors.push(err195) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2469,8 +2665,9 @@ const err196 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err196];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err196);
+else if(vErrors.push(err196) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2481,8 +2678,9 @@ const err197 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err197];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err197);
+else if(vErrors.push(err197) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2497,8 +2695,9 @@ const err198 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err198];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err198);
+else if(vErrors.push(err198) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2509,8 +2708,9 @@ const err199 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err199];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err199);
+else if(vErrors.push(err199) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2524,8 +2724,9 @@ const err200 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err200];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err200);
+else if(vErrors.push(err200) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2536,8 +2737,9 @@ const err201 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err201];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err201);
+else if(vErrors.push(err201) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2550,8 +2752,9 @@ const err202 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err202];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err202);
+else if(vErrors.push(err202) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2563,8 +2766,9 @@ const err203 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err203];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err203);
+else if(vErrors.push(err203) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2574,8 +2778,9 @@ const err204 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err204];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err204);
+else if(vErrors.push(err204) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2586,8 +2791,9 @@ const err205 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err205];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err205);
+else if(vErrors.push(err205) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2598,8 +2804,9 @@ const err206 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err206];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err206);
+else if(vErrors.push(err206) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2610,8 +2817,9 @@ const err207 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err207];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err207);
+else if(vErrors.push(err207) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2622,8 +2830,9 @@ const err208 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err208];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err208);
+else if(vErrors.push(err208) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2636,8 +2845,9 @@ const err209 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err209];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err209);
+else if(vErrors.push(err209) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2649,8 +2859,9 @@ const err210 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err210];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err210);
+else if(vErrors.push(err210) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2660,8 +2871,9 @@ const err211 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err211];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err211);
+else if(vErrors.push(err211) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2673,8 +2885,9 @@ const err212 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err212];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err212);
+else if(vErrors.push(err212) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2683,8 +2896,9 @@ const err213 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err213];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err213);
+else if(vErrors.push(err213) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2698,8 +2912,9 @@ const err214 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err214];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err214);
+else if(vErrors.push(err214) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2710,8 +2925,9 @@ const err215 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err215];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err215);
+else if(vErrors.push(err215) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2729,8 +2945,9 @@ const err216 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err216];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err216);
+else if(vErrors.push(err216) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2741,8 +2958,9 @@ const err217 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err217];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err217);
+else if(vErrors.push(err217) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2757,8 +2975,9 @@ const err218 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err218];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err218);
+else if(vErrors.push(err218) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2769,8 +2988,9 @@ const err219 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err219];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err219);
+else if(vErrors.push(err219) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2785,8 +3005,9 @@ const err220 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err220];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err220);
+else if(vErrors.push(err220) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2797,8 +3018,9 @@ const err221 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err221];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err221);
+else if(vErrors.push(err221) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2809,8 +3031,9 @@ const err222 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err222];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err222);
+else if(vErrors.push(err222) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2821,8 +3044,9 @@ const err223 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err223];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err223);
+else if(vErrors.push(err223) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2833,8 +3057,9 @@ const err224 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err224];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err224);
+else if(vErrors.push(err224) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2845,8 +3070,9 @@ const err225 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err225];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err225);
+else if(vErrors.push(err225) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2857,8 +3083,9 @@ const err226 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProv
 if(vErrors === null){
 vErrors = [err226];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err226);
+else if(vErrors.push(err226) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2869,8 +3096,9 @@ const err227 = {instancePath:instancePath+"/spec/embeddedAuthServer",schemaPath:
 if(vErrors === null){
 vErrors = [err227];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err227);
+else if(vErrors.push(err227) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2883,8 +3111,9 @@ const err228 = {instancePath:instancePath+"/spec/headerInjection",schemaPath:"#/
 if(vErrors === null){
 vErrors = [err228];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err228);
+else if(vErrors.push(err228) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2893,8 +3122,9 @@ const err229 = {instancePath:instancePath+"/spec/headerInjection",schemaPath:"#/
 if(vErrors === null){
 vErrors = [err229];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err229);
+else if(vErrors.push(err229) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2906,8 +3136,9 @@ const err230 = {instancePath:instancePath+"/spec/headerInjection/headerName",sch
 if(vErrors === null){
 vErrors = [err230];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err230);
+else if(vErrors.push(err230) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2917,8 +3148,9 @@ const err231 = {instancePath:instancePath+"/spec/headerInjection/headerName",sch
 if(vErrors === null){
 vErrors = [err231];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err231);
+else if(vErrors.push(err231) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2931,8 +3163,9 @@ const err232 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef"
 if(vErrors === null){
 vErrors = [err232];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err232);
+else if(vErrors.push(err232) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2941,8 +3174,9 @@ const err233 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef"
 if(vErrors === null){
 vErrors = [err233];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err233);
+else if(vErrors.push(err233) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2954,8 +3188,9 @@ const err234 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/
 if(vErrors === null){
 vErrors = [err234];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err234);
+else if(vErrors.push(err234) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2965,8 +3200,9 @@ const err235 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/
 if(vErrors === null){
 vErrors = [err235];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err235);
+else if(vErrors.push(err235) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2979,8 +3215,9 @@ const err236 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/
 if(vErrors === null){
 vErrors = [err236];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err236);
+else if(vErrors.push(err236) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -2990,8 +3227,9 @@ const err237 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/
 if(vErrors === null){
 vErrors = [err237];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err237);
+else if(vErrors.push(err237) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3002,8 +3240,9 @@ const err238 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef"
 if(vErrors === null){
 vErrors = [err238];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err238);
+else if(vErrors.push(err238) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3014,8 +3253,9 @@ const err239 = {instancePath:instancePath+"/spec/headerInjection",schemaPath:"#/
 if(vErrors === null){
 vErrors = [err239];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err239);
+else if(vErrors.push(err239) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3028,8 +3268,9 @@ const err240 = {instancePath:instancePath+"/spec/tokenExchange",schemaPath:"#/pr
 if(vErrors === null){
 vErrors = [err240];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err240);
+else if(vErrors.push(err240) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3038,8 +3279,9 @@ const err241 = {instancePath:instancePath+"/spec/tokenExchange",schemaPath:"#/pr
 if(vErrors === null){
 vErrors = [err241];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err241);
+else if(vErrors.push(err241) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3051,8 +3293,9 @@ const err242 = {instancePath:instancePath+"/spec/tokenExchange/tokenUrl",schemaP
 if(vErrors === null){
 vErrors = [err242];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err242);
+else if(vErrors.push(err242) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3062,8 +3305,9 @@ const err243 = {instancePath:instancePath+"/spec/tokenExchange/tokenUrl",schemaP
 if(vErrors === null){
 vErrors = [err243];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err243);
+else if(vErrors.push(err243) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3076,8 +3320,9 @@ const err244 = {instancePath:instancePath+"/spec/tokenExchange/audience",schemaP
 if(vErrors === null){
 vErrors = [err244];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err244);
+else if(vErrors.push(err244) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3087,8 +3332,9 @@ const err245 = {instancePath:instancePath+"/spec/tokenExchange/audience",schemaP
 if(vErrors === null){
 vErrors = [err245];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err245);
+else if(vErrors.push(err245) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3099,8 +3345,9 @@ const err246 = {instancePath:instancePath+"/spec/tokenExchange/clientId",schemaP
 if(vErrors === null){
 vErrors = [err246];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err246);
+else if(vErrors.push(err246) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3113,8 +3360,9 @@ const err247 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef",
 if(vErrors === null){
 vErrors = [err247];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err247);
+else if(vErrors.push(err247) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3123,8 +3371,9 @@ const err248 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef",
 if(vErrors === null){
 vErrors = [err248];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err248);
+else if(vErrors.push(err248) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3136,8 +3385,9 @@ const err249 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/n
 if(vErrors === null){
 vErrors = [err249];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err249);
+else if(vErrors.push(err249) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3147,8 +3397,9 @@ const err250 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/n
 if(vErrors === null){
 vErrors = [err250];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err250);
+else if(vErrors.push(err250) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3161,8 +3412,9 @@ const err251 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/k
 if(vErrors === null){
 vErrors = [err251];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err251);
+else if(vErrors.push(err251) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3172,8 +3424,9 @@ const err252 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/k
 if(vErrors === null){
 vErrors = [err252];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err252);
+else if(vErrors.push(err252) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3184,8 +3437,9 @@ const err253 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef",
 if(vErrors === null){
 vErrors = [err253];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err253);
+else if(vErrors.push(err253) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3200,8 +3454,9 @@ const err254 = {instancePath:instancePath+"/spec/tokenExchange/scopes/" + i13,sc
 if(vErrors === null){
 vErrors = [err254];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err254);
+else if(vErrors.push(err254) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3212,8 +3467,9 @@ const err255 = {instancePath:instancePath+"/spec/tokenExchange/scopes",schemaPat
 if(vErrors === null){
 vErrors = [err255];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err255);
+else if(vErrors.push(err255) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3226,8 +3482,9 @@ const err256 = {instancePath:instancePath+"/spec/tokenExchange/subjectTokenType"
 if(vErrors === null){
 vErrors = [err256];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err256);
+else if(vErrors.push(err256) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3237,8 +3494,9 @@ const err257 = {instancePath:instancePath+"/spec/tokenExchange/subjectTokenType"
 if(vErrors === null){
 vErrors = [err257];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err257);
+else if(vErrors.push(err257) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3249,8 +3507,9 @@ const err258 = {instancePath:instancePath+"/spec/tokenExchange/externalTokenHead
 if(vErrors === null){
 vErrors = [err258];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err258);
+else if(vErrors.push(err258) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3261,8 +3520,9 @@ const err259 = {instancePath:instancePath+"/spec/tokenExchange/subjectProviderNa
 if(vErrors === null){
 vErrors = [err259];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err259);
+else if(vErrors.push(err259) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3273,8 +3533,9 @@ const err260 = {instancePath:instancePath+"/spec/tokenExchange",schemaPath:"#/pr
 if(vErrors === null){
 vErrors = [err260];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err260);
+else if(vErrors.push(err260) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3287,8 +3548,9 @@ const err261 = {instancePath:instancePath+"/spec/upstreamInject",schemaPath:"#/p
 if(vErrors === null){
 vErrors = [err261];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err261);
+else if(vErrors.push(err261) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3300,8 +3562,9 @@ const err262 = {instancePath:instancePath+"/spec/upstreamInject/providerName",sc
 if(vErrors === null){
 vErrors = [err262];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err262);
+else if(vErrors.push(err262) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3311,8 +3574,9 @@ const err263 = {instancePath:instancePath+"/spec/upstreamInject/providerName",sc
 if(vErrors === null){
 vErrors = [err263];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err263);
+else if(vErrors.push(err263) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3323,8 +3587,9 @@ const err264 = {instancePath:instancePath+"/spec/upstreamInject",schemaPath:"#/p
 if(vErrors === null){
 vErrors = [err264];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err264);
+else if(vErrors.push(err264) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3335,8 +3600,9 @@ const err265 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/
 if(vErrors === null){
 vErrors = [err265];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err265);
+else if(vErrors.push(err265) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3356,8 +3622,9 @@ const err266 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath
 if(vErrors === null){
 vErrors = [err266];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err266);
+else if(vErrors.push(err266) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3366,8 +3633,9 @@ const err267 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath
 if(vErrors === null){
 vErrors = [err267];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err267);
+else if(vErrors.push(err267) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3376,8 +3644,9 @@ const err268 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath
 if(vErrors === null){
 vErrors = [err268];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err268);
+else if(vErrors.push(err268) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3386,8 +3655,9 @@ const err269 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath
 if(vErrors === null){
 vErrors = [err269];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err269);
+else if(vErrors.push(err269) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3396,8 +3666,9 @@ const err270 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath
 if(vErrors === null){
 vErrors = [err270];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err270);
+else if(vErrors.push(err270) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3409,8 +3680,9 @@ const err271 = {instancePath:instancePath+"/status/conditions/" + i14+"/type",sc
 if(vErrors === null){
 vErrors = [err271];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err271);
+else if(vErrors.push(err271) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3419,8 +3691,9 @@ const err272 = {instancePath:instancePath+"/status/conditions/" + i14+"/type",sc
 if(vErrors === null){
 vErrors = [err272];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err272);
+else if(vErrors.push(err272) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3430,8 +3703,9 @@ const err273 = {instancePath:instancePath+"/status/conditions/" + i14+"/type",sc
 if(vErrors === null){
 vErrors = [err273];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err273);
+else if(vErrors.push(err273) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3443,8 +3717,9 @@ const err274 = {instancePath:instancePath+"/status/conditions/" + i14+"/status",
 if(vErrors === null){
 vErrors = [err274];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err274);
+else if(vErrors.push(err274) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3453,8 +3728,9 @@ const err275 = {instancePath:instancePath+"/status/conditions/" + i14+"/status",
 if(vErrors === null){
 vErrors = [err275];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err275);
+else if(vErrors.push(err275) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3467,8 +3743,9 @@ const err276 = {instancePath:instancePath+"/status/conditions/" + i14+"/reason",
 if(vErrors === null){
 vErrors = [err276];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err276);
+else if(vErrors.push(err276) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3477,8 +3754,9 @@ const err277 = {instancePath:instancePath+"/status/conditions/" + i14+"/reason",
 if(vErrors === null){
 vErrors = [err277];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err277);
+else if(vErrors.push(err277) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3487,8 +3765,9 @@ const err278 = {instancePath:instancePath+"/status/conditions/" + i14+"/reason",
 if(vErrors === null){
 vErrors = [err278];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err278);
+else if(vErrors.push(err278) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3498,8 +3777,9 @@ const err279 = {instancePath:instancePath+"/status/conditions/" + i14+"/reason",
 if(vErrors === null){
 vErrors = [err279];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err279);
+else if(vErrors.push(err279) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3512,8 +3792,9 @@ const err280 = {instancePath:instancePath+"/status/conditions/" + i14+"/message"
 if(vErrors === null){
 vErrors = [err280];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err280);
+else if(vErrors.push(err280) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3523,8 +3804,9 @@ const err281 = {instancePath:instancePath+"/status/conditions/" + i14+"/message"
 if(vErrors === null){
 vErrors = [err281];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err281);
+else if(vErrors.push(err281) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3537,8 +3819,9 @@ const err282 = {instancePath:instancePath+"/status/conditions/" + i14+"/lastTran
 if(vErrors === null){
 vErrors = [err282];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err282);
+else if(vErrors.push(err282) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3548,8 +3831,9 @@ const err283 = {instancePath:instancePath+"/status/conditions/" + i14+"/lastTran
 if(vErrors === null){
 vErrors = [err283];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err283);
+else if(vErrors.push(err283) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3561,8 +3845,9 @@ const err284 = {instancePath:instancePath+"/status/conditions/" + i14+"/observed
 if(vErrors === null){
 vErrors = [err284];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err284);
+else if(vErrors.push(err284) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3572,8 +3857,9 @@ const err285 = {instancePath:instancePath+"/status/conditions/" + i14+"/observed
 if(vErrors === null){
 vErrors = [err285];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err285);
+else if(vErrors.push(err285) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3582,8 +3868,9 @@ const err286 = {instancePath:instancePath+"/status/conditions/" + i14+"/observed
 if(vErrors === null){
 vErrors = [err286];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err286);
+else if(vErrors.push(err286) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3595,8 +3882,9 @@ const err287 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath
 if(vErrors === null){
 vErrors = [err287];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err287);
+else if(vErrors.push(err287) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3607,8 +3895,9 @@ const err288 = {instancePath:instancePath+"/status/conditions",schemaPath:"#/pro
 if(vErrors === null){
 vErrors = [err288];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err288);
+else if(vErrors.push(err288) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3619,8 +3908,9 @@ const err289 = {instancePath:instancePath+"/status/configHash",schemaPath:"#/pro
 if(vErrors === null){
 vErrors = [err289];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err289);
+else if(vErrors.push(err289) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3632,8 +3922,9 @@ const err290 = {instancePath:instancePath+"/status/observedGeneration",schemaPat
 if(vErrors === null){
 vErrors = [err290];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err290);
+else if(vErrors.push(err290) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3643,8 +3934,9 @@ const err291 = {instancePath:instancePath+"/status/observedGeneration",schemaPat
 if(vErrors === null){
 vErrors = [err291];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err291);
+else if(vErrors.push(err291) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3662,8 +3954,9 @@ const err292 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15,
 if(vErrors === null){
 vErrors = [err292];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err292);
+else if(vErrors.push(err292) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3672,8 +3965,9 @@ const err293 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15,
 if(vErrors === null){
 vErrors = [err293];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err293);
+else if(vErrors.push(err293) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3684,8 +3978,9 @@ const err294 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15+
 if(vErrors === null){
 vErrors = [err294];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err294);
+else if(vErrors.push(err294) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3694,8 +3989,9 @@ const err295 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15+
 if(vErrors === null){
 vErrors = [err295];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err295);
+else if(vErrors.push(err295) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3708,8 +4004,9 @@ const err296 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15+
 if(vErrors === null){
 vErrors = [err296];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err296);
+else if(vErrors.push(err296) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3719,8 +4016,9 @@ const err297 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15+
 if(vErrors === null){
 vErrors = [err297];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err297);
+else if(vErrors.push(err297) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3731,8 +4029,9 @@ const err298 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15,
 if(vErrors === null){
 vErrors = [err298];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err298);
+else if(vErrors.push(err298) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3743,8 +4042,9 @@ const err299 = {instancePath:instancePath+"/status/referencingWorkloads",schemaP
 if(vErrors === null){
 vErrors = [err299];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err299);
+else if(vErrors.push(err299) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3755,8 +4055,9 @@ const err300 = {instancePath:instancePath+"/status",schemaPath:"#/properties/sta
 if(vErrors === null){
 vErrors = [err300];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err300);
+else if(vErrors.push(err300) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3767,8 +4068,9 @@ const err301 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "o
 if(vErrors === null){
 vErrors = [err301];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err301);
+else if(vErrors.push(err301) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3789,8 +4091,9 @@ const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{mi
 if(vErrors === null){
 vErrors = [err0];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err0);
+else if(vErrors.push(err0) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3800,8 +4103,9 @@ const err1 = {instancePath:instancePath+"/apiVersion",schemaPath:"#/properties/a
 if(vErrors === null){
 vErrors = [err1];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err1);
+else if(vErrors.push(err1) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3812,8 +4116,9 @@ const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/ty
 if(vErrors === null){
 vErrors = [err2];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err2);
+else if(vErrors.push(err2) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3827,8 +4132,9 @@ const err3 = {instancePath:instancePath+"/metadata/name",schemaPath:"#/propertie
 if(vErrors === null){
 vErrors = [err3];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err3);
+else if(vErrors.push(err3) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3839,8 +4145,9 @@ const err4 = {instancePath:instancePath+"/metadata/generateName",schemaPath:"#/p
 if(vErrors === null){
 vErrors = [err4];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err4);
+else if(vErrors.push(err4) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3851,8 +4158,9 @@ const err5 = {instancePath:instancePath+"/metadata/namespace",schemaPath:"#/prop
 if(vErrors === null){
 vErrors = [err5];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err5);
+else if(vErrors.push(err5) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3866,8 +4174,9 @@ const err6 = {instancePath:instancePath+"/metadata/labels/" + key0.replace(/~/g,
 if(vErrors === null){
 vErrors = [err6];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err6);
+else if(vErrors.push(err6) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3878,8 +4187,9 @@ const err7 = {instancePath:instancePath+"/metadata/labels",schemaPath:"#/propert
 if(vErrors === null){
 vErrors = [err7];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err7);
+else if(vErrors.push(err7) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3893,8 +4203,9 @@ const err8 = {instancePath:instancePath+"/metadata/annotations/" + key1.replace(
 if(vErrors === null){
 vErrors = [err8];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err8);
+else if(vErrors.push(err8) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3905,8 +4216,9 @@ const err9 = {instancePath:instancePath+"/metadata/annotations",schemaPath:"#/pr
 if(vErrors === null){
 vErrors = [err9];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err9);
+else if(vErrors.push(err9) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3917,8 +4229,9 @@ const err10 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/me
 if(vErrors === null){
 vErrors = [err10];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err10);
+else if(vErrors.push(err10) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3934,8 +4247,9 @@ const err11 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properti
 if(vErrors === null){
 vErrors = [err11];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err11);
+else if(vErrors.push(err11) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3947,8 +4261,9 @@ const err12 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/pro
 if(vErrors === null){
 vErrors = [err12];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err12);
+else if(vErrors.push(err12) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3958,8 +4273,9 @@ const err13 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/pro
 if(vErrors === null){
 vErrors = [err13];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err13);
+else if(vErrors.push(err13) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3970,8 +4286,9 @@ const err14 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properti
 if(vErrors === null){
 vErrors = [err14];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err14);
+else if(vErrors.push(err14) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3984,8 +4301,9 @@ const err15 = {instancePath:instancePath+"/spec/incomingAuth",schemaPath:"#/prop
 if(vErrors === null){
 vErrors = [err15];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err15);
+else if(vErrors.push(err15) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -3996,8 +4314,9 @@ const err16 = {instancePath:instancePath+"/spec/incomingAuth/type",schemaPath:"#
 if(vErrors === null){
 vErrors = [err16];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err16);
+else if(vErrors.push(err16) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4006,8 +4325,9 @@ const err17 = {instancePath:instancePath+"/spec/incomingAuth/type",schemaPath:"#
 if(vErrors === null){
 vErrors = [err17];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err17);
+else if(vErrors.push(err17) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4020,8 +4340,9 @@ const err18 = {instancePath:instancePath+"/spec/incomingAuth/oidcConfigRef",sche
 if(vErrors === null){
 vErrors = [err18];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err18);
+else if(vErrors.push(err18) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4033,8 +4354,9 @@ const err19 = {instancePath:instancePath+"/spec/incomingAuth/oidcConfigRef/name"
 if(vErrors === null){
 vErrors = [err19];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err19);
+else if(vErrors.push(err19) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4044,8 +4366,9 @@ const err20 = {instancePath:instancePath+"/spec/incomingAuth/oidcConfigRef/name"
 if(vErrors === null){
 vErrors = [err20];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err20);
+else if(vErrors.push(err20) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4056,8 +4379,9 @@ const err21 = {instancePath:instancePath+"/spec/incomingAuth/oidcConfigRef/audie
 if(vErrors === null){
 vErrors = [err21];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err21);
+else if(vErrors.push(err21) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4068,8 +4392,9 @@ const err22 = {instancePath:instancePath+"/spec/incomingAuth/oidcConfigRef",sche
 if(vErrors === null){
 vErrors = [err22];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err22);
+else if(vErrors.push(err22) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4080,8 +4405,9 @@ const err23 = {instancePath:instancePath+"/spec/incomingAuth/audience",schemaPat
 if(vErrors === null){
 vErrors = [err23];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err23);
+else if(vErrors.push(err23) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4092,8 +4418,9 @@ const err24 = {instancePath:instancePath+"/spec/incomingAuth",schemaPath:"#/prop
 if(vErrors === null){
 vErrors = [err24];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err24);
+else if(vErrors.push(err24) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4108,8 +4435,9 @@ const err25 = {instancePath:instancePath+"/spec/outgoingAuth/source",schemaPath:
 if(vErrors === null){
 vErrors = [err25];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err25);
+else if(vErrors.push(err25) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4118,8 +4446,9 @@ const err26 = {instancePath:instancePath+"/spec/outgoingAuth/source",schemaPath:
 if(vErrors === null){
 vErrors = [err26];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err26);
+else if(vErrors.push(err26) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4135,8 +4464,9 @@ const err27 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + key2.r
 if(vErrors === null){
 vErrors = [err27];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err27);
+else if(vErrors.push(err27) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4147,8 +4477,9 @@ const err28 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + key2.r
 if(vErrors === null){
 vErrors = [err28];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err28);
+else if(vErrors.push(err28) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4157,8 +4488,9 @@ const err29 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + key2.r
 if(vErrors === null){
 vErrors = [err29];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err29);
+else if(vErrors.push(err29) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4171,8 +4503,9 @@ const err30 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + key2.r
 if(vErrors === null){
 vErrors = [err30];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err30);
+else if(vErrors.push(err30) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4184,8 +4517,9 @@ const err31 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + key2.r
 if(vErrors === null){
 vErrors = [err31];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err31);
+else if(vErrors.push(err31) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4195,8 +4529,9 @@ const err32 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + key2.r
 if(vErrors === null){
 vErrors = [err32];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err32);
+else if(vErrors.push(err32) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4207,8 +4542,9 @@ const err33 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + key2.r
 if(vErrors === null){
 vErrors = [err33];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err33);
+else if(vErrors.push(err33) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4219,8 +4555,9 @@ const err34 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + key2.r
 if(vErrors === null){
 vErrors = [err34];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err34);
+else if(vErrors.push(err34) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4231,8 +4568,9 @@ const err35 = {instancePath:instancePath+"/spec/outgoingAuth/backends",schemaPat
 if(vErrors === null){
 vErrors = [err35];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err35);
+else if(vErrors.push(err35) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4248,8 +4586,9 @@ const err36 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAut
 if(vErrors === null){
 vErrors = [err36];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err36);
+else if(vErrors.push(err36) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4261,8 +4600,9 @@ const err37 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAut
 if(vErrors === null){
 vErrors = [err37];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err37);
+else if(vErrors.push(err37) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4272,8 +4612,9 @@ const err38 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAut
 if(vErrors === null){
 vErrors = [err38];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err38);
+else if(vErrors.push(err38) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4284,8 +4625,9 @@ const err39 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAut
 if(vErrors === null){
 vErrors = [err39];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err39);
+else if(vErrors.push(err39) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4296,8 +4638,9 @@ const err40 = {instancePath:instancePath+"/spec/outgoingAuth/default",schemaPath
 if(vErrors === null){
 vErrors = [err40];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err40);
+else if(vErrors.push(err40) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4308,8 +4651,9 @@ const err41 = {instancePath:instancePath+"/spec/outgoingAuth",schemaPath:"#/prop
 if(vErrors === null){
 vErrors = [err41];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err41);
+else if(vErrors.push(err41) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4322,8 +4666,9 @@ const err42 = {instancePath:instancePath+"/spec/authServerConfig",schemaPath:"#/
 if(vErrors === null){
 vErrors = [err42];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err42);
+else if(vErrors.push(err42) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4332,8 +4677,9 @@ const err43 = {instancePath:instancePath+"/spec/authServerConfig",schemaPath:"#/
 if(vErrors === null){
 vErrors = [err43];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err43);
+else if(vErrors.push(err43) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4345,8 +4691,9 @@ const err44 = {instancePath:instancePath+"/spec/authServerConfig/issuer",schemaP
 if(vErrors === null){
 vErrors = [err44];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err44);
+else if(vErrors.push(err44) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4356,8 +4703,9 @@ const err45 = {instancePath:instancePath+"/spec/authServerConfig/issuer",schemaP
 if(vErrors === null){
 vErrors = [err45];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err45);
+else if(vErrors.push(err45) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4370,8 +4718,9 @@ const err46 = {instancePath:instancePath+"/spec/authServerConfig/authorizationEn
 if(vErrors === null){
 vErrors = [err46];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err46);
+else if(vErrors.push(err46) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4381,8 +4730,9 @@ const err47 = {instancePath:instancePath+"/spec/authServerConfig/authorizationEn
 if(vErrors === null){
 vErrors = [err47];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err47);
+else if(vErrors.push(err47) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4399,8 +4749,9 @@ const err48 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecre
 if(vErrors === null){
 vErrors = [err48];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err48);
+else if(vErrors.push(err48) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4409,8 +4760,9 @@ const err49 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecre
 if(vErrors === null){
 vErrors = [err49];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err49);
+else if(vErrors.push(err49) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4422,8 +4774,9 @@ const err50 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecre
 if(vErrors === null){
 vErrors = [err50];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err50);
+else if(vErrors.push(err50) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4433,8 +4786,9 @@ const err51 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecre
 if(vErrors === null){
 vErrors = [err51];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err51);
+else if(vErrors.push(err51) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4447,8 +4801,9 @@ const err52 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecre
 if(vErrors === null){
 vErrors = [err52];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err52);
+else if(vErrors.push(err52) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4458,8 +4813,9 @@ const err53 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecre
 if(vErrors === null){
 vErrors = [err53];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err53);
+else if(vErrors.push(err53) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4470,8 +4826,9 @@ const err54 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecre
 if(vErrors === null){
 vErrors = [err54];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err54);
+else if(vErrors.push(err54) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4482,8 +4839,9 @@ const err55 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecre
 if(vErrors === null){
 vErrors = [err55];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err55);
+else if(vErrors.push(err55) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4500,8 +4858,9 @@ const err56 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs/
 if(vErrors === null){
 vErrors = [err56];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err56);
+else if(vErrors.push(err56) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4510,8 +4869,9 @@ const err57 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs/
 if(vErrors === null){
 vErrors = [err57];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err57);
+else if(vErrors.push(err57) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4523,8 +4883,9 @@ const err58 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs/
 if(vErrors === null){
 vErrors = [err58];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err58);
+else if(vErrors.push(err58) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4534,8 +4895,9 @@ const err59 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs/
 if(vErrors === null){
 vErrors = [err59];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err59);
+else if(vErrors.push(err59) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4548,8 +4910,9 @@ const err60 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs/
 if(vErrors === null){
 vErrors = [err60];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err60);
+else if(vErrors.push(err60) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4559,8 +4922,9 @@ const err61 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs/
 if(vErrors === null){
 vErrors = [err61];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err61);
+else if(vErrors.push(err61) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4571,8 +4935,9 @@ const err62 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs/
 if(vErrors === null){
 vErrors = [err62];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err62);
+else if(vErrors.push(err62) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4583,8 +4948,9 @@ const err63 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs"
 if(vErrors === null){
 vErrors = [err63];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err63);
+else if(vErrors.push(err63) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4600,8 +4966,9 @@ const err64 = {instancePath:instancePath+"/spec/authServerConfig/tokenLifespans/
 if(vErrors === null){
 vErrors = [err64];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err64);
+else if(vErrors.push(err64) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4611,8 +4978,9 @@ const err65 = {instancePath:instancePath+"/spec/authServerConfig/tokenLifespans/
 if(vErrors === null){
 vErrors = [err65];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err65);
+else if(vErrors.push(err65) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4625,8 +4993,9 @@ const err66 = {instancePath:instancePath+"/spec/authServerConfig/tokenLifespans/
 if(vErrors === null){
 vErrors = [err66];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err66);
+else if(vErrors.push(err66) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4636,8 +5005,9 @@ const err67 = {instancePath:instancePath+"/spec/authServerConfig/tokenLifespans/
 if(vErrors === null){
 vErrors = [err67];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err67);
+else if(vErrors.push(err67) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4650,8 +5020,9 @@ const err68 = {instancePath:instancePath+"/spec/authServerConfig/tokenLifespans/
 if(vErrors === null){
 vErrors = [err68];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err68);
+else if(vErrors.push(err68) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4661,8 +5032,9 @@ const err69 = {instancePath:instancePath+"/spec/authServerConfig/tokenLifespans/
 if(vErrors === null){
 vErrors = [err69];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err69);
+else if(vErrors.push(err69) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4673,8 +5045,9 @@ const err70 = {instancePath:instancePath+"/spec/authServerConfig/tokenLifespans"
 if(vErrors === null){
 vErrors = [err70];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err70);
+else if(vErrors.push(err70) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4689,8 +5062,9 @@ const err71 = {instancePath:instancePath+"/spec/authServerConfig/storage/type",s
 if(vErrors === null){
 vErrors = [err71];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err71);
+else if(vErrors.push(err71) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4699,8 +5073,9 @@ const err72 = {instancePath:instancePath+"/spec/authServerConfig/storage/type",s
 if(vErrors === null){
 vErrors = [err72];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err72);
+else if(vErrors.push(err72) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4713,8 +5088,9 @@ const err73 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis",
 if(vErrors === null){
 vErrors = [err73];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err73);
+else if(vErrors.push(err73) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4726,8 +5102,9 @@ const err74 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/a
 if(vErrors === null){
 vErrors = [err74];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err74);
+else if(vErrors.push(err74) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4736,8 +5113,9 @@ const err75 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/a
 if(vErrors === null){
 vErrors = [err75];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err75);
+else if(vErrors.push(err75) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4749,8 +5127,9 @@ const err76 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/a
 if(vErrors === null){
 vErrors = [err76];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err76);
+else if(vErrors.push(err76) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4759,8 +5138,9 @@ const err77 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/a
 if(vErrors === null){
 vErrors = [err77];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err77);
+else if(vErrors.push(err77) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4772,8 +5152,9 @@ const err78 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/a
 if(vErrors === null){
 vErrors = [err78];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err78);
+else if(vErrors.push(err78) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4783,8 +5164,9 @@ const err79 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/a
 if(vErrors === null){
 vErrors = [err79];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err79);
+else if(vErrors.push(err79) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4797,8 +5179,9 @@ const err80 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/a
 if(vErrors === null){
 vErrors = [err80];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err80);
+else if(vErrors.push(err80) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4808,8 +5191,9 @@ const err81 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/a
 if(vErrors === null){
 vErrors = [err81];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err81);
+else if(vErrors.push(err81) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4820,8 +5204,9 @@ const err82 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/a
 if(vErrors === null){
 vErrors = [err82];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err82);
+else if(vErrors.push(err82) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4834,8 +5219,9 @@ const err83 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/a
 if(vErrors === null){
 vErrors = [err83];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err83);
+else if(vErrors.push(err83) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4844,8 +5230,9 @@ const err84 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/a
 if(vErrors === null){
 vErrors = [err84];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err84);
+else if(vErrors.push(err84) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4857,8 +5244,9 @@ const err85 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/a
 if(vErrors === null){
 vErrors = [err85];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err85);
+else if(vErrors.push(err85) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4868,8 +5256,9 @@ const err86 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/a
 if(vErrors === null){
 vErrors = [err86];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err86);
+else if(vErrors.push(err86) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4882,8 +5271,9 @@ const err87 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/a
 if(vErrors === null){
 vErrors = [err87];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err87);
+else if(vErrors.push(err87) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4893,8 +5283,9 @@ const err88 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/a
 if(vErrors === null){
 vErrors = [err88];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err88);
+else if(vErrors.push(err88) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4905,8 +5296,9 @@ const err89 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/a
 if(vErrors === null){
 vErrors = [err89];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err89);
+else if(vErrors.push(err89) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4917,8 +5309,9 @@ const err90 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/a
 if(vErrors === null){
 vErrors = [err90];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err90);
+else if(vErrors.push(err90) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4931,8 +5324,9 @@ const err91 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/s
 if(vErrors === null){
 vErrors = [err91];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err91);
+else if(vErrors.push(err91) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4944,8 +5338,9 @@ const err92 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/s
 if(vErrors === null){
 vErrors = [err92];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err92);
+else if(vErrors.push(err92) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4955,8 +5350,9 @@ const err93 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/s
 if(vErrors === null){
 vErrors = [err93];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err93);
+else if(vErrors.push(err93) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4968,8 +5364,9 @@ const err94 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/s
 if(vErrors === null){
 vErrors = [err94];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err94);
+else if(vErrors.push(err94) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4979,8 +5376,9 @@ const err95 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/s
 if(vErrors === null){
 vErrors = [err95];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err95);
+else if(vErrors.push(err95) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -4996,8 +5394,9 @@ const err96 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/s
 if(vErrors === null){
 vErrors = [err96];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err96);
+else if(vErrors.push(err96) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5008,8 +5407,9 @@ const err97 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/s
 if(vErrors === null){
 vErrors = [err97];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err97);
+else if(vErrors.push(err97) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5022,8 +5422,9 @@ const err98 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/s
 if(vErrors === null){
 vErrors = [err98];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err98);
+else if(vErrors.push(err98) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5035,8 +5436,9 @@ const err99 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/s
 if(vErrors === null){
 vErrors = [err99];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err99);
+else if(vErrors.push(err99) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5046,8 +5448,9 @@ const err100 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err100];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err100);
+else if(vErrors.push(err100) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5058,8 +5461,9 @@ const err101 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err101];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err101);
+else if(vErrors.push(err101) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5071,8 +5475,9 @@ const err102 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err102];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err102);
+else if(vErrors.push(err102) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5082,8 +5487,9 @@ const err103 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err103];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err103);
+else if(vErrors.push(err103) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5095,8 +5501,9 @@ const err104 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err104];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err104);
+else if(vErrors.push(err104) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5107,8 +5514,9 @@ const err105 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err105];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err105);
+else if(vErrors.push(err105) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5124,8 +5532,9 @@ const err106 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err106];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err106);
+else if(vErrors.push(err106) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5134,8 +5543,9 @@ const err107 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err107];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err107);
+else if(vErrors.push(err107) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5147,8 +5557,9 @@ const err108 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err108];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err108);
+else if(vErrors.push(err108) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5158,8 +5569,9 @@ const err109 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err109];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err109);
+else if(vErrors.push(err109) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5172,8 +5584,9 @@ const err110 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err110];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err110);
+else if(vErrors.push(err110) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5183,8 +5596,9 @@ const err111 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err111];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err111);
+else if(vErrors.push(err111) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5195,8 +5609,9 @@ const err112 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err112];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err112);
+else if(vErrors.push(err112) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5207,8 +5622,9 @@ const err113 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err113];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err113);
+else if(vErrors.push(err113) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5219,8 +5635,9 @@ const err114 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err114];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err114);
+else if(vErrors.push(err114) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5236,8 +5653,9 @@ const err115 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err115];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err115);
+else if(vErrors.push(err115) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5246,8 +5664,9 @@ const err116 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err116];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err116);
+else if(vErrors.push(err116) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5259,8 +5678,9 @@ const err117 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err117];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err117);
+else if(vErrors.push(err117) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5270,8 +5690,9 @@ const err118 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err118];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err118);
+else if(vErrors.push(err118) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5284,8 +5705,9 @@ const err119 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err119];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err119);
+else if(vErrors.push(err119) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5295,8 +5717,9 @@ const err120 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err120];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err120);
+else if(vErrors.push(err120) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5307,8 +5730,9 @@ const err121 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err121];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err121);
+else if(vErrors.push(err121) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5319,8 +5743,9 @@ const err122 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err122];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err122);
+else if(vErrors.push(err122) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5331,8 +5756,9 @@ const err123 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err123];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err123);
+else if(vErrors.push(err123) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5345,8 +5771,9 @@ const err124 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err124];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err124);
+else if(vErrors.push(err124) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5356,8 +5783,9 @@ const err125 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err125];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err125);
+else if(vErrors.push(err125) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5370,8 +5798,9 @@ const err126 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err126];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err126);
+else if(vErrors.push(err126) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5381,8 +5810,9 @@ const err127 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err127];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err127);
+else if(vErrors.push(err127) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5395,8 +5825,9 @@ const err128 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err128];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err128);
+else if(vErrors.push(err128) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5406,8 +5837,9 @@ const err129 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/
 if(vErrors === null){
 vErrors = [err129];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err129);
+else if(vErrors.push(err129) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5418,8 +5850,9 @@ const err130 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis"
 if(vErrors === null){
 vErrors = [err130];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err130);
+else if(vErrors.push(err130) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5430,8 +5863,9 @@ const err131 = {instancePath:instancePath+"/spec/authServerConfig/storage",schem
 if(vErrors === null){
 vErrors = [err131];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err131);
+else if(vErrors.push(err131) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5444,8 +5878,9 @@ const err132 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err132];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err132);
+else if(vErrors.push(err132) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5458,8 +5893,9 @@ const err133 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err133];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err133);
+else if(vErrors.push(err133) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5468,8 +5904,9 @@ const err134 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err134];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err134);
+else if(vErrors.push(err134) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5481,8 +5918,9 @@ const err135 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err135];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err135);
+else if(vErrors.push(err135) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5491,8 +5929,9 @@ const err136 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err136];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err136);
+else if(vErrors.push(err136) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5501,8 +5940,9 @@ const err137 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err137];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err137);
+else if(vErrors.push(err137) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5512,8 +5952,9 @@ const err138 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err138];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err138);
+else if(vErrors.push(err138) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5525,8 +5966,9 @@ const err139 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err139];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err139);
+else if(vErrors.push(err139) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5535,8 +5977,9 @@ const err140 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err140];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err140);
+else if(vErrors.push(err140) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5549,8 +5992,9 @@ const err141 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err141];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err141);
+else if(vErrors.push(err141) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5559,8 +6003,9 @@ const err142 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err142];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err142);
+else if(vErrors.push(err142) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5572,8 +6017,9 @@ const err143 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err143];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err143);
+else if(vErrors.push(err143) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5583,8 +6029,9 @@ const err144 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err144];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err144);
+else if(vErrors.push(err144) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5597,8 +6044,9 @@ const err145 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err145];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err145);
+else if(vErrors.push(err145) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5608,8 +6056,9 @@ const err146 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err146];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err146);
+else if(vErrors.push(err146) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5622,8 +6071,9 @@ const err147 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err147];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err147);
+else if(vErrors.push(err147) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5632,8 +6082,9 @@ const err148 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err148];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err148);
+else if(vErrors.push(err148) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5645,8 +6096,9 @@ const err149 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err149];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err149);
+else if(vErrors.push(err149) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5656,8 +6108,9 @@ const err150 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err150];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err150);
+else if(vErrors.push(err150) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5670,8 +6123,9 @@ const err151 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err151];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err151);
+else if(vErrors.push(err151) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5681,8 +6135,9 @@ const err152 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err152];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err152);
+else if(vErrors.push(err152) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5693,8 +6148,9 @@ const err153 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err153];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err153);
+else if(vErrors.push(err153) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5705,8 +6161,9 @@ const err154 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err154];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err154);
+else if(vErrors.push(err154) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5721,8 +6178,9 @@ const err155 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err155];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err155);
+else if(vErrors.push(err155) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5733,8 +6191,9 @@ const err156 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err156];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err156);
+else if(vErrors.push(err156) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5748,8 +6207,9 @@ const err157 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err157];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err157);
+else if(vErrors.push(err157) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5760,8 +6220,9 @@ const err158 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err158];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err158);
+else if(vErrors.push(err158) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5774,8 +6235,9 @@ const err159 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err159];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err159);
+else if(vErrors.push(err159) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5787,8 +6249,9 @@ const err160 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err160];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err160);
+else if(vErrors.push(err160) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5798,8 +6261,9 @@ const err161 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err161];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err161);
+else if(vErrors.push(err161) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5811,8 +6275,9 @@ const err162 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err162];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err162);
+else if(vErrors.push(err162) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5821,8 +6286,9 @@ const err163 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err163];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err163);
+else if(vErrors.push(err163) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5836,8 +6302,9 @@ const err164 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err164];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err164);
+else if(vErrors.push(err164) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5848,8 +6315,9 @@ const err165 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err165];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err165);
+else if(vErrors.push(err165) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5867,8 +6335,9 @@ const err166 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err166];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err166);
+else if(vErrors.push(err166) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5879,8 +6348,9 @@ const err167 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err167];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err167);
+else if(vErrors.push(err167) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5895,8 +6365,9 @@ const err168 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err168];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err168);
+else if(vErrors.push(err168) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5907,8 +6378,9 @@ const err169 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err169];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err169);
+else if(vErrors.push(err169) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5923,8 +6395,9 @@ const err170 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err170];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err170);
+else if(vErrors.push(err170) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5935,8 +6408,9 @@ const err171 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err171];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err171);
+else if(vErrors.push(err171) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5947,8 +6421,9 @@ const err172 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err172];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err172);
+else if(vErrors.push(err172) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5959,8 +6434,9 @@ const err173 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err173];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err173);
+else if(vErrors.push(err173) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5971,8 +6447,9 @@ const err174 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err174];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err174);
+else if(vErrors.push(err174) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5985,8 +6462,9 @@ const err175 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err175];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err175);
+else if(vErrors.push(err175) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -5995,8 +6473,9 @@ const err176 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err176];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err176);
+else if(vErrors.push(err176) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6008,8 +6487,9 @@ const err177 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err177];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err177);
+else if(vErrors.push(err177) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6019,8 +6499,9 @@ const err178 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err178];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err178);
+else if(vErrors.push(err178) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6033,8 +6514,9 @@ const err179 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err179];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err179);
+else if(vErrors.push(err179) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6044,8 +6526,9 @@ const err180 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err180];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err180);
+else if(vErrors.push(err180) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6058,8 +6541,9 @@ const err181 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err181];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err181);
+else if(vErrors.push(err181) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6069,8 +6553,9 @@ const err182 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err182];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err182);
+else if(vErrors.push(err182) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6083,8 +6568,9 @@ const err183 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err183];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err183);
+else if(vErrors.push(err183) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6093,8 +6579,9 @@ const err184 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err184];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err184);
+else if(vErrors.push(err184) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6106,8 +6593,9 @@ const err185 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err185];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err185);
+else if(vErrors.push(err185) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6117,8 +6605,9 @@ const err186 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err186];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err186);
+else if(vErrors.push(err186) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6131,8 +6620,9 @@ const err187 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err187];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err187);
+else if(vErrors.push(err187) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6142,8 +6632,9 @@ const err188 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err188];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err188);
+else if(vErrors.push(err188) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6154,8 +6645,9 @@ const err189 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err189];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err189);
+else if(vErrors.push(err189) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6166,8 +6658,9 @@ const err190 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err190];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err190);
+else if(vErrors.push(err190) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6182,8 +6675,9 @@ const err191 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err191];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err191);
+else if(vErrors.push(err191) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6194,8 +6688,9 @@ const err192 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err192];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err192);
+else if(vErrors.push(err192) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6209,8 +6704,9 @@ const err193 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err193];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err193);
+else if(vErrors.push(err193) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6221,8 +6717,9 @@ const err194 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err194];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err194);
+else if(vErrors.push(err194) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6235,8 +6732,9 @@ const err195 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err195];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err195);
+else if(vErrors.push(err195) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6248,8 +6746,9 @@ const err196 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err196];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err196);
+else if(vErrors.push(err196) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6259,8 +6758,9 @@ const err197 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err197];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err197);
+else if(vErrors.push(err197) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6271,8 +6771,9 @@ const err198 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err198];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err198);
+else if(vErrors.push(err198) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6283,8 +6784,9 @@ const err199 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err199];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err199);
+else if(vErrors.push(err199) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6295,8 +6797,9 @@ const err200 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err200];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err200);
+else if(vErrors.push(err200) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6307,8 +6810,9 @@ const err201 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err201];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err201);
+else if(vErrors.push(err201) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6321,8 +6825,9 @@ const err202 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err202];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err202);
+else if(vErrors.push(err202) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6334,8 +6839,9 @@ const err203 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err203];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err203);
+else if(vErrors.push(err203) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6345,8 +6851,9 @@ const err204 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err204];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err204);
+else if(vErrors.push(err204) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6358,8 +6865,9 @@ const err205 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err205];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err205);
+else if(vErrors.push(err205) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6368,8 +6876,9 @@ const err206 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err206];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err206);
+else if(vErrors.push(err206) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6383,8 +6892,9 @@ const err207 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err207];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err207);
+else if(vErrors.push(err207) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6395,8 +6905,9 @@ const err208 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err208];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err208);
+else if(vErrors.push(err208) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6414,8 +6925,9 @@ const err209 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err209];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err209);
+else if(vErrors.push(err209) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6426,8 +6938,9 @@ const err210 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err210];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err210);
+else if(vErrors.push(err210) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6442,8 +6955,9 @@ const err211 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err211];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err211);
+else if(vErrors.push(err211) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6454,8 +6968,9 @@ const err212 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err212];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err212);
+else if(vErrors.push(err212) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6470,8 +6985,9 @@ const err213 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err213];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err213);
+else if(vErrors.push(err213) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6482,8 +6998,9 @@ const err214 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err214];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err214);
+else if(vErrors.push(err214) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6494,8 +7011,9 @@ const err215 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err215];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err215);
+else if(vErrors.push(err215) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6506,8 +7024,9 @@ const err216 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err216];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err216);
+else if(vErrors.push(err216) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6518,8 +7037,9 @@ const err217 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err217];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err217);
+else if(vErrors.push(err217) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6530,8 +7050,9 @@ const err218 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err218];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err218);
+else if(vErrors.push(err218) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6542,8 +7063,9 @@ const err219 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProvid
 if(vErrors === null){
 vErrors = [err219];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err219);
+else if(vErrors.push(err219) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6554,8 +7076,9 @@ const err220 = {instancePath:instancePath+"/spec/authServerConfig",schemaPath:"#
 if(vErrors === null){
 vErrors = [err220];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err220);
+else if(vErrors.push(err220) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6566,8 +7089,9 @@ const err221 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/
 if(vErrors === null){
 vErrors = [err221];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err221);
+else if(vErrors.push(err221) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6589,8 +7113,9 @@ const err222 = {instancePath:instancePath+"/status/discoveredBackends/" + i12+"/
 if(vErrors === null){
 vErrors = [err222];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err222);
+else if(vErrors.push(err222) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6601,8 +7126,9 @@ const err223 = {instancePath:instancePath+"/status/discoveredBackends/" + i12,sc
 if(vErrors === null){
 vErrors = [err223];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err223);
+else if(vErrors.push(err223) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6613,8 +7139,9 @@ const err224 = {instancePath:instancePath+"/status/discoveredBackends",schemaPat
 if(vErrors === null){
 vErrors = [err224];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err224);
+else if(vErrors.push(err224) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6625,8 +7152,9 @@ const err225 = {instancePath:instancePath+"/status",schemaPath:"#/properties/sta
 if(vErrors === null){
 vErrors = [err225];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err225);
+else if(vErrors.push(err225) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6637,8 +7165,9 @@ const err226 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "o
 if(vErrors === null){
 vErrors = [err226];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err226);
+else if(vErrors.push(err226) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6659,8 +7188,9 @@ const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{mi
 if(vErrors === null){
 vErrors = [err0];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err0);
+else if(vErrors.push(err0) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6670,8 +7200,9 @@ const err1 = {instancePath:instancePath+"/apiVersion",schemaPath:"#/properties/a
 if(vErrors === null){
 vErrors = [err1];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err1);
+else if(vErrors.push(err1) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6682,8 +7213,9 @@ const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/ty
 if(vErrors === null){
 vErrors = [err2];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err2);
+else if(vErrors.push(err2) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6697,8 +7229,9 @@ const err3 = {instancePath:instancePath+"/metadata/name",schemaPath:"#/propertie
 if(vErrors === null){
 vErrors = [err3];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err3);
+else if(vErrors.push(err3) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6709,8 +7242,9 @@ const err4 = {instancePath:instancePath+"/metadata/generateName",schemaPath:"#/p
 if(vErrors === null){
 vErrors = [err4];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err4);
+else if(vErrors.push(err4) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6721,8 +7255,9 @@ const err5 = {instancePath:instancePath+"/metadata/namespace",schemaPath:"#/prop
 if(vErrors === null){
 vErrors = [err5];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err5);
+else if(vErrors.push(err5) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6736,8 +7271,9 @@ const err6 = {instancePath:instancePath+"/metadata/labels/" + key0.replace(/~/g,
 if(vErrors === null){
 vErrors = [err6];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err6);
+else if(vErrors.push(err6) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6748,8 +7284,9 @@ const err7 = {instancePath:instancePath+"/metadata/labels",schemaPath:"#/propert
 if(vErrors === null){
 vErrors = [err7];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err7);
+else if(vErrors.push(err7) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6763,8 +7300,9 @@ const err8 = {instancePath:instancePath+"/metadata/annotations/" + key1.replace(
 if(vErrors === null){
 vErrors = [err8];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err8);
+else if(vErrors.push(err8) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6775,8 +7313,9 @@ const err9 = {instancePath:instancePath+"/metadata/annotations",schemaPath:"#/pr
 if(vErrors === null){
 vErrors = [err9];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err9);
+else if(vErrors.push(err9) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6787,8 +7326,9 @@ const err10 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/me
 if(vErrors === null){
 vErrors = [err10];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err10);
+else if(vErrors.push(err10) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6801,8 +7341,9 @@ const err11 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/r
 if(vErrors === null){
 vErrors = [err11];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err11);
+else if(vErrors.push(err11) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6813,8 +7354,9 @@ const err12 = {instancePath:instancePath+"/spec/type",schemaPath:"#/properties/s
 if(vErrors === null){
 vErrors = [err12];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err12);
+else if(vErrors.push(err12) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6823,8 +7365,9 @@ const err13 = {instancePath:instancePath+"/spec/type",schemaPath:"#/properties/s
 if(vErrors === null){
 vErrors = [err13];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err13);
+else if(vErrors.push(err13) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6837,8 +7380,9 @@ const err14 = {instancePath:instancePath+"/spec/inline",schemaPath:"#/properties
 if(vErrors === null){
 vErrors = [err14];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err14);
+else if(vErrors.push(err14) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6850,8 +7394,9 @@ const err15 = {instancePath:instancePath+"/spec/inline/issuer",schemaPath:"#/pro
 if(vErrors === null){
 vErrors = [err15];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err15);
+else if(vErrors.push(err15) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6861,8 +7406,9 @@ const err16 = {instancePath:instancePath+"/spec/inline/issuer",schemaPath:"#/pro
 if(vErrors === null){
 vErrors = [err16];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err16);
+else if(vErrors.push(err16) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6873,8 +7419,9 @@ const err17 = {instancePath:instancePath+"/spec/inline/clientId",schemaPath:"#/p
 if(vErrors === null){
 vErrors = [err17];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err17);
+else if(vErrors.push(err17) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6887,8 +7434,9 @@ const err18 = {instancePath:instancePath+"/spec/inline/clientSecretRef",schemaPa
 if(vErrors === null){
 vErrors = [err18];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err18);
+else if(vErrors.push(err18) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6897,8 +7445,9 @@ const err19 = {instancePath:instancePath+"/spec/inline/clientSecretRef",schemaPa
 if(vErrors === null){
 vErrors = [err19];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err19);
+else if(vErrors.push(err19) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6910,8 +7459,9 @@ const err20 = {instancePath:instancePath+"/spec/inline/clientSecretRef/name",sch
 if(vErrors === null){
 vErrors = [err20];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err20);
+else if(vErrors.push(err20) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6921,8 +7471,9 @@ const err21 = {instancePath:instancePath+"/spec/inline/clientSecretRef/name",sch
 if(vErrors === null){
 vErrors = [err21];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err21);
+else if(vErrors.push(err21) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6935,8 +7486,9 @@ const err22 = {instancePath:instancePath+"/spec/inline/clientSecretRef/key",sche
 if(vErrors === null){
 vErrors = [err22];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err22);
+else if(vErrors.push(err22) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6946,8 +7498,9 @@ const err23 = {instancePath:instancePath+"/spec/inline/clientSecretRef/key",sche
 if(vErrors === null){
 vErrors = [err23];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err23);
+else if(vErrors.push(err23) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6958,8 +7511,9 @@ const err24 = {instancePath:instancePath+"/spec/inline/clientSecretRef",schemaPa
 if(vErrors === null){
 vErrors = [err24];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err24);
+else if(vErrors.push(err24) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6970,8 +7524,9 @@ const err25 = {instancePath:instancePath+"/spec/inline/jwksAllowPrivateIP",schem
 if(vErrors === null){
 vErrors = [err25];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err25);
+else if(vErrors.push(err25) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6982,8 +7537,9 @@ const err26 = {instancePath:instancePath+"/spec/inline",schemaPath:"#/properties
 if(vErrors === null){
 vErrors = [err26];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err26);
+else if(vErrors.push(err26) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -6995,8 +7551,9 @@ const err27 = {instancePath:instancePath+"/spec/kubernetesServiceAccount",schema
 if(vErrors === null){
 vErrors = [err27];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err27);
+else if(vErrors.push(err27) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7007,8 +7564,9 @@ const err28 = {instancePath:instancePath+"/spec/jwksAllowPrivateIP",schemaPath:"
 if(vErrors === null){
 vErrors = [err28];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err28);
+else if(vErrors.push(err28) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7019,8 +7577,9 @@ const err29 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/t
 if(vErrors === null){
 vErrors = [err29];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err29);
+else if(vErrors.push(err29) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7032,8 +7591,9 @@ const err30 = {instancePath:instancePath+"/status",schemaPath:"#/properties/stat
 if(vErrors === null){
 vErrors = [err30];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err30);
+else if(vErrors.push(err30) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7044,8 +7604,9 @@ const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "ob
 if(vErrors === null){
 vErrors = [err31];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err31);
+else if(vErrors.push(err31) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7066,8 +7627,9 @@ const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{mi
 if(vErrors === null){
 vErrors = [err0];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err0);
+else if(vErrors.push(err0) > MOST_FINDINGS){
+validate13.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7077,8 +7639,9 @@ const err1 = {instancePath:instancePath+"/apiVersion",schemaPath:"#/properties/a
 if(vErrors === null){
 vErrors = [err1];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err1);
+else if(vErrors.push(err1) > MOST_FINDINGS){
+validate13.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7089,8 +7652,9 @@ const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/ty
 if(vErrors === null){
 vErrors = [err2];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err2);
+else if(vErrors.push(err2) > MOST_FINDINGS){
+validate13.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7104,8 +7668,9 @@ const err3 = {instancePath:instancePath+"/metadata/name",schemaPath:"#/propertie
 if(vErrors === null){
 vErrors = [err3];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err3);
+else if(vErrors.push(err3) > MOST_FINDINGS){
+validate13.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7116,8 +7681,9 @@ const err4 = {instancePath:instancePath+"/metadata/generateName",schemaPath:"#/p
 if(vErrors === null){
 vErrors = [err4];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err4);
+else if(vErrors.push(err4) > MOST_FINDINGS){
+validate13.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7128,8 +7694,9 @@ const err5 = {instancePath:instancePath+"/metadata/namespace",schemaPath:"#/prop
 if(vErrors === null){
 vErrors = [err5];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err5);
+else if(vErrors.push(err5) > MOST_FINDINGS){
+validate13.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7143,8 +7710,9 @@ const err6 = {instancePath:instancePath+"/metadata/labels/" + key0.replace(/~/g,
 if(vErrors === null){
 vErrors = [err6];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err6);
+else if(vErrors.push(err6) > MOST_FINDINGS){
+validate13.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7155,8 +7723,9 @@ const err7 = {instancePath:instancePath+"/metadata/labels",schemaPath:"#/propert
 if(vErrors === null){
 vErrors = [err7];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err7);
+else if(vErrors.push(err7) > MOST_FINDINGS){
+validate13.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7170,8 +7739,9 @@ const err8 = {instancePath:instancePath+"/metadata/annotations/" + key1.replace(
 if(vErrors === null){
 vErrors = [err8];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err8);
+else if(vErrors.push(err8) > MOST_FINDINGS){
+validate13.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7182,8 +7752,9 @@ const err9 = {instancePath:instancePath+"/metadata/annotations",schemaPath:"#/pr
 if(vErrors === null){
 vErrors = [err9];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err9);
+else if(vErrors.push(err9) > MOST_FINDINGS){
+validate13.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7194,8 +7765,9 @@ const err10 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/me
 if(vErrors === null){
 vErrors = [err10];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err10);
+else if(vErrors.push(err10) > MOST_FINDINGS){
+validate13.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7210,8 +7782,9 @@ const err11 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properti
 if(vErrors === null){
 vErrors = [err11];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err11);
+else if(vErrors.push(err11) > MOST_FINDINGS){
+validate13.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7221,8 +7794,9 @@ const err12 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properti
 if(vErrors === null){
 vErrors = [err12];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err12);
+else if(vErrors.push(err12) > MOST_FINDINGS){
+validate13.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7233,8 +7807,9 @@ const err13 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properti
 if(vErrors === null){
 vErrors = [err13];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err13);
+else if(vErrors.push(err13) > MOST_FINDINGS){
+validate13.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7246,8 +7821,9 @@ const err14 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/pro
 if(vErrors === null){
 vErrors = [err14];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err14);
+else if(vErrors.push(err14) > MOST_FINDINGS){
+validate13.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7257,8 +7833,9 @@ const err15 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/pro
 if(vErrors === null){
 vErrors = [err15];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err15);
+else if(vErrors.push(err15) > MOST_FINDINGS){
+validate13.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7273,8 +7850,9 @@ const err16 = {instancePath:instancePath+"/spec/externalAuthConfigRef",schemaPat
 if(vErrors === null){
 vErrors = [err16];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err16);
+else if(vErrors.push(err16) > MOST_FINDINGS){
+validate13.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7286,8 +7864,9 @@ const err17 = {instancePath:instancePath+"/spec/externalAuthConfigRef/name",sche
 if(vErrors === null){
 vErrors = [err17];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err17);
+else if(vErrors.push(err17) > MOST_FINDINGS){
+validate13.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7297,8 +7876,9 @@ const err18 = {instancePath:instancePath+"/spec/externalAuthConfigRef/name",sche
 if(vErrors === null){
 vErrors = [err18];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err18);
+else if(vErrors.push(err18) > MOST_FINDINGS){
+validate13.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7309,8 +7889,9 @@ const err19 = {instancePath:instancePath+"/spec/externalAuthConfigRef",schemaPat
 if(vErrors === null){
 vErrors = [err19];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err19);
+else if(vErrors.push(err19) > MOST_FINDINGS){
+validate13.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7321,8 +7902,9 @@ const err20 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/t
 if(vErrors === null){
 vErrors = [err20];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err20);
+else if(vErrors.push(err20) > MOST_FINDINGS){
+validate13.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7334,8 +7916,9 @@ const err21 = {instancePath:instancePath+"/status",schemaPath:"#/properties/stat
 if(vErrors === null){
 vErrors = [err21];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err21);
+else if(vErrors.push(err21) > MOST_FINDINGS){
+validate13.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7346,8 +7929,9 @@ const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "ob
 if(vErrors === null){
 vErrors = [err22];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err22);
+else if(vErrors.push(err22) > MOST_FINDINGS){
+validate13.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7369,8 +7953,9 @@ const err0 = {instancePath:instancePath+"/apiVersion",schemaPath:"#/properties/a
 if(vErrors === null){
 vErrors = [err0];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err0);
+else if(vErrors.push(err0) > MOST_FINDINGS){
+validate14.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7381,8 +7966,9 @@ const err1 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/ty
 if(vErrors === null){
 vErrors = [err1];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err1);
+else if(vErrors.push(err1) > MOST_FINDINGS){
+validate14.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7396,8 +7982,9 @@ const err2 = {instancePath:instancePath+"/metadata/name",schemaPath:"#/propertie
 if(vErrors === null){
 vErrors = [err2];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err2);
+else if(vErrors.push(err2) > MOST_FINDINGS){
+validate14.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7408,8 +7995,9 @@ const err3 = {instancePath:instancePath+"/metadata/generateName",schemaPath:"#/p
 if(vErrors === null){
 vErrors = [err3];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err3);
+else if(vErrors.push(err3) > MOST_FINDINGS){
+validate14.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7420,8 +8008,9 @@ const err4 = {instancePath:instancePath+"/metadata/namespace",schemaPath:"#/prop
 if(vErrors === null){
 vErrors = [err4];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err4);
+else if(vErrors.push(err4) > MOST_FINDINGS){
+validate14.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7435,8 +8024,9 @@ const err5 = {instancePath:instancePath+"/metadata/labels/" + key0.replace(/~/g,
 if(vErrors === null){
 vErrors = [err5];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err5);
+else if(vErrors.push(err5) > MOST_FINDINGS){
+validate14.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7447,8 +8037,9 @@ const err6 = {instancePath:instancePath+"/metadata/labels",schemaPath:"#/propert
 if(vErrors === null){
 vErrors = [err6];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err6);
+else if(vErrors.push(err6) > MOST_FINDINGS){
+validate14.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7462,8 +8053,9 @@ const err7 = {instancePath:instancePath+"/metadata/annotations/" + key1.replace(
 if(vErrors === null){
 vErrors = [err7];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err7);
+else if(vErrors.push(err7) > MOST_FINDINGS){
+validate14.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7474,8 +8066,9 @@ const err8 = {instancePath:instancePath+"/metadata/annotations",schemaPath:"#/pr
 if(vErrors === null){
 vErrors = [err8];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err8);
+else if(vErrors.push(err8) > MOST_FINDINGS){
+validate14.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7486,8 +8079,9 @@ const err9 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/met
 if(vErrors === null){
 vErrors = [err9];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err9);
+else if(vErrors.push(err9) > MOST_FINDINGS){
+validate14.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7499,8 +8093,9 @@ const err10 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/t
 if(vErrors === null){
 vErrors = [err10];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err10);
+else if(vErrors.push(err10) > MOST_FINDINGS){
+validate14.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7512,8 +8107,9 @@ const err11 = {instancePath:instancePath+"/status",schemaPath:"#/properties/stat
 if(vErrors === null){
 vErrors = [err11];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err11);
+else if(vErrors.push(err11) > MOST_FINDINGS){
+validate14.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7524,8 +8120,9 @@ const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "ob
 if(vErrors === null){
 vErrors = [err12];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err12);
+else if(vErrors.push(err12) > MOST_FINDINGS){
+validate14.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7546,8 +8143,9 @@ const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{mi
 if(vErrors === null){
 vErrors = [err0];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err0);
+else if(vErrors.push(err0) > MOST_FINDINGS){
+validate15.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7557,8 +8155,9 @@ const err1 = {instancePath:instancePath+"/apiVersion",schemaPath:"#/properties/a
 if(vErrors === null){
 vErrors = [err1];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err1);
+else if(vErrors.push(err1) > MOST_FINDINGS){
+validate15.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7569,8 +8168,9 @@ const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/ty
 if(vErrors === null){
 vErrors = [err2];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err2);
+else if(vErrors.push(err2) > MOST_FINDINGS){
+validate15.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7584,8 +8184,9 @@ const err3 = {instancePath:instancePath+"/metadata/name",schemaPath:"#/propertie
 if(vErrors === null){
 vErrors = [err3];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err3);
+else if(vErrors.push(err3) > MOST_FINDINGS){
+validate15.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7596,8 +8197,9 @@ const err4 = {instancePath:instancePath+"/metadata/generateName",schemaPath:"#/p
 if(vErrors === null){
 vErrors = [err4];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err4);
+else if(vErrors.push(err4) > MOST_FINDINGS){
+validate15.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7608,8 +8210,9 @@ const err5 = {instancePath:instancePath+"/metadata/namespace",schemaPath:"#/prop
 if(vErrors === null){
 vErrors = [err5];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err5);
+else if(vErrors.push(err5) > MOST_FINDINGS){
+validate15.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7623,8 +8226,9 @@ const err6 = {instancePath:instancePath+"/metadata/labels/" + key0.replace(/~/g,
 if(vErrors === null){
 vErrors = [err6];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err6);
+else if(vErrors.push(err6) > MOST_FINDINGS){
+validate15.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7635,8 +8239,9 @@ const err7 = {instancePath:instancePath+"/metadata/labels",schemaPath:"#/propert
 if(vErrors === null){
 vErrors = [err7];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err7);
+else if(vErrors.push(err7) > MOST_FINDINGS){
+validate15.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7650,8 +8255,9 @@ const err8 = {instancePath:instancePath+"/metadata/annotations/" + key1.replace(
 if(vErrors === null){
 vErrors = [err8];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err8);
+else if(vErrors.push(err8) > MOST_FINDINGS){
+validate15.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7662,8 +8268,9 @@ const err9 = {instancePath:instancePath+"/metadata/annotations",schemaPath:"#/pr
 if(vErrors === null){
 vErrors = [err9];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err9);
+else if(vErrors.push(err9) > MOST_FINDINGS){
+validate15.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7674,8 +8281,9 @@ const err10 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/me
 if(vErrors === null){
 vErrors = [err10];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err10);
+else if(vErrors.push(err10) > MOST_FINDINGS){
+validate15.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7690,8 +8298,9 @@ const err11 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properti
 if(vErrors === null){
 vErrors = [err11];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err11);
+else if(vErrors.push(err11) > MOST_FINDINGS){
+validate15.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7701,8 +8310,9 @@ const err12 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properti
 if(vErrors === null){
 vErrors = [err12];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err12);
+else if(vErrors.push(err12) > MOST_FINDINGS){
+validate15.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7713,8 +8323,9 @@ const err13 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properti
 if(vErrors === null){
 vErrors = [err13];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err13);
+else if(vErrors.push(err13) > MOST_FINDINGS){
+validate15.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7726,8 +8337,9 @@ const err14 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/pro
 if(vErrors === null){
 vErrors = [err14];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err14);
+else if(vErrors.push(err14) > MOST_FINDINGS){
+validate15.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7737,8 +8349,9 @@ const err15 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/pro
 if(vErrors === null){
 vErrors = [err15];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err15);
+else if(vErrors.push(err15) > MOST_FINDINGS){
+validate15.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7753,8 +8366,9 @@ const err16 = {instancePath:instancePath+"/spec/externalAuthConfigRef",schemaPat
 if(vErrors === null){
 vErrors = [err16];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err16);
+else if(vErrors.push(err16) > MOST_FINDINGS){
+validate15.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7766,8 +8380,9 @@ const err17 = {instancePath:instancePath+"/spec/externalAuthConfigRef/name",sche
 if(vErrors === null){
 vErrors = [err17];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err17);
+else if(vErrors.push(err17) > MOST_FINDINGS){
+validate15.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7777,8 +8392,9 @@ const err18 = {instancePath:instancePath+"/spec/externalAuthConfigRef/name",sche
 if(vErrors === null){
 vErrors = [err18];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err18);
+else if(vErrors.push(err18) > MOST_FINDINGS){
+validate15.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7789,8 +8405,9 @@ const err19 = {instancePath:instancePath+"/spec/externalAuthConfigRef",schemaPat
 if(vErrors === null){
 vErrors = [err19];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err19);
+else if(vErrors.push(err19) > MOST_FINDINGS){
+validate15.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7801,8 +8418,9 @@ const err20 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/t
 if(vErrors === null){
 vErrors = [err20];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err20);
+else if(vErrors.push(err20) > MOST_FINDINGS){
+validate15.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7814,8 +8432,9 @@ const err21 = {instancePath:instancePath+"/status",schemaPath:"#/properties/stat
 if(vErrors === null){
 vErrors = [err21];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err21);
+else if(vErrors.push(err21) > MOST_FINDINGS){
+validate15.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7826,8 +8445,9 @@ const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "ob
 if(vErrors === null){
 vErrors = [err22];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err22);
+else if(vErrors.push(err22) > MOST_FINDINGS){
+validate15.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7848,8 +8468,9 @@ const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{mi
 if(vErrors === null){
 vErrors = [err0];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err0);
+else if(vErrors.push(err0) > MOST_FINDINGS){
+validate16.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7859,8 +8480,9 @@ const err1 = {instancePath:instancePath+"/apiVersion",schemaPath:"#/properties/a
 if(vErrors === null){
 vErrors = [err1];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err1);
+else if(vErrors.push(err1) > MOST_FINDINGS){
+validate16.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7871,8 +8493,9 @@ const err2 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/ty
 if(vErrors === null){
 vErrors = [err2];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err2);
+else if(vErrors.push(err2) > MOST_FINDINGS){
+validate16.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7886,8 +8509,9 @@ const err3 = {instancePath:instancePath+"/metadata/name",schemaPath:"#/propertie
 if(vErrors === null){
 vErrors = [err3];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err3);
+else if(vErrors.push(err3) > MOST_FINDINGS){
+validate16.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7898,8 +8522,9 @@ const err4 = {instancePath:instancePath+"/metadata/generateName",schemaPath:"#/p
 if(vErrors === null){
 vErrors = [err4];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err4);
+else if(vErrors.push(err4) > MOST_FINDINGS){
+validate16.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7910,8 +8535,9 @@ const err5 = {instancePath:instancePath+"/metadata/namespace",schemaPath:"#/prop
 if(vErrors === null){
 vErrors = [err5];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err5);
+else if(vErrors.push(err5) > MOST_FINDINGS){
+validate16.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7925,8 +8551,9 @@ const err6 = {instancePath:instancePath+"/metadata/labels/" + key0.replace(/~/g,
 if(vErrors === null){
 vErrors = [err6];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err6);
+else if(vErrors.push(err6) > MOST_FINDINGS){
+validate16.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7937,8 +8564,9 @@ const err7 = {instancePath:instancePath+"/metadata/labels",schemaPath:"#/propert
 if(vErrors === null){
 vErrors = [err7];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err7);
+else if(vErrors.push(err7) > MOST_FINDINGS){
+validate16.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7952,8 +8580,9 @@ const err8 = {instancePath:instancePath+"/metadata/annotations/" + key1.replace(
 if(vErrors === null){
 vErrors = [err8];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err8);
+else if(vErrors.push(err8) > MOST_FINDINGS){
+validate16.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7964,8 +8593,9 @@ const err9 = {instancePath:instancePath+"/metadata/annotations",schemaPath:"#/pr
 if(vErrors === null){
 vErrors = [err9];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err9);
+else if(vErrors.push(err9) > MOST_FINDINGS){
+validate16.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7976,8 +8606,9 @@ const err10 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/me
 if(vErrors === null){
 vErrors = [err10];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err10);
+else if(vErrors.push(err10) > MOST_FINDINGS){
+validate16.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -7992,8 +8623,9 @@ const err11 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properti
 if(vErrors === null){
 vErrors = [err11];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err11);
+else if(vErrors.push(err11) > MOST_FINDINGS){
+validate16.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -8003,8 +8635,9 @@ const err12 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properti
 if(vErrors === null){
 vErrors = [err12];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err12);
+else if(vErrors.push(err12) > MOST_FINDINGS){
+validate16.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -8015,8 +8648,9 @@ const err13 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properti
 if(vErrors === null){
 vErrors = [err13];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err13);
+else if(vErrors.push(err13) > MOST_FINDINGS){
+validate16.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -8028,8 +8662,9 @@ const err14 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/pro
 if(vErrors === null){
 vErrors = [err14];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err14);
+else if(vErrors.push(err14) > MOST_FINDINGS){
+validate16.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -8039,8 +8674,9 @@ const err15 = {instancePath:instancePath+"/spec/groupRef/name",schemaPath:"#/pro
 if(vErrors === null){
 vErrors = [err15];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err15);
+else if(vErrors.push(err15) > MOST_FINDINGS){
+validate16.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -8055,8 +8691,9 @@ const err16 = {instancePath:instancePath+"/spec/externalAuthConfigRef",schemaPat
 if(vErrors === null){
 vErrors = [err16];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err16);
+else if(vErrors.push(err16) > MOST_FINDINGS){
+validate16.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -8068,8 +8705,9 @@ const err17 = {instancePath:instancePath+"/spec/externalAuthConfigRef/name",sche
 if(vErrors === null){
 vErrors = [err17];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err17);
+else if(vErrors.push(err17) > MOST_FINDINGS){
+validate16.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -8079,8 +8717,9 @@ const err18 = {instancePath:instancePath+"/spec/externalAuthConfigRef/name",sche
 if(vErrors === null){
 vErrors = [err18];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err18);
+else if(vErrors.push(err18) > MOST_FINDINGS){
+validate16.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -8091,8 +8730,9 @@ const err19 = {instancePath:instancePath+"/spec/externalAuthConfigRef",schemaPat
 if(vErrors === null){
 vErrors = [err19];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err19);
+else if(vErrors.push(err19) > MOST_FINDINGS){
+validate16.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -8103,8 +8743,9 @@ const err20 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/t
 if(vErrors === null){
 vErrors = [err20];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err20);
+else if(vErrors.push(err20) > MOST_FINDINGS){
+validate16.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -8116,8 +8757,9 @@ const err21 = {instancePath:instancePath+"/status",schemaPath:"#/properties/stat
 if(vErrors === null){
 vErrors = [err21];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err21);
+else if(vErrors.push(err21) > MOST_FINDINGS){
+validate16.errors = vErrors;
+return false;
 }
 errors++;
 }
@@ -8128,8 +8770,9 @@ const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "ob
 if(vErrors === null){
 vErrors = [err22];
 }
-else if(vErrors.length <= MOST_FINDINGS){
-vErrors.push(err22);
+else if(vErrors.push(err22) > MOST_FINDINGS){
+validate16.errors = vErrors;
+return false;
 }
 errors++;
 }
