@@ -15,7 +15,7 @@ interface Field {
   /** Where the reference stands; `*` is every key of a map. */
   readonly at: readonly string[]
   readonly to: string
-  /** Whether the reference counts, by what stands beside it; it always does when absent. */
+  /** Whether the reference counts, by the object that holds it; it always does when absent. */
   readonly isRead?: (holder: Readonly<Record<string, unknown>>) => boolean
 }
 
@@ -23,7 +23,7 @@ const GROUP: Field = { at: ['spec', 'groupRef'], to: 'MCPGroup' }
 const AUTH: Field = { at: ['spec', 'externalAuthConfigRef'], to: 'MCPExternalAuthConfig' }
 /** References of releases that the specification does not name (decision 3). */
 const OF_RELEASES: readonly Field[] = [
-  { at: ['spec', 'authServerRef'], to: 'MCPExternalAuthConfig' },
+  { at: ['spec', 'authServerRef'], to: 'MCPExternalAuthConfig', isRead: isToConfig },
   { at: ['spec', 'oidcConfigRef'], to: 'MCPOIDCConfig' },
 ]
 
@@ -33,6 +33,11 @@ const OF_RELEASES: readonly Field[] = [
  */
 export function isOwnStrategy(entry: { readonly type?: unknown }): boolean {
   return entry.type === undefined ? isAbsent(entry, 'type') : entry.type !== 'discovered'
+}
+
+/** Whether `authServerRef` leads to a configuration: it says the kind, of which there may be others. */
+function isToConfig({ authServerRef: reference }: Readonly<Record<string, unknown>>): boolean {
+  return !isObject(reference) || isAbsent(reference, 'kind') || reference.kind === 'MCPExternalAuthConfig'
 }
 
 /** Where each kind refers to others. Sections 1, 2.2; decision 5. */
@@ -66,13 +71,10 @@ export function referencesOf(kind: string, resource: { readonly spec?: unknown }
   return found
 }
 
-/**
- * The name in a reference to a kind: older releases wrote that of a group bare (decision 5), and authServerRef says the
- * kind, of which there may be others.
- */
+/** The name in a reference to a kind: older releases wrote that of a group bare (decision 5). */
 export function nameIn(reference: unknown, to: string): unknown {
-  if (!isObject(reference)) return to === 'MCPGroup' ? reference : undefined
-  return isAbsent(reference, 'kind') || reference.kind === to ? reference.name : undefined
+  if (isObject(reference)) return reference.name
+  return to === 'MCPGroup' ? reference : undefined
 }
 
 /** `key` is the one of the map on the way. */
