@@ -1064,6 +1064,63 @@ t.test('of a resource that comes twice the last one counts, in whatever file', a
   t.strictSame(await told('gateway', 'b', 'a'), [['upstream-inject-provider-exists'], [again('b', 'a')]])
 })
 
+t.test('a patch of kustomize is no resource', async (t) => {
+  const patch = manifest('awsSts: { region: eu-west-1 }\n')
+  const kustomization = (content: object) => JSON.stringify({ kind: 'Kustomization', ...content })
+  const note = (place: string, by: string, folder: string) =>
+    `${place}: not judged, because ${by} uses it as a patch; to judge what comes of it: kubectl kustomize ${folder} | vmcp-admission check -`
+  const rows: [title: string, files: Record<string, string>, findings: number, notes: string[]][] = [
+    ['judged alone', { 'p.yaml': patch }, 2, []],
+    [
+      'patches',
+      {
+        'kustomization.yaml': kustomization({ patches: [{ path: 'deep/p.yaml' }] }),
+        'deep/p.yaml': patch,
+        'r.yaml': VALID,
+      },
+      0,
+      [note('deep/p.yaml:1:1', 'kustomization.yaml', '')],
+    ],
+    [
+      'older words, from another folder',
+      {
+        'base/p.yaml': `${patch}---\n${patch}`,
+        'over/kustomization.yml': kustomization({
+          patchesStrategicMerge: ['../base/p.yaml', 'kind: A\n'],
+          patches: [{ patch: '[]' }, null],
+        }),
+      },
+      0,
+      [
+        note('base/p.yaml:1:1', 'over/kustomization.yml', 'over'),
+        note('base/p.yaml:8:1', 'over/kustomization.yml', 'over'),
+      ],
+    ],
+    [
+      'what is no patch',
+      { 'k.yaml': kustomization({ resources: ['p.yaml'], patches: 'p.yaml' }), 'p.yaml': patch },
+      2,
+      [],
+    ],
+  ]
+  for (const [i, [title, files, findings, notes]] of rows.entries()) {
+    const base = `kustomize/${i}`
+    await write(
+      Object.fromEntries(Object.entries(files).map(([name, content]) => [`${base}/${name}`, content])),
+    )
+    const { stdout } = await here(t, check, [base], ['--output', 'json'])
+    const found = JSON.parse(stdout.replaceAll(new RegExp(`${base}/?`, 'g'), '')) as Printed
+    const told = found.notes.map((each) => `${at(each)}: ${each.message}`)
+    t.strictSame([found.findings.length, told], [findings, notes], title)
+  }
+  const { talk, status } = await here(t, plan, ['kustomize/1'])
+  t.strictSame([status, talk.length], [0, 1])
+  t.match(
+    talk[0],
+    /^kustomize\/1\/deep\/p\.yaml:1:1: not judged, because kustomize\/1\/kustomization\.yaml uses it as a patch/,
+  )
+})
+
 t.test('where a reference leads elsewhere, a namespace that is assumed is told', async (t) => {
   const inTools = group('tools').replace('name: tools', 'name: tools, namespace: b')
   await write({

@@ -83,8 +83,8 @@ function onto({ live, reading, before, after, get }: Joined, documents: Document
 }
 
 function examine(documents: Documents, judging: Judging, beside: Beside): Report {
-  const { files, unread } = documents
-  const report: Report = { files, resources: 0, others: 0, findings: [], notes: [], unread }
+  const { files, patches, unread } = documents
+  const report: Report = { files, resources: 0, others: 0, findings: [], notes: [...patches], unread }
   for (const { file, document } of documents.documents) judgeDocument(file, document, judging, beside, report)
   report.notes.push(...repetitions(documents, judging, beside.world))
   return report

@@ -1,13 +1,21 @@
 import { UsageError } from '../configuration/flags.ts'
 import { INPUT, readSources } from './files.ts'
 import { fillPlaceholders, quoteTemplates } from './fill.ts'
+import { withoutPatches } from './kustomize.ts'
 import { loadDocuments, type ReadDocument, type UnreadDocument } from './load.ts'
 import type { Located } from './report.ts'
+
+export interface FileDocument {
+  readonly file: string
+  readonly document: ReadDocument
+}
 
 /** Everything that was read from the files that a person named. */
 export interface Documents {
   readonly files: string[]
-  readonly documents: readonly { readonly file: string; readonly document: ReadDocument }[]
+  readonly documents: readonly FileDocument[]
+  /** Documents that are left out, and why. */
+  readonly patches: readonly Located[]
   readonly unread: Located[]
   /** What was named and holds no document, and why. */
   readonly empty: readonly Located[]
@@ -27,7 +35,7 @@ export async function readDocuments(
   for (const name of names) reads.push(await readOne(name, filled))
   return {
     files: reads.flatMap(({ files }) => files),
-    documents: reads.flatMap(({ documents }) => documents),
+    ...withoutPatches(reads.flatMap(({ documents }) => documents)),
     unread: reads.flatMap(({ unread }) => unread),
     empty: reads.flatMap(emptiness),
   }
@@ -37,7 +45,7 @@ export async function readDocuments(
 interface Read {
   readonly name: string
   readonly files: string[]
-  readonly documents: { readonly file: string; readonly document: ReadDocument }[]
+  readonly documents: FileDocument[]
   readonly unread: Located[]
 }
 

@@ -11,7 +11,7 @@ import { joinCluster } from './joined.ts'
 import type { Live } from './live.ts'
 import { changesMermaid, planMermaid } from './plan/mermaid.ts'
 import { changesText, planText } from './plan/text.ts'
-import { READING_FLAGS, tellEmpty, tellUnread, valuesFor } from './reading.ts'
+import { READING_FLAGS, tell, tellEmpty, tellUnread, valuesFor } from './reading.ts'
 import { EXIT, IN_CLUSTER, type Located } from './report.ts'
 
 export const PLAN_FLAGS = {
@@ -67,6 +67,7 @@ async function ofCluster(names: readonly string[], flags: Flags, environment: En
       '--namespaces is for --cluster alone: with files, the namespaces that they name are read',
     )
   const documents = await readDocuments(names, valuesFor(flags, environment))
+  tell(documents.patches)
   const asked = { group, namespace, kubeconfig, secrets: false, strict: false }
   const { live, before, after } = await joinCluster(documents, asked, environment)
   tellAbsent(live, group)
@@ -155,6 +156,7 @@ async function plansIn(
   reading: Reading,
 ): Promise<ReadFiles> {
   const documents = await readDocuments(names, filled)
+  tell(documents.patches)
   const world = worldOf(
     documents.documents.map(({ document }) => document.value),
     reading,

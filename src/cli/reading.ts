@@ -44,13 +44,18 @@ export function valuesFor(
 export function tellEmpty(reads: readonly Documents[]): readonly Located[] {
   const empty = reads.flatMap((read) => read.empty)
   if (reads.every(({ documents, unread }) => documents.length + unread.length === 0)) return empty
-  for (const { file, message } of empty) process.stderr.write(`${visible(`${file}: ${message}`)}\n`)
+  tell(empty)
   return []
 }
 
 export function tellUnread(unread: readonly Located[]): void {
-  for (const { file, line, column, message } of unread) {
+  tell(unread.map(({ message, ...place }) => ({ ...place, message: `cannot read: ${message}` })))
+}
+
+/** A line each on standard error. */
+export function tell(lines: readonly Located[]): void {
+  for (const { file, line, column, message } of lines) {
     const place = `${file ?? 'cluster'}${line === 0 ? '' : `:${line}:${column}`}`
-    process.stderr.write(`${visible(`${place}: cannot read: ${message}`)}\n`)
+    process.stderr.write(`${visible(`${place}: ${message}`)}\n`)
   }
 }
