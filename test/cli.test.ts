@@ -331,6 +331,11 @@ t.test('what holds no document', async (t) => {
   t.match([status, unread], [3, [{ file: '<stdin>', line: 0, column: 0, message: noDocument }]])
 })
 
+async function printedHere(t: Test, file: string, flags: readonly string[] = []) {
+  const { status, stdout } = await here(t, check, [file], ['--output', 'json', ...flags])
+  return { status, ...(JSON.parse(stdout) as Printed) }
+}
+
 t.test('what has the name of a manifest and is no file', async (t) => {
   await write({ 'odd/a.yaml': WRONG, 'odd/deep/b.yaml': VALID })
   await symlink('.', join(folder, 'odd/self.yaml'))
@@ -972,15 +977,13 @@ t.test('what is filled in later is not held against others', async (t) => {
   const files = await write(
     Object.fromEntries(TOGETHER.map(({ documents }, i) => [`together/${i}.yaml`, documents.join('---\n')])),
   )
-  await Promise.all(
-    TOGETHER.map(async ({ title, found, strict = found }, i) => {
-      const file = files[i] ?? ''
-      const ids = ({ findings }: { readonly findings: readonly Finding[] }) =>
-        [...new Set(findings.map(({ id }) => id))].filter((id) => OF_OTHERS.includes(id)).toSorted()
-      t.strictSame(ids(await printed([file])), found, title)
-      t.strictSame(ids(await printed(['--strict', file])), strict, `${title}, strict`)
-    }),
-  )
+  for (const [i, { title, found, strict = found }] of TOGETHER.entries()) {
+    const file = files[i] ?? ''
+    const ids = ({ findings }: { readonly findings: readonly Finding[] }) =>
+      [...new Set(findings.map(({ id }) => id))].filter((id) => OF_OTHERS.includes(id)).toSorted()
+    t.strictSame(ids(await printedHere(t, file)), found, title)
+    t.strictSame(ids(await printedHere(t, file, ['--strict'])), strict, `${title}, strict`)
+  }
 })
 
 t.test(
@@ -1027,23 +1030,21 @@ embeddedAuthServer:
       ],
     ]
     const files = await write(Object.fromEntries(rows.map(([, content], i) => [`keys/${i}.yaml`, content])))
-    await Promise.all(
-      rows.map(async ([title, , findings, notes], i) => {
-        const run = await printed([files[i] ?? ''])
-        const errors = run.findings.filter(({ severity }) => severity === 'error')
-        t.strictSame(
-          errors.map(({ path, id }) => `${path} ${id}`),
-          findings,
-          title,
-        )
-        t.strictSame(
-          run.notes.map(({ message }) => message.split(': ')[0]),
-          notes,
-          `${title}: notes`,
-        )
-        t.equal(run.status, findings.length > 0 ? 1 : 0, title)
-      }),
-    )
+    for (const [i, [title, , findings, notes]] of rows.entries()) {
+      const run = await printedHere(t, files[i] ?? '')
+      const errors = run.findings.filter(({ severity }) => severity === 'error')
+      t.strictSame(
+        errors.map(({ path, id }) => `${path} ${id}`),
+        findings,
+        title,
+      )
+      t.strictSame(
+        run.notes.map(({ message }) => message.split(': ')[0]),
+        notes,
+        `${title}: notes`,
+      )
+      t.equal(run.status, findings.length > 0 ? 1 : 0, title)
+    }
   },
 )
 
