@@ -12,34 +12,28 @@ const name: Mask = { name: HERE }
 const backend: Mask = { groupRef: name, externalAuthConfigRef: name, oidcConfigRef: HERE }
 const workload: Mask = { ...backend, authServerRef: { name: HERE, kind: HERE }, oidcConfigRef: name }
 
-/** What rules and defaults read of other objects, by kind. */
+/** What rules and defaults read in the specs of other objects, by kind. */
 const KEPT: Readonly<Record<string, Mask>> = {
   MCPExternalAuthConfig: {
-    spec: {
-      type: HERE,
-      tokenExchange: { subjectProviderName: HERE, externalTokenHeaderName: HERE },
-      upstreamInject: { providerName: HERE },
-      embeddedAuthServer: { upstreamProviders: { '*': HERE } },
-    },
+    type: HERE,
+    tokenExchange: { subjectProviderName: HERE, externalTokenHeaderName: HERE },
+    upstreamInject: { providerName: HERE },
+    embeddedAuthServer: { upstreamProviders: { '*': HERE } },
   },
   VirtualMCPServer: {
-    spec: {
-      groupRef: name,
-      incomingAuth: { type: HERE, oidcConfigRef: name },
-      outgoingAuth: {
-        source: HERE,
-        backends: { '*': { type: HERE, externalAuthConfigRef: name } },
-        default: { externalAuthConfigRef: name },
-      },
-      authServerConfig: { issuer: HERE, upstreamProviders: { '*': name } },
+    groupRef: name,
+    incomingAuth: { type: HERE, oidcConfigRef: name },
+    outgoingAuth: {
+      source: HERE,
+      backends: { '*': { type: HERE, externalAuthConfigRef: name } },
+      default: { externalAuthConfigRef: name },
     },
+    authServerConfig: { issuer: HERE, upstreamProviders: { '*': name } },
   },
-  MCPOIDCConfig: {
-    spec: { type: HERE, inline: { issuer: HERE, jwksAllowPrivateIP: HERE }, jwksAllowPrivateIP: HERE },
-  },
-  MCPServer: { spec: workload },
-  MCPRemoteProxy: { spec: workload },
-  MCPServerEntry: { spec: backend },
+  MCPOIDCConfig: { type: HERE, inline: { issuer: HERE, jwksAllowPrivateIP: HERE }, jwksAllowPrivateIP: HERE },
+  MCPServer: workload,
+  MCPRemoteProxy: workload,
+  MCPServerEntry: backend,
 }
 
 /** The part of an object that a view keeps. */
@@ -47,7 +41,8 @@ export type Projection = (kind: string, resource: Resource, group: string) => Re
 
 /** The part that rules read when they judge another object; of annotations the one that /mutate writes. */
 export const projected: Projection = (kind, resource, group) => {
-  const kept = masked(resource, KEPT[kind] ?? HERE) as Resource
+  const mask = KEPT[kind]
+  const kept = mask && Object.hasOwn(resource, 'spec') ? { spec: masked(resource.spec, mask) } : {}
   const written =
     kind === 'MCPExternalAuthConfig' ? writtenProvider(resource as AuthConfig, group) : undefined
   if (written === undefined) return kept
