@@ -196,7 +196,8 @@ class Inside implements Cluster {
   }
 
   names(kind: string): Iterable<string> {
-    return first(this.#objects.get(kind)?.keys() ?? [], MOST_NAMES)
+    const objects = this.#objects.get(kind)
+    return objects === undefined ? [] : first(objects.keys(), MOST_NAMES)
   }
 
   elsewhere(kind: string, name: string): readonly string[] {

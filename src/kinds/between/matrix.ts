@@ -76,5 +76,9 @@ export function allUnsuited(use: Use, config: AuthConfig): string[] {
 export const needsGateway = ({ inGroup }: Use, field: string, { spec }: AuthConfig): boolean =>
   inGroup && field !== 'authServerRef' && USED_BY_GATEWAY.has(spec?.type ?? '')
 
+/** The same of some field in which the workload names it. */
+export const someNeedsGateway = (use: Use, config: AuthConfig): boolean =>
+  use.fields.some((field) => needsGateway(use, field, config))
+
 export const unusedText = ({ kind }: Use): string =>
   `has no effect on an ${kind} where each VirtualMCPServer is inline and does not name it`

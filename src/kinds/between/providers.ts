@@ -25,17 +25,16 @@ const NONE: Providers = { names: [], complete: true }
 /** Whichever provider a configuration takes the token of: it cannot be read, or nobody has said it. */
 const ANY: NamedProvider = { field: 'upstreamInject.providerName', provider: '', written: false }
 
+/** The provider of which a configuration needs a token from each VirtualMCPServer that reaches it, if it needs one. */
+export const neededProvider = (config: AuthConfig, group: string): NamedProvider | undefined =>
+  namedProvider(config, group) ?? (config.spec?.type === 'upstreamInject' ? ANY : undefined)
+
 /** Undefined when it can, or when it cannot be told. Sections 2.4.5, 2.4.6, 5.2. */
-export function unserved(gateway: Gateway, config: AuthConfig, { group }: Cluster): Unserved | undefined {
-  const providers = providersOf(gateway.spec, 'authServerConfig')
-  const named = namedProvider(config, group)
-  if (providers === undefined) {
-    const needing = named ?? (config.spec?.type === 'upstreamInject' ? ANY : undefined)
-    return needing && { ...needing, reason: 'no authorization server', providers: NONE }
-  }
-  if (named === undefined) return undefined
-  if (!providers.complete || providers.names.includes(named.provider)) return undefined
-  return { ...named, reason: 'no such provider', providers }
+export function unserved({ spec }: Gateway, needed: NamedProvider): Unserved | undefined {
+  const providers = providersOf(spec, 'authServerConfig')
+  if (providers === undefined) return { ...needed, reason: 'no authorization server', providers: NONE }
+  if (needed === ANY || !providers.complete || providers.names.includes(needed.provider)) return undefined
+  return { ...needed, reason: 'no such provider', providers }
 }
 
 /** What a VirtualMCPServer reaches and cannot serve; `wanted` chooses among the reasons. */
@@ -52,7 +51,8 @@ export function* unservedBy(
 
 const allUnserved = onceAReview((gateway: Gateway, cluster) =>
   configsReached(gateway, cluster).flatMap((reached) => {
-    const problem = reached.auth && unserved(gateway, reached.auth, cluster)
+    const needed = reached.auth && neededProvider(reached.auth, cluster.group)
+    const problem = needed && unserved(gateway, needed)
     return problem === undefined ? [] : [{ reached, problem }]
   }),
 )

@@ -261,11 +261,10 @@ function unlisted(gateway: Gateway, cluster: Cluster): Names {
 
 /** Every VirtualMCPServer that reaches the configuration, once, by name. Looks at no backend. */
 export const reachersOf = onceAReview((config: string, cluster): readonly NamedGateway[] => {
-  const found = new Map<string, NamedGateway>()
-  for (const { through, gateways } of candidates(config, cluster)) {
-    for (const each of gateways) if (each.source === through) found.set(each.name.name, each)
-  }
-  return [...found.values()].sort((a, b) => compareNames(a.name, b.name))
+  const found = candidates(config, cluster)
+    .flatMap(({ through, gateways }) => gateways.filter(({ source }) => source === through))
+    .sort((a, b) => compareNames(a.name, b.name))
+  return found.filter(({ name }, i) => name.name !== found[i - 1]?.name.name)
 })
 
 /** Whether some VirtualMCPServer may reach the configuration, of which that cannot be read. */

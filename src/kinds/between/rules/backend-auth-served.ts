@@ -3,7 +3,7 @@ import { defineRule } from '../../../rule/rule.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import { authServer, gateway, injectConfig, inline, workload } from '../examples.ts'
 import { getAuthConfig, groupOf } from '../neighbours.ts'
-import { unserved, unservedText } from '../providers.ts'
+import { neededProvider, unserved, unservedText } from '../providers.ts'
 import { frontersOf } from '../reach.ts'
 
 /** On MCPServer, MCPRemoteProxy and MCPServerEntry. */
@@ -20,9 +20,10 @@ export const backendAuthServed = defineRule({
     const name = resource.spec?.externalAuthConfigRef?.name
     const group = groupOf(resource)
     const config = name === undefined ? undefined : getAuthConfig(cluster, name)
-    if (config === undefined || group === undefined) return
+    const needed = config && neededProvider(config, cluster.group)
+    if (needed === undefined || group === undefined) return
     for (const { name: fronter, gateway, source } of frontersOf(group, cluster)) {
-      const problem = source === 'discovered' ? unserved(gateway, config, cluster) : undefined
+      const problem = source === 'discovered' ? unserved(gateway, needed) : undefined
       if (problem !== undefined)
         yield advice(path.spec.externalAuthConfigRef.name, unservedText(fronter, problem))
     }

@@ -2,7 +2,7 @@ import { advice } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, backend, gateway, inline } from '../../between/examples.ts'
 import { BACKEND_KINDS } from '../../between/neighbours.ts'
-import { unserved, unservedText } from '../../between/providers.ts'
+import { neededProvider, unserved, unservedText } from '../../between/providers.ts'
 import { reachersOf } from '../../between/reach.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -15,8 +15,10 @@ export const authConfigServed = defineRule({
   why: 'Calls with this configuration fail there, until the VirtualMCPServer is changed as well.',
   sources: ['2.4.5', '2.4.6', 'decision 9'],
   *check(config, { path, cluster, self }) {
+    const needed = neededProvider(config, cluster.group)
+    if (needed === undefined) return
     for (const { name, gateway } of reachersOf(self.name, cluster)) {
-      const problem = unserved(gateway, config, cluster)
+      const problem = unserved(gateway, needed)
       // What /mutate wrote counts as not given: the next write decides it anew (decision 25).
       if (problem === undefined || problem.written) continue
       const at =

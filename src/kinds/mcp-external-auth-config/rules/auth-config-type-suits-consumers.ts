@@ -1,4 +1,11 @@
-import { type Cluster, joined, type Names, namesText, type ObjectName } from '../../../rule/cluster.ts'
+import {
+  type Cluster,
+  joined,
+  type Names,
+  namesText,
+  NOBODY,
+  type ObjectName,
+} from '../../../rule/cluster.ts'
 import { advice } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { type Use, useOf, useText } from '../../between/aspects.ts'
@@ -6,11 +13,11 @@ import { backend, gateway, inline } from '../../between/examples.ts'
 import {
   hasIgnoredHeader,
   allUnsuited,
-  needsGateway,
   NOT_FOR_BACKENDS,
+  someNeedsGateway,
   unusedText,
 } from '../../between/matrix.ts'
-import { BACKEND_KINDS, getWorkload } from '../../between/neighbours.ts'
+import { type AuthConfig, BACKEND_KINDS, getWorkload } from '../../between/neighbours.ts'
 import { reachersOf, unusedOf } from '../../between/reach.ts'
 import { exchanging, injecting } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
@@ -26,24 +33,9 @@ export const authConfigTypeSuitsConsumers = defineRule({
   *check(config, { path, cluster, self }) {
     const type = config.spec?.type
     if (type === undefined) return
-    const why = new Map<string, Names[]>()
-    const add = (reason: string, names: Names) => {
-      if (names.length > 0) why.set(reason, [...(why.get(reason) ?? []), names])
-    }
-    for (const [text, names] of cluster.apart(self.kind, self.name, 'use')) {
-      const use = useBy(names.first(1)[0], self.name, cluster)
-      if (use === undefined) continue
-      for (const reason of allUnsuited(use, config)) add(reason, names)
-      const { kind, group, fields } = use
-      if (group === null || !fields.some((field) => needsGateway(use, field, config))) continue
-      const named = (name: string) => {
-        const same = useBy({ kind, name }, self.name, cluster)
-        return same !== undefined && useText(same) === text ? [{ kind, name }] : []
-      }
-      add(unusedText(use), unusedOf(names, named, { group, config: self.name }, cluster))
-    }
-    for (const [reason, names] of why) {
-      yield advice(path.spec.type, `${reason}: ${namesText(joined(names))}`)
+    const why = Map.groupBy(unsuitedUses(config, self.name, cluster), ({ reason }) => reason)
+    for (const [reason, uses] of why) {
+      yield advice(path.spec.type, `${reason}: ${namesText(joined(uses.map(({ names }) => names)))}`)
     }
     const isLeftOut = NOT_FOR_BACKENDS.includes(type)
     if (!isLeftOut && !hasIgnoredHeader(config)) return
@@ -129,6 +121,39 @@ export const authConfigTypeSuitsConsumers = defineRule({
     ],
   },
 })
+
+/** A use for which the type of a configuration does nothing, and whose it is. */
+interface UnsuitedUse {
+  readonly reason: string
+  readonly names: Names
+}
+
+function unsuitedUses(config: AuthConfig, name: string, cluster: Cluster): UnsuitedUse[] {
+  const found: UnsuitedUse[] = []
+  for (const [text, names] of cluster.apart('MCPExternalAuthConfig', name, 'use')) {
+    const use = useBy(names.first(1)[0], name, cluster)
+    if (use === undefined) continue
+    for (const reason of allUnsuited(use, config)) found.push({ reason, names })
+    const unused = someNeedsGateway(use, config) ? unusedLike(text, use, names, name, cluster) : NOBODY
+    if (unused.length > 0) found.push({ reason: unusedText(use), names: unused })
+  }
+  return found
+}
+
+/** Of workloads with the same use, as a text: those for which no VirtualMCPServer uses the configuration. */
+function unusedLike(
+  text: string,
+  { kind, group }: Use,
+  names: Names,
+  config: string,
+  cluster: Cluster,
+): Names {
+  const named = (name: string) => {
+    const use = useBy({ kind, name }, config, cluster)
+    return use !== undefined && useText(use) === text ? [{ kind, name }] : []
+  }
+  return group === null ? NOBODY : unusedOf(names, named, { group, config }, cluster)
+}
 
 /** How a workload uses the configuration. */
 function useBy(name: ObjectName | undefined, config: string, cluster: Cluster): Use | undefined {
