@@ -61,15 +61,19 @@ function serverWith(given: Given) {
   const { stored = [], believed = stored, answer = 'at once' } = given
   const there = new Map<string, object>(stored.map((other) => [idOf(other), resource(other)]))
   const reads: string[] = []
+  /** What the watch brings while objects are read, one after each answer that is on its way. */
+  const meanwhile: (() => void)[] = []
   const atOnce = { now: 0, most: 0 }
   const read = async (id: string, signal: AbortSignal): Promise<object | undefined> => {
     reads.push(id)
     if (answer === 'refuse') throw new Error('refused')
     atOnce.now += 1
     atOnce.most = Math.max(atOnce.most, atOnce.now)
+    const found = there.get(id)
     await (answer === 'never' ? setTimeout(60_000, undefined, { signal }) : setImmediate())
     atOnce.now -= 1
-    return there.get(id)
+    if (id === 'MCPExternalAuthConfig/jira') meanwhile.shift()?.()
+    return found
   }
   const connection = {
     read: (kind: { kind: string }, _namespace: string, name: string, signal: AbortSignal) =>
@@ -87,6 +91,10 @@ function serverWith(given: Given) {
   const hear = (other: Other) => {
     const kind = kindNamed.get(other.kind)
     if (kind !== undefined) standing.put(kind, resource(other))
+  }
+  const forget = ({ kind, metadata }: Other) => {
+    const known = kindNamed.get(kind)
+    if (known !== undefined) standing.remove(known, 'default', metadata.name)
   }
   believed.forEach(hear)
   const log: string[] = []
@@ -114,7 +122,7 @@ function serverWith(given: Given) {
     const sent = await app.inject({ method: 'POST', url: `/validate${query}`, payload, headers })
     return (JSON.parse(sent.payload) as Answer).response
   }
-  return { send, reads, atOnce, log, there, hear }
+  return { send, reads, atOnce, log, there, hear, forget, meanwhile, world }
 }
 
 const wrong = gateway('gateway', { authServerConfig: authServer('github') })
@@ -350,6 +358,63 @@ t.test('a miss says nothing of what has come since', async (t) => {
   server.hear(injectConfig('jira', 'okta'))
   server.there.set('MCPExternalAuthConfig/jira', resource(injectConfig('jira', 'github')))
   t.equal((await server.send(wrong)).allowed, true, 'it has come, and has been changed since')
+})
+
+t.test('what the watch brings while an object is read is not undone by the answer', async (t) => {
+  const jira = (version: string, provider = 'okta') => {
+    const { kind, metadata, spec } = injectConfig('jira', provider)
+    return { kind, spec, metadata: { ...metadata, resourceVersion: version } }
+  }
+  const backends = [backend('jira', 'jira')]
+  const providerOf = ({ world }: ReturnType<typeof serverWith>) =>
+    (world.get('MCPExternalAuthConfig', 'default', 'jira')?.spec as { upstreamInject?: object } | undefined)
+      ?.upstreamInject
+
+  const comes = serverWith({ stored: backends })
+  comes.meanwhile.push(() => {
+    comes.there.set('MCPExternalAuthConfig/jira', resource(jira('2')))
+    comes.hear(jira('2'))
+  })
+  await comes.send(backend('jira', 'jira'))
+  t.strictSame(providerOf(comes), { providerName: 'okta' }, 'it came: not there is no longer true')
+  t.equal((await comes.send(wrong)).allowed, false, 'and counts')
+
+  const goes = serverWith({ stored: [...backends, jira('1')] })
+  goes.meanwhile.push(() => {
+    goes.there.delete('MCPExternalAuthConfig/jira')
+    goes.forget(jira('1'))
+  })
+  t.equal((await goes.send(wrong)).allowed, true, 'it went while it was read')
+  t.equal(providerOf(goes), undefined, 'and does not come back')
+
+  const flickers = serverWith({ stored: backends })
+  flickers.there.set('MCPExternalAuthConfig/jira', resource(jira('2')))
+  flickers.meanwhile.push(() => {
+    flickers.there.delete('MCPExternalAuthConfig/jira')
+    flickers.hear(jira('2'))
+    flickers.forget(jira('2'))
+  })
+  await flickers.send(backend('jira', 'jira'))
+  t.equal(providerOf(flickers), undefined, 'it came and went')
+
+  const changes = serverWith({ stored: [...backends, jira('1')] })
+  changes.meanwhile.push(() => {
+    changes.there.set('MCPExternalAuthConfig/jira', resource(jira('2', 'github')))
+    changes.hear(jira('2', 'github'))
+  })
+  t.equal((await changes.send(wrong)).allowed, true, 'it changed to what is right')
+  t.strictSame(providerOf(changes), { providerName: 'github' }, 'and stays so')
+
+  const restless = serverWith({ stored: [...backends, jira('0')] })
+  for (let i = 1; i < 20; i++) restless.meanwhile.push(() => restless.hear(jira(String(i))))
+  const { allowed, warnings = [] } = await restless.send(wrong)
+  t.equal(allowed, true, 'what changes all the time')
+  t.match(warnings.join(' '), 'not confirmed: ', 'is not confirmed')
+  t.equal(
+    restless.reads.filter((id) => id === 'MCPExternalAuthConfig/jira').length,
+    3,
+    'after three attempts',
+  )
 })
 
 t.test('Secrets are looked at only on request, and nothing of them stays', async (t) => {

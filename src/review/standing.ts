@@ -44,6 +44,7 @@ export class Standing {
   readonly #lookups: Iterator<Subject>[] = []
   readonly #waiting = new Map<string, Subject>()
   readonly #interned = new Map<string, Tags>()
+  #removals = 0
   /** The view in which an object was judged last, until something changes: what it has found out is of use to the next. */
   #last: { readonly namespace: string; readonly cluster: Cluster } | undefined
 
@@ -65,6 +66,7 @@ export class Standing {
 
   remove(kind: Kind, namespace: string, name: string): void {
     const subject = { kind: kind.kind, namespace, name }
+    if (this.has(kind.kind, namespace, name)) this.#removals += 1
     this.#wakeAround(subject)
     this.#last = undefined
     this.#world.remove(kind.kind, namespace, name)
@@ -76,6 +78,11 @@ export class Standing {
   /** Whether the world has an object. */
   has(kind: string, namespace: string, name: string): boolean {
     return this.#world.get(kind, namespace, name) !== undefined
+  }
+
+  /** A text that is another one once the object has come, changed or gone since; it may be another one without that. */
+  stamp(kind: string, namespace: string, name: string): string {
+    return this.#world.version(kind, namespace, name) ?? `gone ${this.#removals}`
   }
 
   /** Judges anew who asks whether all of a kind is known, in one namespace or in all: that has changed. */

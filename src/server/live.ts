@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { ClusterConnection } from '../cluster/index.ts'
 import { type SecretFacts, secretFacts } from '../kinds/between/secrets.ts'
 import { kindNamed } from '../kinds/index.ts'
+import type { Kind } from '../kinds/kind.ts'
 import { DryRuns } from '../review/dry-runs.ts'
 import type { Confirmed, Verdict } from '../review/judge.ts'
 import type { Standing } from '../review/standing.ts'
@@ -10,6 +11,8 @@ import { isObject } from '../rule/resource.ts'
 
 /** How many objects are read from the API server for one review. */
 const MOST_READS = 20
+/** How often an object is read for one review that changes meanwhile. */
+const MOST_ATTEMPTS = 3
 /** How long, in milliseconds, an object that was not there is believed not to be there. */
 const MISS_HOLDS = 1_000
 
@@ -83,22 +86,39 @@ export class Live {
     const key = `${kind}/${namespace}/${name}`
     const missed = performance.now() - (this.#misses.get(key) ?? -Infinity) < MISS_HOLDS
     if (missed && !this.#standing.has(kind, namespace, name)) return true
-    const known = kindNamed.get(kind)
     try {
-      const found = known
-        ? await this.#connection.read(known, namespace, name, signal)
-        : await this.#connection.readSecret(namespace, name, signal)
-      this.#count(found === undefined ? 'missing' : 'found')
-      if (found === undefined) this.#remember(key)
-      if (known === undefined) {
-        if (isObject(found)) secrets.set(name, secretFacts(found))
-      } else if (found === undefined) this.#standing.remove(known, namespace, name)
-      else this.#standing.put(known, found)
+      const known = kindNamed.get(kind)
+      if (known !== undefined) return await this.#isKnown(known, namespace, name, signal)
+      const found = await this.#connection.readSecret(namespace, name, signal)
+      this.#heard(found, key)
+      if (isObject(found)) secrets.set(name, secretFacts(found))
       return true
     } catch {
       this.#count('failed')
       return false
     }
+  }
+
+  /**
+   * Puts into the view what is read. What the watch brings meanwhile may be newer than the answer, and nothing would
+   * bring it again: then the answer counts for nothing, and is asked for anew.
+   */
+  async #isKnown(kind: Kind, namespace: string, name: string, signal: AbortSignal): Promise<boolean> {
+    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+      const before = this.#standing.stamp(kind.kind, namespace, name)
+      const found = await this.#connection.read(kind, namespace, name, signal)
+      if (this.#standing.stamp(kind.kind, namespace, name) !== before) continue
+      this.#heard(found, `${kind.kind}/${namespace}/${name}`)
+      if (found === undefined) this.#standing.remove(kind, namespace, name)
+      else this.#standing.put(kind, found)
+      return true
+    }
+    return false
+  }
+
+  #heard(found: unknown, key: string): void {
+    this.#count(found === undefined ? 'missing' : 'found')
+    if (found === undefined) this.#remember(key)
   }
 
   #remember(key: string): void {
