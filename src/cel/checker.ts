@@ -233,12 +233,26 @@ function resultOf(state: Check, call: Call, types: readonly Type[]): Type | unde
 }
 
 function applyOverload(unifier: Unifier, overload: Overload, types: readonly Type[]): Type | undefined {
+  if (!mayFit(types, overload.args)) return undefined
   if (!overload.generic) return unifier.assignAll(types, overload.args) ? overload.result : undefined
   const made: Type[] = []
   const args = unifier.instantiateAll(overload.args, made)
   if (!unifier.assignAll(types, args)) return undefined
   return unifier.settle(unifier.instantiate(overload.result, made))
 }
+
+/** The short way to say no, before anything is made: two types that are known and of different kinds. */
+function mayFit(types: readonly Type[], wanted: readonly Type[]): boolean {
+  let index = 0
+  for (const { kind } of types) {
+    const want = wanted[index++]?.kind
+    if (kind !== want && !FITTING.has(kind) && want !== 'parameter') return false
+  }
+  return true
+}
+
+/** Kinds of types that go with some of another kind. */
+const FITTING: ReadonlySet<Type['kind']> = new Set(['dyn', 'error', 'null_type', 'variable'])
 
 function typeOfComprehension(state: Check, loop: Comprehension): Type {
   const element = elementType(state, loop.range)

@@ -84,12 +84,11 @@ export function tokenize(source: string): Token[] {
 function skipSpace(source: string, start: number): number {
   let offset = start
   for (;;) {
-    const character = source[offset]
-    if (character === '/' && source[offset + 1] === '/') {
+    if (isSpaceAt(source, offset)) {
+      offset++
+    } else if (source.startsWith('//', offset)) {
       const lineEnd = source.indexOf('\n', offset)
       offset = lineEnd < 0 ? source.length : lineEnd
-    } else if (character !== undefined && isSpace(character)) {
-      offset++
     } else {
       return offset
     }
@@ -98,9 +97,9 @@ function skipSpace(source: string, start: number): number {
 
 /** The end of the name at `start`, or `start`. */
 function skipName(source: string, start: number): number {
-  if (!isLetter(source.charAt(start))) return start
+  if (!isLetterAt(source, start)) return start
   let offset = start + 1
-  while (isLetter(source.charAt(offset)) || isDigit(source.charAt(offset))) offset++
+  while (isLetterAt(source, offset) || isDigitAt(source, offset)) offset++
   return offset
 }
 
@@ -115,11 +114,15 @@ function skipStringStart(source: string, start: number): number {
 }
 
 function readToken(source: string, start: number): Token {
-  const bodyStart = skipStringStart(source, start)
-  if (bodyStart > start) return readString(source, start, bodyStart)
   const first = source.charAt(start)
-  if (isLetter(first)) return readName(source, start)
-  if (isDigit(first) || (first === '.' && isDigit(source.charAt(start + 1)))) return readNumber(source, start)
+  const isLetter = isLetterAt(source, start)
+  if (isLetter || first === '"' || first === "'") {
+    const bodyStart = skipStringStart(source, start)
+    if (bodyStart > start) return readString(source, start, bodyStart)
+  }
+  if (isLetter) return readName(source, start)
+  if (isDigitAt(source, start) || (first === '.' && isDigitAt(source, start + 1)))
+    return readNumber(source, start)
   if (first === '`') return readQuotedField(source, start)
   return readOperator(source, start)
 }
@@ -137,6 +140,9 @@ function readQuotedField(source: string, start: number): Token {
 }
 
 function readNumber(source: string, start: number): Token {
+  const digitsEnd = skipDigits(source, start)
+  if (!/[.eExXuU]/.test(source.charAt(digitsEnd)))
+    return { kind: 'int', start, end: digitsEnd, text: source.slice(start, digitsEnd) }
   const doubleEnd = matchEnd(doubleNumber, source, start)
   if (doubleEnd > start) {
     return { kind: 'double', start, end: doubleEnd, text: source.slice(start, doubleEnd) }
@@ -241,18 +247,25 @@ function utf8Characters(text: string): string {
   return result
 }
 
-function isSpace(character: string): boolean {
-  return (
-    character === ' ' || character === '\n' || character === '\t' || character === '\r' || character === '\f'
-  )
+function skipDigits(source: string, start: number): number {
+  let offset = start
+  while (isDigitAt(source, offset)) offset++
+  return offset
 }
 
-function isLetter(character: string): boolean {
-  return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') || character === '_'
+function isSpaceAt(source: string, offset: number): boolean {
+  const code = source.charCodeAt(offset)
+  return code === 0x20 || code === 0x0a || code === 0x09 || code === 0x0d || code === 0x0c
 }
 
-function isDigit(character: string): boolean {
-  return character >= '0' && character <= '9'
+function isLetterAt(source: string, offset: number): boolean {
+  const code = source.charCodeAt(offset)
+  return (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a) || code === 0x5f
+}
+
+function isDigitAt(source: string, offset: number): boolean {
+  const code = source.charCodeAt(offset)
+  return code >= 0x30 && code <= 0x39
 }
 
 /**
@@ -261,19 +274,18 @@ function isDigit(character: string): boolean {
  */
 export function outsideStringLiterals(source: string): string {
   let result = ''
+  let kept = 0
   let offset = 0
   while (offset < source.length) {
     const bodyStart = skipStringStart(source, offset)
-    if (bodyStart > offset) {
-      const literal = scanString(source, offset, bodyStart, false)
-      if (literal.error?.startsWith('unterminated') === true) return result + source.slice(offset)
-      result += ' '.repeat(literal.end - offset)
-      offset = literal.end
-    } else {
-      const end = Math.max(skipSpace(source, offset), skipName(source, offset), offset + 1)
-      result += source.slice(offset, end)
-      offset = end
+    if (bodyStart === offset) {
+      offset = Math.max(skipSpace(source, offset), skipName(source, offset), offset + 1)
+      continue
     }
+    const literal = scanString(source, offset, bodyStart, false)
+    if (literal.error?.startsWith('unterminated') === true) break
+    result += source.slice(kept, offset) + ' '.repeat(literal.end - offset)
+    offset = kept = literal.end
   }
-  return result
+  return result + source.slice(kept)
 }

@@ -103,10 +103,12 @@ export class Unifier {
   }
 
   #assignArgs(types: readonly Type[], wanted: readonly Type[]): boolean {
-    return types.every((type, index) => {
-      const want = wanted[index]
-      return want !== undefined && this.#assign(type, want)
-    })
+    let index = 0
+    for (const type of types) {
+      const want = wanted[index++]
+      if (want === undefined || !this.#assign(type, want)) return false
+    }
+    return true
   }
 
   /** A variable that has a type keeps the more general one of that and the new. */
@@ -154,8 +156,9 @@ export class Unifier {
     if (first.kind !== second.kind || first.kind === 'type') return first
     if (first.args.length === 0) return first
     this.#step()
-    const general = (arg: Type, index: number) => this.#general(arg, second.args[index] ?? arg)
-    return withArgs(first, first.args.map(general))
+    const args: Type[] = []
+    for (const arg of first.args) args.push(this.#general(arg, second.args[args.length] ?? arg))
+    return withArgs(first, args)
   }
 
   #undo(mark: number): void {
