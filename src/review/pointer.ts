@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import type { Segment } from '../rule/path.ts'
+import { keyOfToken, type Segment } from '../rule/path.ts'
 
 /** A schema as far as it says where fields lie. */
 export interface SchemaNode {
@@ -26,7 +26,7 @@ export function segmentsOfPointer(schema: TSchema, pointer: string): Segment[] {
   const keys: (string | number)[] = []
   let node: SchemaNode | undefined = schema
   for (const token of pointer.split('/').slice(1)) {
-    const key = token.replaceAll('~1', '/').replaceAll('~0', '~')
+    const key = keyOfToken(token)
     keys.push(node?.items === undefined ? key : Number(key))
     node = node?.items ?? fieldOf(node, key)
   }
