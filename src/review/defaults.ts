@@ -114,14 +114,31 @@ function copyOf(value: unknown): unknown {
 export const completed = (kind: Kind, value: unknown, namespace: string): unknown =>
   isObject(value) ? withChanges(value, defaultsFor(kind, value, namespace)) : value
 
-/** The object with the changes made: a copy; the original is not changed. */
+/** The object with the changes made: a copy of what they touch; the original is not changed. */
 export function withChanges<T extends object>(object: T, changes: readonly Change[]): T {
-  const copy = structuredClone(object)
-  for (const { at, value } of changes) {
-    const holder = valueAt(copy, at.slice(0, -1)) as Record<string | number, unknown>
-    const key = jsonKey(at.at(-1) ?? '')
-    if (value === undefined) Reflect.deleteProperty(holder, key)
-    else holder[key] = value
+  const copies = new Set<unknown>()
+  const own = (value: unknown): object => {
+    if (copies.has(value)) return value as object
+    const copy = Array.isArray(value) ? [...(value as unknown[])] : { ...(value as object) }
+    copies.add(copy)
+    return copy
   }
-  return copy
+  const root = own(object)
+  for (const { at, value } of changes) {
+    const key = jsonKey(at.at(-1) ?? '')
+    let holder = root
+    for (const segment of at.slice(0, -1)) {
+      const inside = own(valueAt(holder, [segment]))
+      put(holder, jsonKey(segment), inside)
+      holder = inside
+    }
+    if (value === undefined) Reflect.deleteProperty(holder, key)
+    else put(holder, key, value)
+  }
+  return root as T
+}
+
+/** As JSON does it: `__proto__` is a name like any other. */
+function put(holder: object, key: string | number, value: unknown): void {
+  Object.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true })
 }
