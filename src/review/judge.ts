@@ -137,11 +137,13 @@ function sameness({ id, error, more }: Finding, object: unknown): string {
 
 /** JSON with the keys of objects in order; empty for what is absent. */
 function canonical(value: unknown): string {
-  const inOrder = (_key: string, field: unknown) =>
-    isObject(field)
-      ? Object.fromEntries(Object.entries(field).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : field
-  return value === undefined ? '' : JSON.stringify(value, inOrder)
+  if (value === undefined) return ''
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
+  if (!isObject(value)) return JSON.stringify(value)
+  const members = Object.keys(value)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`)
+  return `{${members.join()}}`
 }
 
 function wouldBeDenied(finding: Finding): Finding {
