@@ -2,6 +2,9 @@
 const LONGEST = 253
 const MOST = 500
 
+/** For how many findings of a rule a near name is looked for: a list of references may be long, and any name in it. */
+export const MOST_HINTS = 5
+
 /**
  * The known name that the given one was probably meant to be; undefined when none is near. Case and `_` count little;
  * of several that are equally near, the first by name.
@@ -13,9 +16,10 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   let best: string | undefined
   let bestDistance = allowed + 1
   let left = MOST
+  const wanted = plain(name)
   for (const candidate of known) {
     if (left-- === 0) break
-    const distance = editDistance(plain(name), plain(candidate), allowed)
+    const distance = editDistance(wanted, plain(candidate), allowed)
     const nearer =
       distance < bestDistance || (distance === bestDistance && best !== undefined && candidate < best)
     if (nearer && candidate.length > distance) {
@@ -30,19 +34,20 @@ const plain = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, '')
 
 /**
  * Insertions, deletions, replacements and swaps of neighbours; over `limit` as soon as that is certain. Only the band of
- * the table is worked out in which a distance within the limit can lie.
+ * the table is worked out in which a distance within the limit can lie, and the cell at each side of it.
  */
 function editDistance(one: string, other: string, limit: number): number {
   if (Math.abs(one.length - other.length) > limit) return limit + 1
   const far = limit + 1
   let before: number[] = []
   let row = Array.from({ length: other.length + 1 }, (_, column) => Math.min(column, far))
+  let next: number[] = []
   for (let line = 1; line <= one.length; line++) {
-    const next = new Array<number>(other.length + 1).fill(far)
-    if (line <= limit) next[0] = line
-    let least = next[0] ?? far
+    const first = Math.max(1, line - limit)
     const last = Math.min(other.length, line + limit)
-    for (let column = Math.max(1, line - limit); column <= last; column++) {
+    next[first - 1] = first > 1 ? far : Math.min(line, far)
+    let least = next[first - 1] ?? far
+    for (let column = first; column <= last; column++) {
       const replaced = (row[column - 1] ?? far) + (one[line - 1] === other[column - 1] ? 0 : 1)
       const swaps = one[line - 1] === other[column - 2] && one[line - 2] === other[column - 1]
       const swapped = swaps ? (before[column - 2] ?? far) + 1 : far
@@ -56,9 +61,12 @@ function editDistance(one: string, other: string, limit: number): number {
       next[column] = distance
       least = Math.min(least, distance)
     }
+    next[last + 1] = far
     if (least > limit) return far
+    const done = before
     before = row
     row = next
+    next = done
   }
   return row[other.length] ?? far
 }

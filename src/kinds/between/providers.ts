@@ -1,7 +1,7 @@
 import { type Cluster, type ObjectName, nameText, namesText } from '../../rule/cluster.ts'
 import { type FieldError, invalid, notFound, required, restingOn } from '../../rule/field-error.ts'
 import { shortQuote } from '../../rule/go-text.ts'
-import { nearest } from '../../rule/nearest.ts'
+import { MOST_HINTS, nearest } from '../../rule/nearest.ts'
 import { type Path, pathTo } from '../../rule/path.ts'
 import {
   authConfigNamed,
@@ -30,11 +30,19 @@ export const neededProvider = (config: AuthConfig, group: string): NamedProvider
   namedProvider(config, group) ?? (config.spec?.type === 'upstreamInject' ? ANY : undefined)
 
 /** Undefined when it can, or when it cannot be told. Sections 2.4.5, 2.4.6, 5.2. */
-export function unserved({ spec }: Gateway, needed: NamedProvider): Unserved | undefined {
+export const unserved = (gateway: Gateway, needed: NamedProvider): Unserved | undefined =>
+  lackOf(gateway)(needed)
+
+/** The same for many configurations, with one look at the providers. */
+function lackOf({ spec }: Gateway): (needed: NamedProvider) => Unserved | undefined {
   const providers = providersOf(spec, 'authServerConfig')
-  if (providers === undefined) return { ...needed, reason: 'no authorization server', providers: NONE }
-  if (needed === ANY || !providers.complete || providers.names.includes(needed.provider)) return undefined
-  return { ...needed, reason: 'no such provider', providers }
+  if (providers === undefined)
+    return (needed) => ({ ...needed, reason: 'no authorization server', providers: NONE })
+  const names = new Set(providers.names)
+  return (needed) =>
+    needed === ANY || !providers.complete || names.has(needed.provider)
+      ? undefined
+      : { ...needed, reason: 'no such provider', providers }
 }
 
 /** What a VirtualMCPServer reaches and cannot serve; `wanted` chooses among the reasons. */
@@ -44,27 +52,29 @@ export function* unservedBy(
   cluster: Cluster,
   wanted: (problem: Unserved) => boolean,
 ): Iterable<FieldError> {
+  let hints = MOST_HINTS
   for (const { reached, problem } of allUnserved(gateway, cluster)) {
-    if (wanted(problem)) yield errorAt(reached, problem, path)
+    if (wanted(problem)) yield errorAt(reached, problem, path, hints-- > 0)
   }
 }
 
-const allUnserved = onceAReview((gateway: Gateway, cluster) =>
-  configsReached(gateway, cluster).flatMap((reached) => {
+const allUnserved = onceAReview((gateway: Gateway, cluster) => {
+  const lack = lackOf(gateway)
+  return configsReached(gateway, cluster).flatMap((reached) => {
     const needed = reached.auth && neededProvider(reached.auth, cluster.group)
-    const problem = needed && unserved(gateway, needed)
+    const problem = needed && lack(needed)
     return problem === undefined ? [] : [{ reached, problem }]
-  }),
-)
+  })
+})
 
 /** The error, at the reference that the VirtualMCPServer makes, or at its authorization server. */
-function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>): FieldError {
+function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>, isHinted: boolean): FieldError {
   const { members, at } = reached
   const config = authConfigNamed(reached.config)
   const rests = [config, ...members.first(1)]
-  const { field, provider, reason, written, providers } = problem
+  const { field, provider, reason, written } = problem
   if (at !== undefined) {
-    const detail = `${nameText(config)} ${claim(problem)}, and ${lacking(problem)}`
+    const detail = `${nameText(config)} ${claim(problem)}, and ${lacking(problem, isHinted)}`
     return restingOn(invalid(pathTo<string>(at()), reached.config, detail), ...rests)
   }
   const who = `${nameText(config)} of ${namesText(members)}`
@@ -72,7 +82,7 @@ function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>): Fiel
     const detail = `${who} ${claim(problem)}: set an authorization server with that provider, or use another configuration`
     return restingOn(required(path.spec.authServerConfig, detail), ...rests)
   }
-  const hint = written ? '; written by default: set or remove it there' : nearText(provider, providers)
+  const hint = written ? '; written by default: set or remove it there' : nearText(problem, isHinted)
   const detail = `${who} has it as ${field}${hint}`
   return restingOn(
     notFound(path.spec.authServerConfig.upstreamProviders as Path<unknown>, provider, detail),
@@ -85,14 +95,14 @@ const claim = ({ field, provider }: Unserved): string =>
   provider === '' ? 'is of type upstreamInject' : `has ${field} ${shortQuote(provider)}`
 
 /** What the VirtualMCPServer lacks, as the end of a sentence. */
-export function lacking({ reason, provider, providers }: Unserved): string {
-  return reason === 'no authorization server'
+export function lacking(problem: Unserved, isHinted = true): string {
+  return problem.reason === 'no authorization server'
     ? 'there is no authServerConfig'
-    : `authServerConfig has no such upstream provider${nearText(provider, providers)}`
+    : `authServerConfig has no such upstream provider${nearText(problem, isHinted)}`
 }
 
-function nearText(provider: string, { names }: Providers): string {
-  const near = nearest(provider, names.slice(0, 100))
+function nearText({ provider, providers: { names } }: Unserved, isHinted: boolean): string {
+  const near = isHinted ? nearest(provider, names.slice(0, 100)) : undefined
   if (near !== undefined) return `; did you mean ${shortQuote(near)}`
   return names.length === 0 ? '' : `; there is ${names.slice(0, 5).map(shortQuote).join(', ')}`
 }

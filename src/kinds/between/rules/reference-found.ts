@@ -1,14 +1,11 @@
 import { notFound, restingOn } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
-import { nearest } from '../../../rule/nearest.ts'
+import { MOST_HINTS, nearest } from '../../../rule/nearest.ts'
 import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import { backend, gatewayOf, group, headerConfig, inline, oidcConfig } from '../examples.ts'
 import { referencesOf } from '../references.ts'
-
-/** A near name is looked for among all of the namespace: not for every reference of a long list. */
-const MOST_HINTS = 5
 
 /** On every kind that refers to others. */
 export const referenceFound = defineRule({

@@ -28,9 +28,8 @@ export const upstreamAuthorizationParamsAllowed = defineRule({
       for (const config of ['oidcConfig', 'oauth2Config'] as const) {
         const params = provider?.[config]?.additionalAuthorizationParams
         if (params === undefined) continue
-        for (const name of Object.keys(params)) {
-          const origin = RESERVED.get(name)
-          if (origin === undefined) continue
+        for (const [name, origin] of RESERVED) {
+          if (!Object.hasOwn(params, name)) continue
           const place = path.upstreamProviders.at(i)[config].additionalAuthorizationParams.at(name)
           yield forbidden(place, `may not be set here; ${origin}`)
         }

@@ -1,6 +1,6 @@
 import { notFound, restingOn } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
-import { nearest } from '../../../rule/nearest.ts'
+import { MOST_HINTS, nearest } from '../../../rule/nearest.ts'
 import type { Path } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { backend, gatewayOf, group, headerConfig, inline } from '../../between/examples.ts'
@@ -10,7 +10,6 @@ import { VirtualMCPServer } from '../schema.ts'
 
 /** A near name is looked for among so many members, and not for every key of a long map. */
 const MOST_NAMES = 500
-const MOST_HINTS = 5
 
 export const outgoingAuthBackendIsMember = defineRule({
   id: 'outgoing-auth-backend-is-member',

@@ -13,7 +13,9 @@ export const outgoingAuthBackendRefConfigured = defineRule({
   why: 'Nothing says which credentials to send to the backend.',
   sources: ['2.2', 'decision 5'],
   *check({ spec }, { path }) {
-    for (const [name, backend] of Object.entries(spec?.outgoingAuth?.backends ?? {})) {
+    const backends = spec?.outgoingAuth?.backends ?? {}
+    for (const name of Object.keys(backends)) {
+      const backend = backends[name]
       if (backend?.type !== 'externalAuthConfigRef' || !isAbsent(backend, 'externalAuthConfigRef')) continue
       yield required(
         path.spec.outgoingAuth.backends.at(name).externalAuthConfigRef,
