@@ -39,7 +39,8 @@ export function placeholdersIn(kind: Kind, { spec }: Resource): Placeholder[] {
       for (let i = 0; i < value.length; i++) step(i, value[i], node?.items)
     } else if (isObject(value)) {
       const names = Object.keys(value)
-      const templates = names.filter((key) => isKeyOfMap(node, key) && holdsPlaceholder(key))
+      const keysOfMap = node?.additionalProperties === undefined ? [] : names
+      const templates = keysOfMap.filter((key) => holdsPlaceholder(key) && isKeyOfMap(node, key))
       const text = templates[0] === undefined ? undefined : placeholder(templates[0], PLACEHOLDER, keys)
       if (text !== undefined) {
         const at = segmentsOf(kind.schema, keys)
