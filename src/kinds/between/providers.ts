@@ -95,7 +95,7 @@ const claim = ({ field, provider }: Unserved): string =>
   provider === '' ? 'is of type upstreamInject' : `has ${field} ${shortQuote(provider)}`
 
 /** What the VirtualMCPServer lacks, as the end of a sentence. */
-export function lacking(problem: Unserved, isHinted = true): string {
+function lacking(problem: Unserved, isHinted: boolean): string {
   return problem.reason === 'no authorization server'
     ? 'there is no authServerConfig'
     : `authServerConfig has no such upstream provider${nearText(problem, isHinted)}`
@@ -108,7 +108,7 @@ function nearText({ provider, providers: { names } }: Unserved, isHinted: boolea
 }
 
 /** The same for the reader of the other object. */
-export function unservedText(gateway: ObjectName, problem: Unserved): string {
+export function unservedText(gateway: ObjectName, problem: Unserved, isHinted: boolean): string {
   const { written } = problem
-  return `${nameText(gateway)} cannot use it: it ${claim(problem)}${written ? ' (written by default)' : ''}, and ${lacking(problem)}`
+  return `${nameText(gateway)} cannot use it: it ${claim(problem)}${written ? ' (written by default)' : ''}, and ${lacking(problem, isHinted)}`
 }

@@ -1,4 +1,5 @@
 import { advice } from '../../../rule/field-error.ts'
+import { MOST_HINTS } from '../../../rule/nearest.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import { authServer, gateway, injectConfig, inline, workload } from '../examples.ts'
@@ -22,10 +23,11 @@ export const backendAuthServed = defineRule({
     const config = name === undefined ? undefined : getAuthConfig(cluster, name)
     const needed = config && neededProvider(config, cluster.group)
     if (needed === undefined || group === undefined) return
+    let hints = MOST_HINTS
     for (const { name: fronter, gateway, source } of frontersOf(group, cluster)) {
       const problem = source === 'discovered' ? unserved(gateway, needed) : undefined
       if (problem !== undefined)
-        yield advice(path.spec.externalAuthConfigRef.name, unservedText(fronter, problem))
+        yield advice(path.spec.externalAuthConfigRef.name, unservedText(fronter, problem, hints-- > 0))
     }
   },
   examples: {

@@ -1,4 +1,5 @@
 import { advice } from '../../../rule/field-error.ts'
+import { MOST_HINTS } from '../../../rule/nearest.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, backend, gateway, inline } from '../../between/examples.ts'
 import { BACKEND_KINDS } from '../../between/neighbours.ts'
@@ -17,6 +18,7 @@ export const authConfigServed = defineRule({
   *check(config, { path, cluster, self }) {
     const needed = neededProvider(config, cluster.group)
     if (needed === undefined) return
+    let hints = MOST_HINTS
     for (const { name, gateway } of reachersOf(self.name, cluster)) {
       const problem = unserved(gateway, needed)
       // What /mutate wrote counts as not given: the next write decides it anew (decision 25).
@@ -25,7 +27,7 @@ export const authConfigServed = defineRule({
         problem.field === 'upstreamInject.providerName'
           ? path.spec.upstreamInject.providerName
           : path.spec.tokenExchange.subjectProviderName
-      yield advice(at, unservedText(name, problem))
+      yield advice(at, unservedText(name, problem, hints-- > 0))
     }
   },
   examples: {
