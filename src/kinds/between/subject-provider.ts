@@ -1,4 +1,5 @@
 import type { Cluster, ObjectName } from '../../rule/cluster.ts'
+import { shortQuote } from '../../rule/go-text.ts'
 import { BACKEND_KINDS, type Gateway, onceAReview, providersOf } from './neighbours.ts'
 import { mayBeReached, reachersOf } from './reach.ts'
 
@@ -11,21 +12,39 @@ export function firstProvider({ spec }: Gateway): string | undefined {
   return name === '' ? undefined : name
 }
 
-/** A provider whose token is exchanged, and the first VirtualMCPServer, by name, that decides so. */
-interface Choice {
-  readonly gateway: ObjectName
+/** A provider whose token is exchanged, and the VirtualMCPServers, by name, that decide so. */
+export interface Choice {
   readonly provider: string
+  readonly gateways: readonly ObjectName[]
 }
 
 /** The first provider of each VirtualMCPServer that reaches a configuration and has an embedded server, once. */
 export const subjectProviders = onceAReview((config: string, cluster): readonly Choice[] => {
-  const choices = new Map<string, Choice>()
+  const choices = new Map<string, ObjectName[]>()
   for (const { name, gateway } of reachersOf(config, cluster)) {
     const provider = firstProvider(gateway)
-    if (provider !== undefined && !choices.has(provider)) choices.set(provider, { gateway: name, provider })
+    if (provider === undefined) continue
+    const gateways = choices.get(provider)
+    if (gateways === undefined) choices.set(provider, [name])
+    else gateways.push(name)
   }
-  return [...choices.values()]
+  return Array.from(choices, ([provider, gateways]) => ({ provider, gateways }))
 })
+
+const MOST_CHOICES = 3
+const MOST_GATEWAYS = 2
+
+/** `"okta" in VirtualMCPServer "a" and "c"; "github" in "b"`: of each provider where it would be used. */
+export function choicesText(choices: readonly Choice[]): string {
+  const texts = choices.slice(0, MOST_CHOICES).map(({ provider, gateways }, i) => {
+    const names = gateways.slice(0, MOST_GATEWAYS).map(({ name }) => shortQuote(name))
+    const rest = gateways.length - names.length
+    const who = rest === 0 ? names.join(' and ') : `${names.join(', ')} and ${rest} more`
+    return `${shortQuote(provider)} in ${i === 0 ? 'VirtualMCPServer ' : ''}${who}`
+  })
+  const more = choices.length - texts.length
+  return [...texts, ...(more > 0 ? [`${more} more elsewhere`] : [])].join('; ')
+}
 
 /**
  * The provider on which all of them agree (decision 25); undefined when they differ, when there is none, and when one of

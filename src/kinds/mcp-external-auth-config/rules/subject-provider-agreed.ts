@@ -1,9 +1,8 @@
 import { advice } from '../../../rule/field-error.ts'
-import { shortQuote } from '../../../rule/go-text.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, backend, gateway } from '../../between/examples.ts'
 import { leavesSubjectProvider } from '../../between/neighbours.ts'
-import { subjectProviders } from '../../between/subject-provider.ts'
+import { choicesText, subjectProviders } from '../../between/subject-provider.ts'
 import { exchanging } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -18,12 +17,10 @@ export const subjectProviderAgreed = defineRule({
   sources: ['2.4.5', 'decision 25'],
   *check(config, { path, cluster, self }) {
     if (!leavesSubjectProvider(config, cluster.group)) return
-    const [first, other] = subjectProviders(self.name, cluster)
-    if (first === undefined || other === undefined) return
-    yield advice(
-      path.spec.tokenExchange.subjectProviderName,
-      `should be chosen, nothing is filled in: it would be ${shortQuote(first.provider)} in VirtualMCPServer ${shortQuote(first.gateway.name)}, ${shortQuote(other.provider)} in ${shortQuote(other.gateway.name)}`,
-    )
+    const choices = subjectProviders(self.name, cluster)
+    if (choices.length < 2) return
+    const detail = `should be chosen, nothing is filled in: it would be ${choicesText(choices)}`
+    yield advice(path.spec.tokenExchange.subjectProviderName, detail)
   },
   examples: {
     valid: [
@@ -52,7 +49,21 @@ export const subjectProviderAgreed = defineRule({
           gateway('b', { authServerConfig: authServer('github') }),
         ],
         findings: [
-          'spec.tokenExchange.subjectProviderName: should be chosen, nothing is filled in: it would be "okta" in VirtualMCPServer "a", "github" in "b"',
+          'spec.tokenExchange.subjectProviderName: should be chosen, nothing is filled in: it would be "okta" in VirtualMCPServer "a"; "github" in "b"',
+        ],
+      },
+      {
+        title: 'many differ',
+        value: exchanging({}),
+        others: [
+          backend('jira', 'example'),
+          ...['a', 'b', 'c', 'd'].map((name) => gateway(name, { authServerConfig: authServer('okta') })),
+          gateway('e', { authServerConfig: authServer('github') }),
+          gateway('f', { authServerConfig: authServer('corporate') }),
+          gateway('g', { authServerConfig: authServer('google') }),
+        ],
+        findings: [
+          'spec.tokenExchange.subjectProviderName: should be chosen, nothing is filled in: it would be "okta" in VirtualMCPServer "a", "b" and 2 more; "github" in "e"; "corporate" in "f"; 1 more elsewhere',
         ],
       },
     ],

@@ -6,7 +6,7 @@ import { defineRule } from '../../../rule/rule.ts'
 import { authServer, backend, exchangeConfig, gateway, gatewayOf, inline } from '../../between/examples.ts'
 import { authConfigNamed, leavesSubjectProvider } from '../../between/neighbours.ts'
 import { configsReached, REACHED_KINDS } from '../../between/reach.ts'
-import { firstProvider, subjectProviders } from '../../between/subject-provider.ts'
+import { choicesText, firstProvider, subjectProviders } from '../../between/subject-provider.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 export const subjectProviderAgreedByGateways = defineRule({
@@ -23,9 +23,9 @@ export const subjectProviderAgreedByGateways = defineRule({
     if (own === undefined) return
     for (const { config, auth: shared, at } of configsReached(value, cluster)) {
       if (shared === undefined || !leavesSubjectProvider(shared, cluster.group)) continue
-      const other = subjectProviders(config, cluster).find(({ provider }) => provider !== own)
-      if (other === undefined) continue
-      const detail = `${nameText(authConfigNamed(config))} should choose its subjectProviderName: it would be ${shortQuote(own)} here, ${shortQuote(other.provider)} in ${nameText(other.gateway)}`
+      const others = subjectProviders(config, cluster).filter(({ provider }) => provider !== own)
+      if (others.length === 0) continue
+      const detail = `${nameText(authConfigNamed(config))} should choose its subjectProviderName: it would be ${shortQuote(own)} here; ${choicesText(others)}`
       yield advice(at === undefined ? path.spec.authServerConfig.upstreamProviders : pathTo(at()), detail)
     }
   },
@@ -60,7 +60,7 @@ export const subjectProviderAgreedByGateways = defineRule({
           exchangeConfig('jira'),
         ],
         findings: [
-          'spec.authServerConfig.upstreamProviders: MCPExternalAuthConfig "jira" should choose its subjectProviderName: it would be "okta" here, "github" in VirtualMCPServer "other"',
+          'spec.authServerConfig.upstreamProviders: MCPExternalAuthConfig "jira" should choose its subjectProviderName: it would be "okta" here; "github" in VirtualMCPServer "other"',
         ],
       },
       {
@@ -72,7 +72,7 @@ export const subjectProviderAgreedByGateways = defineRule({
           exchangeConfig('jira'),
         ],
         findings: [
-          'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: MCPExternalAuthConfig "jira" should choose its subjectProviderName: it would be "okta" here, "github" in VirtualMCPServer "other"',
+          'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: MCPExternalAuthConfig "jira" should choose its subjectProviderName: it would be "okta" here; "github" in VirtualMCPServer "other"',
         ],
       },
     ],
