@@ -134,6 +134,32 @@ t.test('the view keeps what rules and defaults read of other objects, and nothin
   )
 })
 
+t.test('a field that is null is as one that is absent, whoever knows of it (decision 17)', async (t) => {
+  const placed = rulePlaces().flatMap((place) => examplesAt(place).map((example) => ({ place, example })))
+  const names = new Set(
+    placed.flatMap(({ example }) => [example.resource, ...example.others].flatMap(namesIn)),
+  )
+  const nulled = <T>(value: T): T => {
+    if (Array.isArray(value)) return value.map(nulled) as T
+    if (!isObject(value)) return value
+    const fields = Object.entries(value).map(([name, field]) => [name, nulled(field)] as const)
+    return {
+      ...Object.fromEntries([...names].map((name) => [name, null])),
+      ...Object.fromEntries(fields),
+    } as T
+  }
+  const inSpec = <T extends { readonly spec?: unknown }>(resource: T): T => ({
+    ...resource,
+    spec: nulled(resource.spec),
+  })
+  for (const { place, example } of placed) {
+    const { title, resource, others } = example
+    const nulls = { ...example, resource: inSpec(resource), others: others.map(inSpec) }
+    const texts = (given: PlacedExample) => found(place, given).map(findingText).toSorted()
+    t.strictSame(texts(nulls), texts(example), `${place.rule.id} on ${place.kind.kind}: ${title}`)
+  }
+})
+
 t.test('in the background a rule says of what is kept of an object what it says of the whole', async (t) => {
   for (const place of rulePlaces()) {
     const { rule, kind } = place
@@ -272,4 +298,9 @@ function listening(cluster: Cluster, onRead: (kind: string) => void): Cluster {
 
 function texts(findings: readonly Finding[]): string[] {
   return findings.map(findingText)
+}
+
+function namesIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(namesIn)
+  return isObject(value) ? Object.entries(value).flatMap(([name, field]) => [name, ...namesIn(field)]) : []
 }

@@ -5,7 +5,7 @@ import { type ErrorType, type FieldError, supportedValues } from '../rule/field-
 import { jsonKey, pathText, type Segment, valueAt } from '../rule/path.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
 import { andMore, type Finding, MOST_FINDINGS } from './finding.ts'
-import { fieldOf, type SchemaNode, segmentsOfPointer } from './pointer.ts'
+import { segmentsOfPointer } from './pointer.ts'
 import * as validators from './validators.js'
 
 /** What the schema says of a resource, and what of it the rules may read. */
@@ -38,7 +38,7 @@ export function shape(
   { nulls }: Contents = ANYTHING,
   unknown: readonly (readonly Segment[])[] = [],
 ): Shaped {
-  const given = nulls ? withoutNulls(kind.schema, value) : value
+  const given = nulls ? withoutNulls(value) : value
   const validate = validatorOf[kind.kind]
   if (validate === undefined) throw new Error(`no validator for ${kind.kind}: run npm run generate`)
   if (validate(given) && unknown.length === 0)
@@ -67,26 +67,22 @@ function tooManyErrors(kind: Kind, given: unknown, errors: readonly ErrorObject[
   return { findings: [...findings, ...hidden.map(andMore)], mistyped: true }
 }
 
-/**
- * The value without the fields that are null: an optional one is absent, a required one missing (decision 17). What the
- * schema does not know stays as it is, for nobody reads it.
- */
-function withoutNulls(node: SchemaNode | undefined, value: unknown): unknown {
-  if (node === undefined || typeof value !== 'object' || value === null) return value
+/** The value without the fields that are null: an optional one is absent, a required one missing (decision 17). */
+function withoutNulls(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
   let copy: Holder | undefined
-  const put = (key: string | number, kept: unknown) => setOwn((copy ??= copyOf(value)), key, kept)
+  const keep = (key: string | number, field: unknown) => {
+    const kept = withoutNulls(field)
+    if (kept !== field) setOwn((copy ??= copyOf(value)), key, kept)
+  }
   if (Array.isArray(value)) {
-    for (let i = 0; node.items !== undefined && i < value.length; i++) {
-      const kept = withoutNulls(node.items, value[i])
-      if (kept !== value[i]) put(i, kept)
-    }
+    for (let i = 0; i < value.length; i++) keep(i, value[i])
     return copy ?? value
   }
-  for (const key of Object.keys(node.additionalProperties === undefined ? (node.properties ?? {}) : value)) {
-    const field = Object.hasOwn(value, key) ? (value as Holder)[key] : undefined
+  for (const key in value) {
+    const field = (value as Holder)[key]
     if (field === null) copy ??= copyOf(value)
-    const kept = withoutNulls(fieldOf(node, key), field)
-    if (kept !== field) put(key, kept)
+    else keep(key, field)
   }
   return copy ?? value
 }
