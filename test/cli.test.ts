@@ -467,6 +467,20 @@ t.test('unknown fields of newer releases, and of types that are unknown themselv
       ],
     ],
     [
+      'type: headerInjection\nheaderInjection: { header: X, value: hush }\n',
+      [
+        ['spec.headerInjection.header', /did you mean 'headerName'/],
+        ['spec.headerInjection.value', /did you mean 'valueSecretRef'/],
+      ],
+    ],
+    [
+      'type: tokenExchange\ntokenExchange: { tokenUrl: "https://a", audience: a, subject: a, ex: a }\n',
+      [
+        ['spec.tokenExchange.ex', /; a cluster/],
+        ['spec.tokenExchange.subject', /; a cluster/],
+      ],
+    ],
+    [
       'type: unauthenticated\nunauthenticated: {}\n',
       [['spec.unauthenticated', /^is not in the specification; a cluster/]],
     ],

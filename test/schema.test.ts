@@ -4,6 +4,7 @@ import { parse } from 'yaml'
 import { kindNamed } from '../src/kinds/index.ts'
 import { compareFindings, findingText } from '../src/review/finding.ts'
 import { shape } from '../src/review/shape.ts'
+import { jsonKey, pathText, type Segment, valueAt } from '../src/rule/path.ts'
 import { resourceOf } from './support/review.ts'
 
 const role = 'arn:aws:iam::123456789012:role/reader'
@@ -284,4 +285,137 @@ t.test('what kubectl prints of a kind', async (t) => {
         `${set}/${plural}`,
       )
     }
+})
+
+/** The object with another value at a place. */
+function put(object: unknown, [first, ...rest]: readonly Segment[], value: unknown): unknown {
+  if (first === undefined) return value
+  const copy = structuredClone(object) as Record<string | number, unknown>
+  copy[jsonKey(first)] = put(copy[jsonKey(first)], rest, value)
+  return copy
+}
+
+/** What a detail says to write instead of a value; undefined where it says nothing of it. */
+function advised(detail: string, value: unknown): unknown {
+  if (detail.endsWith('; put it in quotes')) return String(value)
+  if (detail.endsWith('; write it without quotes')) return JSON.parse(String(value))
+  const shown = /, such as ([[{].*)$/.exec(detail)?.[1]
+  return shown === undefined ? /.*'([^']+)'/.exec(detail)?.[1] : parse(shown)
+}
+
+t.test('what was probably meant is said, and is right', (t) => {
+  const arn = 'spec.awsSts.fallbackRoleArn'
+  const issuer = 'spec.embeddedAuthServer.issuer'
+  const lifespan = 'spec.embeddedAuthServer.tokenLifespans.accessTokenLifespan'
+  const arnOf = (text: string) => awsSts({ fallbackRoleArn: text })
+  const lasting = (value: unknown) => server({ tokenLifespans: { accessTokenLifespan: value } })
+  const anArn = "must be the ARN of an IAM role, such as 'arn:aws:iam::123456789012:role/reader'"
+  const anIssuer =
+    "must be an https URL without query, fragment or trailing slash, such as 'https://auth.example.com'"
+  const aDuration = "must be a Go duration with the units h, m, s, ms, us or ns, such as '1h30m'"
+  const aLabel =
+    "must consist of lower case letters, digits and '-', and start and end with a letter or digit"
+  const rows: readonly (readonly [object: object, path: string, detail: string, kind?: string])[] = [
+    [arnOf('arn:aws:iam::12345678901:role/a'), arn, 'must have an account ID of 12 digits; this one has 11'],
+    [arnOf('arn:aws:iam::1:role/a b'), arn, anArn],
+    [arnOf('arn:amazon:iam::1:role/a'), arn, anArn],
+    [
+      arnOf('arn:aws:sts::123456789012:assumed-role/a/session'),
+      arn,
+      "names a session; write the ARN of its role, such as 'arn:aws:iam::123456789012:role/a'",
+    ],
+    [arnOf('arn:amazon:sts::123456789012:assumed-role/a/session'), arn, anArn],
+    [arnOf('arn:aws:sts::1:assumed-role/a/session'), arn, anArn],
+    [arnOf('arn:aws:iam::123456789012:user/a'), arn, anArn],
+    [
+      awsSts({ region: 'eu-central-1a' }),
+      'spec.awsSts.region',
+      "names an availability zone; write 'eu-central-1'",
+    ],
+    [
+      awsSts({ region: 'eu-central1' }),
+      'spec.awsSts.region',
+      "must be an AWS region, such as 'eu-central-1'",
+    ],
+    [
+      awsSts({ region: 'us-west-2-lax-1a' }),
+      'spec.awsSts.region',
+      "must be an AWS region, such as 'eu-central-1'",
+    ],
+    [server({ issuer: 'https://a.example.com//' }), issuer, 'must not end with a slash'],
+    [server({ issuer: 'https://a:hush@example.com/' }), issuer, 'must not end with a slash'],
+    [server({ issuer: 'http://a.example.com/' }), issuer, anIssuer],
+    [server({ issuer: 'https://a.example.com?x/' }), issuer, anIssuer],
+    [server({ issuer: 'https://' }), issuer, anIssuer],
+    [server({ issuer: `https://${'a'.repeat(300)}/` }), issuer, anIssuer],
+    [lasting('7d'), lifespan, "there is no unit for days; write '168h'"],
+    [lasting('999999d'), lifespan, aDuration],
+    [lasting('3600'), lifespan, "must have a unit: '3600s' for seconds"],
+    [lasting('9'.repeat(10)), lifespan, aDuration],
+    [provider('My_Okta'), NAME, `${aLabel}, such as 'my-okta'`],
+    [provider('_'), NAME, `${aLabel}, such as 'okta'`],
+    [provider('https://a:hush@b'), NAME, `${aLabel}, such as 'okta'`],
+    [provider('A'.repeat(64)), NAME, `${aLabel}, such as 'okta'`],
+    [server({ issuer: 1 }), issuer, 'must be of type string'],
+    [lasting(3600), lifespan, 'must be of type string'],
+    [awsSts({ roleClaim: true }), 'spec.awsSts.roleClaim', 'must be of type string; put it in quotes'],
+    [awsSts({ roleClaim: ['a'] }), 'spec.awsSts.roleClaim', 'must be of type string'],
+    [{ spec: { type: 1 } }, 'spec.type', 'must be of type string'],
+    [
+      { metadata: { labels: { on: true } } },
+      'metadata.labels[on]',
+      'must be of type string; put it in quotes',
+    ],
+    [awsSts({ sessionDuration: '3600' }), DURATION, 'must be of type integer; write it without quotes'],
+    [awsSts({ sessionDuration: '60' }), DURATION, 'must be of type integer'],
+    [awsSts({ sessionDuration: '1h' }), DURATION, 'must be of type integer'],
+    [mapping({ priority: '2147483648' }), PRIORITY, 'must be of type integer'],
+    [
+      { spec: { inline: { jwksAllowPrivateIP: 'true' } } },
+      'spec.inline.jwksAllowPrivateIP',
+      'must be of type boolean; write it without quotes',
+      'MCPOIDCConfig',
+    ],
+    [
+      { spec: { inline: { jwksAllowPrivateIP: 'yes' } } },
+      'spec.inline.jwksAllowPrivateIP',
+      'must be of type boolean',
+      'MCPOIDCConfig',
+    ],
+    [
+      { spec: { groupRef: 'tools' } },
+      'spec.groupRef',
+      'must be of type object, such as {name: NAME}',
+      'VirtualMCPServer',
+    ],
+    [
+      { spec: { bearerToken: { tokenSecretRef: 'a' } } },
+      'spec.bearerToken.tokenSecretRef',
+      'must be of type object, such as {name: NAME, key: KEY}',
+    ],
+    [{ spec: { bearerToken: 'a' } }, 'spec.bearerToken', 'must be of type object'],
+    [
+      { spec: { tokenExchange: { scopes: 'a b' } } },
+      'spec.tokenExchange.scopes',
+      'must be of type array, such as [A, B]',
+    ],
+    [server({ hmacSecretRefs: 'a' }), 'spec.embeddedAuthServer.hmacSecretRefs', 'must be of type array'],
+  ]
+  for (const [object, path, detail, name = 'MCPExternalAuthConfig'] of rows) {
+    const kind = kindNamed.get(name)
+    if (kind === undefined) throw new Error(name)
+    const errorsOf = (value: unknown) =>
+      shape(kind, value).findings.flatMap(({ error }) => (pathText(error.at) === path ? [error] : []))
+    const resource = { ...resourceOf(name, undefined), ...object }
+    const errors = errorsOf(resource)
+    t.ok(
+      errors.some((error) => error.detail === detail),
+      `${JSON.stringify(object)} gives ${JSON.stringify(errors)}`,
+    )
+    for (const { at } of errors.slice(0, 1)) {
+      const better = advised(detail, valueAt(resource, at))
+      if (better !== undefined) t.strictSame(errorsOf(put(resource, at, better)), [], `${detail} is right`)
+    }
+  }
+  t.end()
 })

@@ -1,13 +1,19 @@
 import type { TSchema } from 'typebox'
-import { keyOfToken, type Segment } from '../rule/path.ts'
+import { jsonKey, keyOfToken, type Segment } from '../rule/path.ts'
 
-/** A schema as far as it says where fields lie. */
+/** A schema as far as it says where fields lie, and what they may hold. */
 export interface SchemaNode {
+  readonly type?: string | readonly string[]
   readonly open?: boolean
   readonly properties?: Readonly<Record<string, SchemaNode>>
   readonly additionalProperties?: SchemaNode
   readonly items?: SchemaNode
   readonly enum?: readonly unknown[]
+  readonly required?: readonly string[]
+  readonly pattern?: string
+  readonly format?: string
+  readonly minimum?: number
+  readonly maximum?: number
 }
 
 /** The schema of a field of an object or map; undefined where it names none. */
@@ -20,6 +26,16 @@ export function fieldOf(node: SchemaNode | undefined, key: string): SchemaNode |
 export const isKeyOfMap = (node: SchemaNode | undefined, key: string): boolean =>
   node?.additionalProperties !== undefined &&
   !(node.properties !== undefined && Object.hasOwn(node.properties, key))
+
+/** The schema of what lies at a place. */
+export function nodeAt(schema: SchemaNode, at: readonly Segment[]): SchemaNode | undefined {
+  let node: SchemaNode | undefined = schema
+  for (const segment of at) {
+    const key = jsonKey(segment)
+    node = typeof key === 'number' ? node?.items : fieldOf(node, key)
+  }
+  return node
+}
 
 /** The segments of a JSON pointer into a value of the schema. */
 export function segmentsOfPointer(schema: TSchema, pointer: string): Segment[] {

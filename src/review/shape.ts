@@ -1,11 +1,12 @@
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { Kind } from '../kinds/kind.ts'
-import { PATTERNS } from '../kinds/patterns.ts'
+import { patternDetail } from '../kinds/pattern-advice.ts'
 import { type ErrorType, type FieldError, supportedValues } from '../rule/field-error.ts'
 import { jsonKey, pathText, type Segment, valueAt } from '../rule/path.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
 import { andMore, type Finding, MOST_FINDINGS } from './finding.ts'
-import { segmentsOfPointer } from './pointer.ts'
+import { nodeAt, type SchemaNode, segmentsOfPointer } from './pointer.ts'
+import { typeAdvice } from './type-advice.ts'
 import * as validators from './validators.js'
 
 /** What the schema says of a resource, and what of it the rules may read. */
@@ -149,7 +150,7 @@ function schemaFinding(kind: Kind, value: unknown, error: ErrorObject): Finding 
   return {
     id: `schema-${error.keyword}`,
     severity: 'error',
-    error: fieldError(error, value, segmentsOfPointer(kind.schema, error.instancePath)),
+    error: fieldError(kind, error, value, segmentsOfPointer(kind.schema, error.instancePath)),
   }
 }
 
@@ -164,12 +165,16 @@ interface Params {
 }
 const fromKeyword: Record<
   string,
-  (params: Params, value: unknown) => readonly [ErrorType, string, unknown?]
+  (params: Params, value: unknown, node: SchemaNode | undefined) => readonly [ErrorType, string, unknown?]
 > = {
-  type: ({ type }, value) => ['typeInvalid', `must be of type ${typeNames(type)}`, jsonType(value)],
+  type: ({ type }, value, node) => [
+    'typeInvalid',
+    `must be of type ${typeNames(type)}${typeAdvice(node, value)}`,
+    jsonType(value),
+  ],
   required: () => ['required', ''],
   enum: ({ allowedValues }) => ['notSupported', supportedValues(allowedValues)],
-  pattern: ({ pattern }, value) => ['invalid', patternDetail(pattern, value)],
+  pattern: ({ pattern }, value) => ['invalid', patternDetail(pattern, String(value))],
   format: ({ format }) => ['invalid', FORMAT_DETAILS[format] ?? `must have the format ${format}`],
   minLength: ({ limit }) => ['invalid', `must be at least ${counted(limit, 'character')} long`],
   maxLength: ({ limit }) => ['tooLong', `may not be more than ${limit} characters`],
@@ -179,12 +184,17 @@ const fromKeyword: Record<
 }
 
 /** An Ajv error as the field error that Kubernetes would print. */
-function fieldError({ keyword, params }: ErrorObject, root: unknown, holder: readonly Segment[]): FieldError {
+function fieldError(
+  kind: Kind,
+  { keyword, params }: ErrorObject,
+  root: unknown,
+  holder: readonly Segment[],
+): FieldError {
   const at = keyword === 'required' ? [...holder, (params as Params).missingProperty] : holder
   const value = valueAt(root, at)
   const translate = fromKeyword[keyword]
   if (translate === undefined) throw new Error(`no text for the schema keyword ${keyword}`)
-  const [type, detail, shown = value] = translate(params as Params, value)
+  const [type, detail, shown = value] = translate(params as Params, value, nodeAt(kind.schema, at))
   return { type, at, detail, value: shown }
 }
 
@@ -192,14 +202,6 @@ const FORMAT_DETAILS: Readonly<Record<string, string>> = {
   'date-time': "must be a date and time such as '2026-01-31T12:00:00Z'",
   int32: 'must be between -2147483648 and 2147483647',
   int64: 'must be between -9223372036854775808 and 9223372036854775807',
-}
-
-const detailOfPattern = new Map(Object.values(PATTERNS).map(({ ecmaScript, detail }) => [ecmaScript, detail]))
-
-function patternDetail(pattern: string, value: unknown): string {
-  const days = pattern === PATTERNS.duration.ecmaScript ? /^(\d{1,6})d$/.exec(String(value)) : null
-  if (days !== null) return `there is no unit for days; write '${Number(days[1]) * 24}h'`
-  return detailOfPattern.get(pattern) ?? `must match ${pattern}`
 }
 
 const counted = (count: number, noun: string) => (count === 1 ? `1 ${noun}` : `${count} ${noun}s`)

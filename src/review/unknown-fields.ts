@@ -52,11 +52,20 @@ function search(node: SchemaNode, value: unknown, at: readonly Segment[], found:
     } else if (additionalProperties !== undefined) {
       search(additionalProperties, field, [...at, { key: name }], found)
     } else if (properties !== undefined && !open) {
-      const near = nearest(name, Object.keys(properties))
+      const near = meant(name, Object.keys(properties))
       const told = name === value.type && near === undefined && isUnsupported(name, properties.type)
       if (!told) found.push(unknownField([...at, name], name, near))
     }
   }
+}
+
+/** A near name, or else the only one that begins so: `value` for `valueSecretRef`. */
+function meant(name: string, known: readonly string[]): string | undefined {
+  const near = nearest(name, known)
+  if (near !== undefined || name.length < 4) return near
+  const start = name.toLowerCase()
+  const [first, second] = known.filter((each) => each.toLowerCase().startsWith(start))
+  return second === undefined ? first : undefined
 }
 
 /** What is told of the type is not told again of its settings. */

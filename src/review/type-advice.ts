@@ -1,0 +1,42 @@
+import { compilePattern } from '../kinds/patterns.ts'
+import type { SchemaNode } from './pointer.ts'
+
+const LARGEST_INT32 = 2_147_483_647
+
+/**
+ * What to write instead of a value of a wrong JSON type, where that would do; else nothing. Without a word of the value:
+ * it may be a secret that was pasted in.
+ */
+export function typeAdvice(node: SchemaNode | undefined, value: unknown): string {
+  if (typeof value === 'number' || typeof value === 'boolean')
+    return node?.type === 'string' && mayBe(node, String(value)) ? '; put it in quotes' : ''
+  if (node === undefined || typeof value !== 'string') return ''
+  switch (node.type) {
+    case 'boolean':
+      return value === 'true' || value === 'false' ? '; write it without quotes' : ''
+    case 'integer':
+      return isInteger(node, value) ? '; write it without quotes' : ''
+    case 'array':
+      return node.items?.type === 'string' ? ', such as [A, B]' : ''
+    case 'object':
+      return referenceTo(node.required ?? [])
+    default:
+      return ''
+  }
+}
+
+/** Whether the pattern and values of a field, if it has any, let a text through. */
+const mayBe = ({ pattern, enum: values, format }: SchemaNode, text: string): boolean =>
+  format === undefined &&
+  (values === undefined || values.includes(text)) &&
+  (pattern === undefined || compilePattern(pattern).test(text))
+
+function isInteger({ minimum = 0, maximum = LARGEST_INT32 }: SchemaNode, text: string): boolean {
+  return /^(0|[1-9]\d{0,9})$/.test(text) && Number(text) >= minimum && Number(text) <= maximum
+}
+
+/** An object that must have a name, or a name and a key, and nothing else. */
+function referenceTo(required: readonly string[]): string {
+  if (required.length === 0 || !required.every((field) => field === 'name' || field === 'key')) return ''
+  return `, such as {${required.map((field) => `${field}: ${field.toUpperCase()}`).join(', ')}}`
+}
