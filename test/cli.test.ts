@@ -8,9 +8,11 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { check } from '../src/cli/check.ts'
+import { COMMANDS, helpOf, overview } from '../src/cli/commands.ts'
 import { explain } from '../src/cli/explain.ts'
 import { plan } from '../src/cli/plan.ts'
-import { UsageError } from '../src/configuration/flags.ts'
+import { readFlags, UsageError } from '../src/configuration/flags.ts'
+import { ALL_IDS } from '../src/review/engine-ids.ts'
 import { runHere } from './support/cli.ts'
 
 const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
@@ -1266,42 +1268,60 @@ t.test('wrong usage', async (t) => {
 })
 
 t.test('wrong usage ends with exit code 2', async (t) => {
-  const rows: [args: string[], message: string, environment?: Record<string, string>][] = [
-    [[], 'name a command: check, audit, explain, plan, role, doctor or uninstall'],
-    [
-      ['chek'],
-      "'chek' is not a command; the commands are check, audit, explain, plan, role, doctor and uninstall",
-    ],
-    [['check'], 'name the files or folders to check, or - for standard input'],
-    [['check', 'a'], "VMCP_OUTPUT: 'xml' is not one of human, json", { VMCP_OUTPUT: 'xml' }],
-    [['explain', 'schema_enum'], "'schema_enum' is not an id; did you mean 'schema-enum'"],
+  const all = 'the commands are check, audit, explain, plan, role, doctor and uninstall'
+  const rows: [args: string[], message: string, help: string, environment?: Record<string, string>][] = [
+    [[], 'name a command: check, audit, explain, plan, role, doctor or uninstall', '--help'],
+    [['chek'], "'chek' is not a command; did you mean 'check'", '--help'],
+    [['lint', '--help'], `'lint' is not a command; ${all}`, '--help'],
+    [['help', 'lint'], `'lint' is not a command; ${all}`, '--help'],
+    [['constructor'], `'constructor' is not a command; ${all}`, '--help'],
+    [['check'], 'name the files or folders to check, or - for standard input', 'check --help'],
+    [['check', 'a'], "VMCP_OUTPUT: 'xml' is not one of human, json", 'check --help', { VMCP_OUTPUT: 'xml' }],
+    [['explain', 'schema_enum'], "'schema_enum' is not an id; did you mean 'schema-enum'", 'explain --help'],
   ]
   await Promise.all(
-    rows.map(async ([args, message, environment = {}]) => {
-      const stderr = `vmcp-admission: ${message}\nvmcp-admission --help shows how it is used\n`
+    rows.map(async ([args, message, help, environment = {}]) => {
+      const stderr = `vmcp-admission: ${message}\nvmcp-admission ${help} shows how it is used\n`
       t.strictSame(await vmcp(args, { environment }), { status: 2, stdout: '', stderr }, args.join(' '))
     }),
   )
 })
 
 t.test('help, in every way it is asked for', async (t) => {
-  const ways = [
-    ['--help'],
-    ['-h'],
-    ['help'],
-    ['check', '--help'],
-    ['check', 'a', '-h'],
-    ['explain', '--help'],
+  const rows: readonly (readonly [name: string, args: string[]])[] = [
+    ['help.txt', ['-h']],
+    ['help.txt', ['help']],
+    ['help-check.txt', ['help', 'check']],
+    ['help-check.txt', ['check', 'a', '-h']],
   ]
-  const [first, ...others] = await Promise.all(ways.map((args) => vmcp(args)))
-  t.match(first, { status: 0, stdout: /^Usage: vmcp-admission COMMAND\n/, stderr: '' })
-  for (const flag of ['output', 'namespace', 'strict', 'set', 'env', 'api-group', 'severity']) {
-    t.match(
-      first?.stdout,
-      new RegExp(`^  --${flag} .*\\[VMCP_${flag.toUpperCase().replace('-', '_')}[\\],]`, 'm'),
-    )
+  const compare = async ([name, args]: (typeof rows)[number]) => {
+    const [, ...expected] = (await readFile(goldenFile(name), 'utf8')).split('\n')
+    const [, ...found] = (await transcript(args)).split('\n')
+    t.strictSame(found, expected, args.join(' '))
   }
-  for (const run of others) t.strictSame(run, first)
+  await Promise.all(rows.map(compare))
+})
+
+t.test('the help of a command names each of its flags with the variable', (t) => {
+  for (const [name, command] of COMMANDS) {
+    const help = helpOf(name, command)
+    for (const flag of Object.keys(command.flags))
+      t.match(
+        help,
+        new RegExp(`^  --${flag} .*\\[VMCP_${flag.toUpperCase().replaceAll('-', '_')}[\\],]`, 'm'),
+      )
+    t.ok(overview().includes(`\n  ${name} `), name)
+  }
+  t.end()
+})
+
+t.test('the example of each command is one that it understands', (t) => {
+  for (const [name, { example, flags }] of COMMANDS) {
+    const { positionals } = readFlags(flags, example.split(' '), {})
+    t.equal(positionals.length, ['check', 'explain', 'plan'].includes(name) ? 1 : 0, name)
+    for (const id of name === 'explain' ? positionals : []) t.ok(ALL_IDS.has(id), id)
+  }
+  t.end()
 })
 
 t.test('a reader who stops early is no failure', async (t) => {
@@ -1382,11 +1402,17 @@ const GOLDEN: Readonly<Record<string, readonly string[]>> = {
   'unread.txt': ['check', 'wrong.yaml', 'missing.yaml', 'warned.yaml'],
   'explain.txt': ['explain', 'aws-sts-role-configured'],
   'help.txt': ['--help'],
+  'help-check.txt': ['check', '--help'],
+  'help-explain.txt': ['explain', '--help'],
+}
+
+function goldenFile(name: string): string {
+  return fileURLToPath(new URL(`golden/cli/${name}`, import.meta.url))
 }
 
 t.test('typical runs', async (t) => {
   const compare = async ([name, args]: readonly [string, readonly string[]]) => {
-    const file = fileURLToPath(new URL(`golden/cli/${name}`, import.meta.url))
+    const file = goldenFile(name)
     const found = await transcript(args)
     if (process.env.UPDATE_GOLDEN === '1') await writeFile(file, found)
     t.equal(

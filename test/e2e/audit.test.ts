@@ -229,7 +229,7 @@ await withApiServer(root, async (t, api) => {
     writeFileSync(join(cli.folder, 'claims.json'), '{"sub": "ann@example.com"}')
     const claims = ['--claims', 'claims.json']
     const found = `role: ${ARN} (fallbackRoleArn, as there are no role mappings)\nsession name: ann@example.com (claims.sub)\nnote: 'vmcp-admission check' finds an error in this configuration\n`
-    const usage = '\nvmcp-admission --help shows how it is used\n'
+    const usage = '\nvmcp-admission role --help shows how it is used\n'
     const rows: [string, Run][] = [
       ['shop/aws', { status: 0, stdout: found, stderr: '' }],
       [

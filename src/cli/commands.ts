@@ -1,0 +1,160 @@
+import { helpLines } from '../configuration/flags.ts'
+import { AUDIT_FLAGS, audit } from './audit.ts'
+import { CHECK_FLAGS, check } from './check.ts'
+import { doctor, DOCTOR_FLAGS } from './doctor.ts'
+import { explain } from './explain.ts'
+import { PLAN_FLAGS, plan } from './plan.ts'
+import { role, ROLE_FLAGS } from './role.ts'
+import { uninstall, UNINSTALL_FLAGS } from './uninstall.ts'
+
+export interface Command {
+  /** What may follow its name, and what it then does. */
+  readonly ways: readonly (readonly [args: string, does: string])[]
+  /** What follows its name in an example. */
+  readonly example: string
+  readonly flags: object
+  /** What its exit codes mean; 2 is wrong usage for all. */
+  readonly exits: Readonly<Record<number, string>>
+  /** Returns the exit code. Throws UsageError. */
+  run(
+    args: readonly string[],
+    environment: Readonly<Record<string, string | undefined>>,
+  ): number | Promise<number>
+}
+
+const UNREAD = 'something could not be read'
+const OF_FINDINGS = { 0: 'no error', 1: 'at least one error', 3: UNREAD }
+
+/** By name, in the order of the help. */
+export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
+  [
+    'check',
+    {
+      ways: [
+        ['[flags] FILE|DIRECTORY|- ...', 'judge the resources in these files'],
+        ['--cluster FILE|DIRECTORY|- ...', 'judge them as if applied onto a cluster'],
+      ],
+      example: 'deploy/',
+      flags: CHECK_FLAGS,
+      exits: OF_FINDINGS,
+      run: check,
+    },
+  ],
+  [
+    'audit',
+    {
+      ways: [['[flags]', 'judge the resources that are in a cluster']],
+      example: '--namespaces tools,shop',
+      flags: AUDIT_FLAGS,
+      exits: OF_FINDINGS,
+      run: audit,
+    },
+  ],
+  [
+    'explain',
+    {
+      ways: [['ID', 'what a rule asks for, why, and how to satisfy it']],
+      example: 'role-mapping-matcher-compiles',
+      flags: {},
+      exits: { 0: 'done' },
+      run: explain,
+    },
+  ],
+  [
+    'plan',
+    {
+      ways: [
+        ['[flags] FILE|DIRECTORY|- ...', 'who is authenticated how: clients, and vMCP at each backend'],
+        ['[flags] OLD NEW', 'what changes between two files or folders, and for whom'],
+        ['--cluster', 'who is authenticated how in a cluster'],
+        ['--cluster FILE|DIRECTORY|- ...', 'what the files would change in a cluster, and for whom'],
+      ],
+      example: 'deploy/',
+      flags: PLAN_FLAGS,
+      exits: { 0: 'done', 3: UNREAD },
+      run: plan,
+    },
+  ],
+  [
+    'role',
+    {
+      ways: [
+        ['--config FILE --claims FILE|-', 'which IAM role a caller gets, and why'],
+        ['--cluster --config NAME --claims FILE|-', 'the same, with a configuration in a cluster'],
+      ],
+      example: '--config aws.yaml --claims ann.json',
+      flags: ROLE_FLAGS,
+      exits: { 0: 'a role', 1: 'no role', 3: UNREAD },
+      run: role,
+    },
+  ],
+  [
+    'doctor',
+    {
+      ways: [['[flags]', 'what is wrong with an installation of the webhook']],
+      example: '--wait 120',
+      flags: DOCTOR_FLAGS,
+      exits: { 0: 'all is well', 1: 'a problem', 3: 'something could not be looked at' },
+      run: doctor,
+    },
+  ],
+  [
+    'uninstall',
+    {
+      ways: [['[flags]', 'remove the webhook configurations from a cluster']],
+      example: '--all',
+      flags: UNINSTALL_FLAGS,
+      exits: {
+        0: 'removed, or nothing was there',
+        1: 'a server still runs',
+        3: 'something could not be removed',
+      },
+      run: uninstall,
+    },
+  ],
+])
+
+/** The names of all commands, as a sentence lists them: `a, b or c`. */
+export function listed(word: 'and' | 'or'): string {
+  const names = [...COMMANDS.keys()]
+  return `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1) ?? ''}`
+}
+
+/** What `--help` says of all commands. */
+export function overview(): string {
+  const ways = [...COMMANDS].flatMap(([name, command]) => waysOf(name, command))
+  return text([
+    'Usage: vmcp-admission COMMAND',
+    '',
+    'Checks the authentication resources of vMCP as the admission webhook does, in files and in clusters.',
+    '',
+    ...columns(ways),
+    '',
+    'vmcp-admission COMMAND --help lists the flags and exit codes of a command, and an example.',
+  ])
+}
+
+/** What `--help` says of one command. */
+export function helpOf(name: string, command: Command): string {
+  const flags = helpLines(command.flags)
+  const exits = Object.entries({ ...command.exits, 2: 'wrong usage' }).map(([code, why]) => `${code} ${why}`)
+  const call = `vmcp-admission ${name}`
+  return text([
+    'Usage:',
+    ...columns(waysOf(call, command)),
+    ...(flags.length === 0 ? [] : ['', 'Flags, each with its environment variable:', ...flags]),
+    '',
+    `Exit codes: ${exits.join(', ')}.`,
+    `Example: ${call} ${command.example}`,
+  ])
+}
+
+const waysOf = (call: string, { ways }: Command) =>
+  ways.map(([args, does]) => [`${call} ${args}`, does] as const)
+
+function columns(rows: readonly (readonly [left: string, right: string])[]): string[] {
+  const width = Math.max(...rows.map(([left]) => left.length))
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`)
+}
+
+const text = (lines: readonly string[]): string => `${lines.join('\n')}\n`
