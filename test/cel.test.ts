@@ -99,12 +99,15 @@ t.test('results and error texts', async (t) => {
     ['{claims{a: 1}: google{1: 2}}', '1:23 expected a field name but found an int literal'],
     ['Foo{a: 1} == 1', "1:4 undeclared reference to 'Foo' (there are no message types here)"],
     ['clams.sub == "x"', "1:1 undeclared reference to 'clams' (did you mean 'claims')"],
-    ['sub == "x"', "1:1 undeclared reference to 'sub' (the only variable is claims: write claims.sub)"],
+    [
+      'sub == "x"',
+      "1:1 undeclared reference to 'sub' (the only variable is claims: write claims.sub, and text in quotes)",
+    ],
     ['[1].exists(grp, grop == 1)', "1:17 undeclared reference to 'grop' (did you mean 'grp')"],
     ['[1].exists(g, other == 1)', "1:15 undeclared reference to 'other' (known here: claims, g)"],
     [
       '[1].exists(claims, .claims.a) && .x',
-      "1:35 undeclared reference to 'x' (the only variable is claims: write claims.x)",
+      "1:35 undeclared reference to 'x' (the only variable is claims: write claims.x, and text in quotes)",
     ],
     ['claims.sub.startWith("x")', "1:21 undeclared reference to 'startWith' (did you mean 'startsWith')"],
     ['claims.sub.hasPrefix("x")', "1:21 undeclared reference to 'hasPrefix' (use 'startsWith')"],

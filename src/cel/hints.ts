@@ -67,7 +67,7 @@ export function variableHint(name: string, inScope: readonly string[]): string {
   const near = didYouMean(name, [...names, ...wordLiterals, ...typeNames.keys()])
   if (near !== undefined) return inParentheses(near)
   if (loopVariables.length > 0) return inParentheses(`known here: ${shorten(names.join(', '))}`)
-  return inParentheses(`the only variable is claims: write claims.${shorten(name)}`)
+  return inParentheses(`the only variable is claims: write claims.${shorten(name)}, and text in quotes`)
 }
 
 /** A name as an error message shows it. */

@@ -55,7 +55,7 @@ export const roleMappingMatcherCompiles = defineRule({
         title: 'a variable that does not exist',
         value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'groups.size() > 0' }] }),
         findings: [
-          `spec.awsSts.roleMappings[0].matcher: Invalid value: "groups.size() > 0": 1:1: undeclared reference to 'groups' (the only variable is claims: write claims.groups)`,
+          `spec.awsSts.roleMappings[0].matcher: Invalid value: "groups.size() > 0": 1:1: undeclared reference to 'groups' (the only variable is claims: write claims.groups, and text in quotes)`,
         ],
       },
       {
