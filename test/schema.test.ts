@@ -33,7 +33,7 @@ const server = (fields: object) => ({
     embeddedAuthServer: { issuer: 'https://a.example.com', upstreamProviders: [], ...fields },
   },
 })
-const provider = (name: string) => server({ upstreamProviders: [{ name, type: 'oidc' }] })
+const provider = (name: unknown) => server({ upstreamProviders: [{ name, type: 'oidc' }] })
 const secretOf = (fields: object) => ({
   spec: { type: 'bearerToken', bearerToken: { tokenSecretRef: fields } },
 })
@@ -356,8 +356,9 @@ t.test('what was probably meant is said, and is right', (t) => {
     [provider('_'), NAME, `${aLabel}, such as 'okta'`],
     [provider('https://a:hush@b'), NAME, `${aLabel}, such as 'okta'`],
     [provider('A'.repeat(64)), NAME, `${aLabel}, such as 'okta'`],
-    [server({ issuer: 1 }), issuer, 'must be of type string'],
-    [lasting(3600), lifespan, 'must be of type string'],
+    [server({ issuer: 1 }), issuer, `must be of type string; ${anIssuer}`],
+    [lasting(3600), lifespan, `must be of type string; ${aDuration}`],
+    [provider(7), NAME, 'must be of type string; put it in quotes'],
     [awsSts({ roleClaim: true }), 'spec.awsSts.roleClaim', 'must be of type string; put it in quotes'],
     [awsSts({ roleClaim: ['a'] }), 'spec.awsSts.roleClaim', 'must be of type string'],
     [{ spec: { type: 1 } }, 'spec.type', 'must be of type string'],

@@ -18,10 +18,15 @@ const ADVICE: ReadonlyMap<string, (text: string) => string | undefined> = new Ma
 
 const DETAILS = new Map(Object.values(PATTERNS).map(({ ecmaScript, detail }) => [ecmaScript, detail]))
 
+/** What an ECMAScript pattern asks for. */
+export function patternDetail(ecmaScript: string): string {
+  return DETAILS.get(ecmaScript) ?? `must match ${ecmaScript}`
+}
+
 /** What is wrong with a text that does not match an ECMAScript pattern, and what to write. */
-export function patternDetail(ecmaScript: string, text: string): string {
+export function mismatchDetail(ecmaScript: string, text: string): string {
   const advice = text.length > LONGEST ? undefined : ADVICE.get(ecmaScript)?.(text)
-  return advice ?? DETAILS.get(ecmaScript) ?? `must match ${ecmaScript}`
+  return advice ?? patternDetail(ecmaScript)
 }
 
 /** A role may have a path, which the ARN of its session leaves out. */

@@ -1,6 +1,6 @@
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { Kind } from '../kinds/kind.ts'
-import { patternDetail } from '../kinds/pattern-advice.ts'
+import { mismatchDetail } from '../kinds/pattern-advice.ts'
 import { type ErrorType, type FieldError, supportedValues } from '../rule/field-error.ts'
 import { jsonKey, pathText, type Segment, valueAt } from '../rule/path.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
@@ -174,7 +174,7 @@ const fromKeyword: Record<
   ],
   required: () => ['required', ''],
   enum: ({ allowedValues }) => ['notSupported', supportedValues(allowedValues)],
-  pattern: ({ pattern }, value) => ['invalid', patternDetail(pattern, String(value))],
+  pattern: ({ pattern }, value) => ['invalid', mismatchDetail(pattern, String(value))],
   format: ({ format }) => ['invalid', FORMAT_DETAILS[format] ?? `must have the format ${format}`],
   minLength: ({ limit }) => ['invalid', `must be at least ${counted(limit, 'character')} long`],
   maxLength: ({ limit }) => ['tooLong', `may not be more than ${limit} characters`],

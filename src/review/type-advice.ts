@@ -1,3 +1,4 @@
+import { patternDetail } from '../kinds/pattern-advice.ts'
 import { compilePattern } from '../kinds/patterns.ts'
 import type { SchemaNode } from './pointer.ts'
 
@@ -9,7 +10,7 @@ const LARGEST_INT32 = 2_147_483_647
  */
 export function typeAdvice(node: SchemaNode | undefined, value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean')
-    return node?.type === 'string' && mayBe(node, String(value)) ? '; put it in quotes' : ''
+    return node?.type === 'string' ? asText(node, String(value)) : ''
   if (node === undefined || typeof value !== 'string') return ''
   switch (node.type) {
     case 'boolean':
@@ -25,11 +26,12 @@ export function typeAdvice(node: SchemaNode | undefined, value: unknown): string
   }
 }
 
-/** Whether the pattern and values of a field, if it has any, let a text through. */
-const mayBe = ({ pattern, enum: values, format }: SchemaNode, text: string): boolean =>
-  format === undefined &&
-  (values === undefined || values.includes(text)) &&
-  (pattern === undefined || compilePattern(pattern).test(text))
+/** Quotes are all that is missing, or the field has a pattern that the text does not match either. */
+function asText({ pattern, enum: values, format }: SchemaNode, text: string): string {
+  if (format !== undefined || values?.includes(text) === false) return ''
+  if (pattern === undefined || compilePattern(pattern).test(text)) return '; put it in quotes'
+  return `; ${patternDetail(pattern)}`
+}
 
 function isInteger({ minimum = 0, maximum = LARGEST_INT32 }: SchemaNode, text: string): boolean {
   return /^(0|[1-9]\d{0,9})$/.test(text) && Number(text) >= minimum && Number(text) <= maximum
