@@ -1252,8 +1252,8 @@ t.test('wrong usage', async (t) => {
       "VMCP_SEVERITY: 'schema-type' is always an error",
       { VMCP_SEVERITY: 'schema-enum=off;schema-type=off' },
     ],
-    [['explain'], 'name one id, as it ends a finding in parentheses'],
-    [['explain', 'a', 'b'], 'name one id, as it ends a finding in parentheses'],
+    [['explain'], 'name one id, as it ends a finding in parentheses; docs/rules.md lists them'],
+    [['explain', 'a', 'b'], 'name one id, as it ends a finding in parentheses; docs/rules.md lists them'],
     [
       ['explain', 'role-mapping-claim-or-matchr'],
       "'role-mapping-claim-or-matchr' is not an id; did you mean 'role-mapping-claim-or-matcher'",

@@ -11,7 +11,7 @@ import type { Rule } from '../rule/rule.ts'
 export function explain(args: readonly string[]): number {
   const [id, more] = args
   if (id === undefined || more !== undefined)
-    throw new UsageError('name one id, as it ends a finding in parentheses')
+    throw new UsageError('name one id, as it ends a finding in parentheses; docs/rules.md lists them')
   process.stdout.write(`${pageOf(id).join('\n')}\n`)
   return 0
 }
