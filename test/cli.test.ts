@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { check } from '../src/cli/check.ts'
 import { COMMANDS, helpOf, overview } from '../src/cli/commands.ts'
+import project from '../package.json' with { type: 'json' }
 import { explain } from '../src/cli/explain.ts'
 import { plan } from '../src/cli/plan.ts'
 import { readFlags, UsageError } from '../src/configuration/flags.ts'
@@ -1252,14 +1253,16 @@ t.test('wrong usage', async (t) => {
       "VMCP_SEVERITY: 'schema-type' is always an error",
       { VMCP_SEVERITY: 'schema-enum=off;schema-type=off' },
     ],
-    [['explain'], 'name one id, as it ends a finding in parentheses; docs/rules.md lists them'],
-    [['explain', 'a', 'b'], 'name one id, as it ends a finding in parentheses; docs/rules.md lists them'],
+    [['explain', 'a', 'b'], 'name one id, as it ends a finding in parentheses'],
     [
       ['explain', 'role-mapping-claim-or-matchr'],
       "'role-mapping-claim-or-matchr' is not an id; did you mean 'role-mapping-claim-or-matcher'",
     ],
     [['explain', 'schema_required'], "'schema_required' is not an id; did you mean 'schema-required'"],
-    [['explain', 'anything-else-at-all'], "'anything-else-at-all' is not an id; docs/rules.md lists them"],
+    [
+      ['explain', 'anything-else-at-all'],
+      "'anything-else-at-all' is not an id; `vmcp-admission explain` lists them",
+    ],
   ]
   for (const [[command, ...args], message, environment = {}] of rows) {
     const called = command === 'check' ? check(args, environment) : Promise.resolve(args).then(explain)
@@ -1285,6 +1288,17 @@ t.test('wrong usage ends with exit code 2', async (t) => {
       t.strictSame(await vmcp(args, { environment }), { status: 2, stdout: '', stderr }, args.join(' '))
     }),
   )
+})
+
+t.test('which version this is, and which ids there are', async (t) => {
+  const version = { status: 0, stdout: `${project.version}\n`, stderr: '' }
+  t.strictSame(await vmcp(['--version']), version)
+  const { status, stdout } = await vmcp(['explain'])
+  const ids = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(' ')[0])
+  t.strictSame([status, ids], [0, [...ALL_IDS].toSorted()], 'each id once, in order')
 })
 
 t.test('help, in every way it is asked for', async (t) => {

@@ -53,7 +53,10 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
   [
     'explain',
     {
-      ways: [['ID', 'what a rule asks for, why, and how to satisfy it']],
+      ways: [
+        ['', 'every id that a finding can have, with what it asks for'],
+        ['ID', 'what a rule asks for, why, and how to satisfy it'],
+      ],
       example: 'role-mapping-matcher-compiles',
       flags: {},
       exits: { 0: 'done' },
@@ -130,7 +133,7 @@ export function overview(): string {
     '',
     ...columns(ways),
     '',
-    'vmcp-admission COMMAND --help lists the flags and exit codes of a command, and an example.',
+    'vmcp-admission COMMAND --help lists the flags and exit codes of a command, and an example; --version says which this is.',
   ])
 }
 
@@ -150,7 +153,7 @@ export function helpOf(name: string, command: Command): string {
 }
 
 const waysOf = (call: string, { ways }: Command) =>
-  ways.map(([args, does]) => [`${call} ${args}`, does] as const)
+  ways.map(([args, does]) => [`${call} ${args}`.trimEnd(), does] as const)
 
 function columns(rows: readonly (readonly [left: string, right: string])[]): string[] {
   const width = Math.max(...rows.map(([left]) => left.length))

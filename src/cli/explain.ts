@@ -7,13 +7,21 @@ import { nearest } from '../rule/nearest.ts'
 import { pathText } from '../rule/path.ts'
 import type { Rule } from '../rule/rule.ts'
 
-/** Prints what an id asks for, why, and examples; returns the exit code. Throws UsageError. */
+/** Prints what an id asks for, why, and examples, or of every id a line; returns the exit code. Throws UsageError. */
 export function explain(args: readonly string[]): number {
   const [id, more] = args
-  if (id === undefined || more !== undefined)
-    throw new UsageError('name one id, as it ends a finding in parentheses; docs/rules.md lists them')
-  process.stdout.write(`${pageOf(id).join('\n')}\n`)
+  if (more !== undefined) throw new UsageError('name one id, as it ends a finding in parentheses')
+  process.stdout.write(`${(id === undefined ? list() : pageOf(id)).join('\n')}\n`)
   return 0
+}
+
+/** Every id, with its severity and what it asks for. */
+function list(): string[] {
+  const all = [...new Map([...allRules(), ...ENGINE_IDS].map((each) => [each.id, each])).values()]
+  const width = Math.max(...all.map(({ id }) => id.length))
+  return all
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    .map(({ id, severity, summary }) => `${id.padEnd(width)}  ${severity.padEnd(7)}  ${summary}`)
 }
 
 function pageOf(id: string): string[] {
@@ -24,7 +32,7 @@ function pageOf(id: string): string[] {
   if (found !== undefined) return [...head(found), ...relaxing(found)]
   const near = nearest(id, ALL_IDS)
   throw new UsageError(
-    `'${id}' is not an id${near === undefined ? '; docs/rules.md lists them' : `; did you mean '${near}'`}`,
+    `'${id}' is not an id${near === undefined ? '; `vmcp-admission explain` lists them' : `; did you mean '${near}'`}`,
   )
 }
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import manifest from '../../package.json' with { type: 'json' }
 import { UsageError } from '../configuration/flags.ts'
 import { nearest } from '../rule/nearest.ts'
 import { type Command, COMMANDS, helpOf, listed, overview } from './commands.ts'
@@ -7,6 +8,10 @@ import { EXIT } from './report.ts'
 const HELP: ReadonlySet<string | undefined> = new Set(['help', '--help', '-h'])
 
 async function main([name, ...args]: readonly string[]): Promise<number> {
+  if (name === '--version') {
+    process.stdout.write(`${manifest.version}\n`)
+    return EXIT.clean
+  }
   if (!HELP.has(name) && !args.some((arg) => arg === '--help' || arg === '-h'))
     return commandNamed(name).run(args, process.env)
   const about = HELP.has(name) ? args[0] : name
