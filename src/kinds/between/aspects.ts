@@ -44,6 +44,29 @@ export function useOf(kind: string, workload: Workload, config: string): Use {
 export const useText = ({ kind, fields, inGroup, validatesTokens, group }: Use): string =>
   JSON.stringify([kind, fields, inGroup, validatesTokens, group])
 
+/** How many uses are kept in mind, of which the texts have been read, and how long a text is that is worth it. */
+const MOST_USES = 1_000
+const LONGEST_USE = 1_000
+const usesRead = new Map<string, Use>()
+
+/** The use of which `useText` made the text. */
+export function useFromText(text: string): Use {
+  const known = usesRead.get(text)
+  if (known !== undefined) return known
+  const [kind, fields, inGroup, validatesTokens, group] = JSON.parse(text) as [
+    string,
+    string[],
+    boolean,
+    boolean,
+    string | null,
+  ]
+  const use = { kind, fields, inGroup, validatesTokens, group }
+  if (text.length > LONGEST_USE) return use
+  if (usesRead.size === MOST_USES) usesRead.clear()
+  usesRead.set(text, use)
+  return use
+}
+
 /** What workloads say beside a reference, by which rules tell those who make it apart. */
 export type Aspect =
   /** Of members of a group: how they say that they are contacted. */

@@ -30,19 +30,14 @@ export const neededProvider = (config: AuthConfig, group: string): NamedProvider
   namedProvider(config, group) ?? (config.spec?.type === 'upstreamInject' ? ANY : undefined)
 
 /** Undefined when it can, or when it cannot be told. Sections 2.4.5, 2.4.6, 5.2. */
-export const unserved = (gateway: Gateway, needed: NamedProvider): Unserved | undefined =>
-  lackOf(gateway)(needed)
-
-/** The same for many configurations, with one look at the providers. */
-function lackOf({ spec }: Gateway): (needed: NamedProvider) => Unserved | undefined {
-  const providers = providersOf(spec, 'authServerConfig')
-  if (providers === undefined)
-    return (needed) => ({ ...needed, reason: 'no authorization server', providers: NONE })
-  const names = new Set(providers.names)
-  return (needed) =>
-    needed === ANY || !providers.complete || names.has(needed.provider)
-      ? undefined
-      : { ...needed, reason: 'no such provider', providers }
+export function unserved(
+  { spec }: Gateway,
+  needed: NamedProvider,
+  providers = providersOf(spec, 'authServerConfig'),
+): Unserved | undefined {
+  if (providers === undefined) return { ...needed, reason: 'no authorization server', providers: NONE }
+  if (needed === ANY || !providers.complete || providers.names.includes(needed.provider)) return undefined
+  return { ...needed, reason: 'no such provider', providers }
 }
 
 /** What a VirtualMCPServer reaches and cannot serve; `wanted` chooses among the reasons. */
@@ -59,10 +54,10 @@ export function* unservedBy(
 }
 
 const allUnserved = onceAReview((gateway: Gateway, cluster) => {
-  const lack = lackOf(gateway)
+  const providers = providersOf(gateway.spec, 'authServerConfig')
   return configsReached(gateway, cluster).flatMap((reached) => {
     const needed = reached.auth && neededProvider(reached.auth, cluster.group)
-    const problem = needed && lack(needed)
+    const problem = needed && unserved(gateway, needed, providers)
     return problem === undefined ? [] : [{ reached, problem }]
   })
 })

@@ -261,9 +261,12 @@ function unlisted(gateway: Gateway, cluster: Cluster): Names {
 
 /** Every VirtualMCPServer that reaches the configuration, once, by name. Looks at no backend. */
 export const reachersOf = onceAReview((config: string, cluster): readonly NamedGateway[] => {
-  const found = candidates(config, cluster)
-    .flatMap(({ through, gateways }) => gateways.filter(({ source }) => source === through))
-    .sort((a, b) => compareNames(a.name, b.name))
+  const found: NamedGateway[] = []
+  for (const { through, gateways } of candidates(config, cluster)) {
+    for (const each of gateways) if (each.source === through) found.push(each)
+  }
+  if (found.length < 2) return found
+  found.sort((a, b) => compareNames(a.name, b.name))
   return found.filter(({ name }, i) => name.name !== found[i - 1]?.name.name)
 })
 

@@ -1,14 +1,7 @@
-import {
-  type Cluster,
-  joined,
-  type Names,
-  namesText,
-  NOBODY,
-  type ObjectName,
-} from '../../../rule/cluster.ts'
+import { type Cluster, joined, type Names, namesText, NOBODY } from '../../../rule/cluster.ts'
 import { advice } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
-import { type Use, useOf, useText } from '../../between/aspects.ts'
+import { type Use, useFromText, useOf, useText } from '../../between/aspects.ts'
 import { backend, gateway, inline } from '../../between/examples.ts'
 import {
   hasIgnoredHeader,
@@ -131,8 +124,7 @@ interface UnsuitedUse {
 function unsuitedUses(config: AuthConfig, name: string, cluster: Cluster): UnsuitedUse[] {
   const found: UnsuitedUse[] = []
   for (const [text, names] of cluster.apart('MCPExternalAuthConfig', name, 'use')) {
-    const use = useBy(names.first(1)[0], name, cluster)
-    if (use === undefined) continue
+    const use = useFromText(text)
     for (const reason of allUnsuited(use, config)) found.push({ reason, names })
     const unused = someNeedsGateway(use, config) ? unusedLike(text, use, names, name, cluster) : NOBODY
     if (unused.length > 0) found.push({ reason: unusedText(use), names: unused })
@@ -149,14 +141,8 @@ function unusedLike(
   cluster: Cluster,
 ): Names {
   const named = (name: string) => {
-    const use = useBy({ kind, name }, config, cluster)
-    return use !== undefined && useText(use) === text ? [{ kind, name }] : []
+    const workload = getWorkload(cluster, { kind, name })
+    return workload !== undefined && useText(useOf(kind, workload, config)) === text ? [{ kind, name }] : []
   }
   return group === null ? NOBODY : unusedOf(names, named, { group, config }, cluster)
-}
-
-/** How a workload uses the configuration. */
-function useBy(name: ObjectName | undefined, config: string, cluster: Cluster): Use | undefined {
-  const workload = name && getWorkload(cluster, name)
-  return workload && useOf(name.kind, workload, config)
 }
