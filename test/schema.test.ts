@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { parse } from 'yaml'
 import { kindNamed } from '../src/kinds/index.ts'
+import { withChanges } from '../src/review/defaults.ts'
 import { compareFindings, findingText } from '../src/review/finding.ts'
 import { shape } from '../src/review/shape.ts'
-import { jsonKey, pathText, type Segment, valueAt } from '../src/rule/path.ts'
+import { pathText, valueAt } from '../src/rule/path.ts'
 import { resourceOf } from './support/review.ts'
 
 const role = 'arn:aws:iam::123456789012:role/reader'
@@ -287,14 +288,6 @@ t.test('what kubectl prints of a kind', async (t) => {
     }
 })
 
-/** The object with another value at a place. */
-function put(object: unknown, [first, ...rest]: readonly Segment[], value: unknown): unknown {
-  if (first === undefined) return value
-  const copy = structuredClone(object) as Record<string | number, unknown>
-  copy[jsonKey(first)] = put(copy[jsonKey(first)], rest, value)
-  return copy
-}
-
 /** What a detail says to write instead of a value; undefined where it says nothing of it. */
 function advised(detail: string, value: unknown): unknown {
   if (detail.endsWith('; put it in quotes')) return String(value)
@@ -415,7 +408,8 @@ t.test('what was probably meant is said, and is right', (t) => {
     )
     for (const { at } of errors.slice(0, 1)) {
       const better = advised(detail, valueAt(resource, at))
-      if (better !== undefined) t.strictSame(errorsOf(put(resource, at, better)), [], `${detail} is right`)
+      if (better !== undefined)
+        t.strictSame(errorsOf(withChanges(resource, [{ at, value: better }])), [], `${detail} is right`)
     }
   }
   t.end()

@@ -2,6 +2,7 @@
  * What a document is between its text and its value: plain data with a place in the text for every part.
  * The parts of an alias are shared, so a tree here can be small where its value is large.
  */
+import { setOwn } from '../rule/resource.ts'
 
 export type Segment = string | number
 
@@ -77,13 +78,6 @@ export function toValue(node: Node, depth = 1): unknown {
       return object
     }
   }
-}
-
-/** Sets a member, also one named `__proto__`, which plain assignment would take for the prototype. */
-function setOwn(object: Record<string, unknown>, key: string, value: unknown): void {
-  if (key === '__proto__')
-    Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true })
-  else object[key] = value
 }
 
 /** The node of a member or an item, or undefined where there is none. */

@@ -1,7 +1,8 @@
 import type { TSchema } from 'typebox'
 import type { Kind } from '../kinds/kind.ts'
-import { jsonKey, type Segment, valueAt } from '../rule/path.ts'
-import { isObject } from '../rule/resource.ts'
+import { type Segment, valueAt } from '../rule/path.ts'
+import { isObject, setOwn } from '../rule/resource.ts'
+import { changedAt } from './copies.ts'
 
 /** One field that /mutate writes; without a value it takes the field away. */
 export interface Change {
@@ -116,29 +117,8 @@ export const completed = (kind: Kind, value: unknown, namespace: string): unknow
 
 /** The object with the changes made: a copy of what they touch; the original is not changed. */
 export function withChanges<T extends object>(object: T, changes: readonly Change[]): T {
-  const copies = new Set<unknown>()
-  const own = (value: unknown): object => {
-    if (copies.has(value)) return value as object
-    const copy = Array.isArray(value) ? [...(value as unknown[])] : { ...(value as object) }
-    copies.add(copy)
-    return copy
-  }
-  const root = own(object)
-  for (const { at, value } of changes) {
-    const key = jsonKey(at.at(-1) ?? '')
-    let holder = root
-    for (const segment of at.slice(0, -1)) {
-      const inside = own(valueAt(holder, [segment]))
-      put(holder, jsonKey(segment), inside)
-      holder = inside
-    }
+  return changedAt(object, changes, (holder, key, { value }) => {
     if (value === undefined) Reflect.deleteProperty(holder, key)
-    else put(holder, key, value)
-  }
-  return root as T
-}
-
-/** As JSON does it: `__proto__` is a name like any other. */
-function put(holder: object, key: string | number, value: unknown): void {
-  Object.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true })
+    else setOwn(holder, key, value)
+  }) as T
 }

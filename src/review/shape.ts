@@ -2,8 +2,9 @@ import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { Kind } from '../kinds/kind.ts'
 import { mismatchDetail } from '../kinds/pattern-advice.ts'
 import { type ErrorType, type FieldError, supportedValues } from '../rule/field-error.ts'
-import { jsonKey, pathText, type Segment, valueAt } from '../rule/path.ts'
-import { isObject, type Resource } from '../rule/resource.ts'
+import { pathText, type Segment, valueAt } from '../rule/path.ts'
+import { isObject, type Resource, setOwn } from '../rule/resource.ts'
+import { changedAt, copyOf, type Holder } from './copies.ts'
 import { andMore, type Finding, MOST_FINDINGS } from './finding.ts'
 import { nodeAt, type SchemaNode, segmentsOfPointer } from './pointer.ts'
 import { typeAdvice } from './type-advice.ts'
@@ -74,7 +75,7 @@ function withoutNulls(value: unknown): unknown {
   let copy: Holder | undefined
   const keep = (key: string | number, field: unknown) => {
     const kept = withoutNulls(field)
-    if (kept !== field) setOwn((copy ??= copyOf(value)), key, kept)
+    if (kept !== field) setOwn((copy ??= copyOf(value, isGiven)), key, kept)
   }
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) keep(i, value[i])
@@ -82,51 +83,19 @@ function withoutNulls(value: unknown): unknown {
   }
   for (const key in value) {
     const field = (value as Holder)[key]
-    if (field === null) copy ??= copyOf(value)
+    if (field === null) copy ??= copyOf(value, isGiven)
     else keep(key, field)
   }
   return copy ?? value
 }
 
-/** A copy with the given places set to undefined; undefined when the root itself is one of them. What holds none is shared. */
+const isGiven = (field: unknown): boolean => field !== null
+
+/** A copy with the given places set to undefined; undefined when the root itself is one of them. */
 function without(value: unknown, places: readonly (readonly Segment[])[]): Resource | undefined {
   if (!isObject(value) || places.some((place) => place.length === 0)) return undefined
-  const root = copyOf(value)
-  const copies = new Set<unknown>([root])
-  const memberCopied = (holder: Holder | undefined, segment: Segment): Holder | undefined => {
-    const member = valueAt(holder, [segment])
-    if (holder === undefined || typeof member !== 'object' || member === null) return undefined
-    if (copies.has(member)) return member as Holder
-    const copy = copyOf(member)
-    copies.add(copy)
-    setOwn(holder, jsonKey(segment), copy)
-    return copy
-  }
-  for (const place of places) {
-    const holder = place.slice(0, -1).reduce(memberCopied, root)
-    if (holder !== undefined) setOwn(holder, jsonKey(place.at(-1) ?? ''), undefined)
-  }
-  return root
-}
-
-type Holder = Record<string | number, unknown>
-
-/** A list or object with the same members, but for those that are null. */
-function copyOf(holder: object): Holder {
-  if (Array.isArray(holder)) return [...(holder as unknown[])] as unknown as Holder
-  const copy: Holder = {}
-  // Twice as fast as to spread it, where a map has hundreds of thousands of keys.
-  for (const key in holder) {
-    const member = (holder as Holder)[key]
-    if (member !== null) setOwn(copy, key, member)
-  }
-  return copy
-}
-
-/** Sets an own member, one called `__proto__` too. */
-function setOwn(holder: Holder, key: string | number, value: unknown): void {
-  if (key !== '__proto__') holder[key] = value
-  else Object.defineProperty(holder, key, { value, enumerable: true, configurable: true, writable: true })
+  const taken = places.map((at) => ({ at }))
+  return changedAt(value, taken, (holder, key) => setOwn(holder, key, undefined))
 }
 
 /** The keywords that say better what is wrong at the same place. */

@@ -36,3 +36,10 @@ export function isAbsent<T extends object>(holder: T, field: keyof T): boolean {
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/** Sets an own member, also one named `__proto__`, which plain assignment would take for the prototype. */
+export function setOwn(holder: object, key: string | number, value: unknown): void {
+  if (key === '__proto__')
+    Object.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true })
+  else (holder as Record<string | number, unknown>)[key] = value
+}

@@ -1,4 +1,4 @@
-import { isObject, type Resource } from '../../rule/resource.ts'
+import { isObject, type Resource, setOwn } from '../../rule/resource.ts'
 import { type AuthConfig, writtenAnnotation, writtenProvider } from './neighbours.ts'
 
 /** What is kept of an object, and of each of its parts; `*` stands for every item and every key. */
@@ -58,13 +58,7 @@ function masked(value: unknown, mask: Mask): unknown {
   for (const field of Object.keys(each === undefined ? mask : value)) {
     const inner = each ?? mask[field]
     if (inner === undefined || !Object.hasOwn(value, field)) continue
-    // Own data, whatever the key is called.
-    Object.defineProperty(kept, field, {
-      value: masked(value[field], inner),
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    })
+    setOwn(kept, field, masked(value[field], inner))
   }
   return kept
 }
