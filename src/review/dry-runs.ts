@@ -65,12 +65,12 @@ export class DryRuns {
       return found?.user === submission.user && now - found.at < HOLDS ? found : undefined
     }
     const self = submission.operation === 'DELETE' ? undefined : tried(submission)
-    if (self?.spec !== this.#specOf(submission)) return undefined
+    if (self === undefined) return undefined
     const others = names.flatMap((name) => {
       const found = tried(name)
       return found === undefined ? [] : [{ name, resource: found.resource }]
     })
-    if (others.length === 0) return undefined
+    if (others.length === 0 || self.spec !== this.#specOf(submission)) return undefined
     return (cluster) => others.reduce((view, { name, resource }) => withObject(view, name, resource), cluster)
   }
 
