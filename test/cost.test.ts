@@ -20,7 +20,7 @@ import { Standing } from '../src/review/standing.ts'
 import { World } from '../src/review/world.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { recording } from './support/recording.ts'
-import { resourceOf } from './support/review.ts'
+import { resourceOf, submissionOf } from './support/review.ts'
 import { stepsOf } from './support/steps.ts'
 
 interface Filled {
@@ -57,24 +57,18 @@ function filled(count: number, ...gateways: readonly Other[]): Filled {
   return { world, standing }
 }
 
-const submissionOf = (operation: Submission['operation'], after: Other, before?: Other): Submission => ({
-  operation,
-  group: DEFAULT_API_GROUP,
-  kind: after.kind,
-  namespace: 'default',
-  name: after.metadata.name,
-  subResource: '',
-  dryRun: false,
-  user: 'admin',
-  object: operation === 'DELETE' ? undefined : stored(after),
-  oldObject: before && stored(before),
-})
+const submission = (operation: Submission['operation'], after: Other, before?: Other): Submission =>
+  submissionOf(after.kind, operation === 'DELETE' ? undefined : stored(after), {
+    operation,
+    name: after.metadata.name,
+    oldObject: before && stored(before),
+  })
 
 const engine = ({ world }: Filled) => ({ group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS, world })
 const review =
-  (...submitted: Parameters<typeof submissionOf>) =>
+  (...submitted: Parameters<typeof submission>) =>
   (view: Filled) =>
-    validate(submissionOf(...submitted), engine(view))
+    validate(submission(...submitted), engine(view))
 const put =
   (object: Other) =>
   ({ standing }: Filled) =>

@@ -12,6 +12,7 @@ import { validate } from '../src/review/index.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { pathText } from '../src/rule/path.ts'
 import type { World } from '../src/review/world.ts'
+import { submissionOf } from './support/review.ts'
 import { worldOf } from './support/world.ts'
 
 interface Found {
@@ -28,18 +29,7 @@ const UNRESOLVED = 'unresolved-placeholder'
 
 function byWebhook(object: unknown, world: World): Found[] {
   const { kind, metadata } = object as { kind: string; metadata?: { name?: string } }
-  const submission = {
-    operation: 'CREATE',
-    group: DEFAULT_API_GROUP,
-    kind,
-    namespace: 'default',
-    name: metadata?.name ?? '',
-    subResource: '',
-    dryRun: false,
-    user: 'admin',
-    object,
-    oldObject: undefined,
-  } as const
+  const submission = submissionOf(kind, object, { name: metadata?.name ?? '' })
   const engine = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS, world }
   const { errors, warnings } = validate(submission, engine)
   return [...errors, ...warnings].map((finding) => ({

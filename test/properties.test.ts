@@ -10,7 +10,7 @@ import { ALONE, check } from '../src/review/check.ts'
 import { deepEqual } from '../src/review/deep-equal.ts'
 import { defaultsFor, withChanges } from '../src/review/defaults.ts'
 import { compareFindings, findingText } from '../src/review/finding.ts'
-import { type Engine, findingsIn, mutate, type Submission, validate } from '../src/review/index.ts'
+import { type Engine, findingsIn, mutate, validate } from '../src/review/index.ts'
 import { jsonPatch } from '../src/review/patch.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { shape } from '../src/review/shape.ts'
@@ -19,20 +19,10 @@ import { isObject } from '../src/rule/resource.ts'
 import type { Rule } from '../src/rule/rule.ts'
 import { resources } from './support/arbitrary.ts'
 import { deepFreeze } from './support/freeze.ts'
+import { submissionOf } from './support/review.ts'
 
 const ENGINE: Engine = { group: 'toolhive.stacklok.dev', settings: DEFAULT_SETTINGS }
-const created = (kind: Kind, object: unknown): Submission => ({
-  operation: 'CREATE',
-  group: ENGINE.group,
-  kind: kind.kind,
-  namespace: 'default',
-  name: 'example',
-  subResource: '',
-  dryRun: false,
-  user: 'admin',
-  object,
-  oldObject: undefined,
-})
+const created = (kind: Kind, object: unknown) => submissionOf(kind.kind, object)
 const texts = (kind: Kind, value: unknown) =>
   findingsIn(kind, value).toSorted(compareFindings).map(findingText)
 const RUNS = { numRuns: 300 }

@@ -20,13 +20,14 @@ import { REFERENCES } from '../src/kinds/between/references.ts'
 import { DEFAULT_API_GROUP, KINDS } from '../src/kinds/index.ts'
 import { check } from '../src/review/check.ts'
 import { withObject } from '../src/review/with-object.ts'
-import { findingsIn, findingsOnDelete, mutate, type Submission } from '../src/review/index.ts'
+import { findingsIn, findingsOnDelete, mutate } from '../src/review/index.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import type { World } from '../src/review/world.ts'
 import { answering, type Cluster } from '../src/rule/cluster.ts'
 import { isObject, type Resource } from '../src/rule/resource.ts'
 import { deepFreeze } from './support/freeze.ts'
 import { EVERYTHING, recording } from './support/recording.ts'
+import { submissionOf } from './support/review.ts'
 import { worldOf } from './support/world.ts'
 
 const CONFIGS = ['example', 'jira', 'wiki', 'key', 'auth', 'token', 'inject', 'aws']
@@ -155,8 +156,8 @@ t.test('a field that is null is as one that is absent, whoever knows of it (deci
   for (const { place, example } of placed) {
     const { title, resource, others } = example
     const nulls = { ...example, resource: inSpec(resource), others: others.map(inSpec) }
-    const texts = (given: PlacedExample) => found(place, given).map(findingText).toSorted()
-    t.strictSame(texts(nulls), texts(example), `${place.rule.id} on ${place.kind.kind}: ${title}`)
+    const inOrder = (given: PlacedExample) => texts(found(place, given)).toSorted()
+    t.strictSame(inOrder(nulls), inOrder(example), `${place.rule.id} on ${place.kind.kind}: ${title}`)
   }
 })
 
@@ -233,18 +234,7 @@ function ruleOn({ kind, rule }: RulePlace, resource: Resource, world: World): st
 }
 
 function defaultsOf(object: Record<string, unknown>, world: World): void {
-  const submission: Submission = {
-    operation: 'CREATE',
-    group: DEFAULT_API_GROUP,
-    kind: String(object.kind),
-    namespace: 'default',
-    name: 'example',
-    subResource: '',
-    dryRun: false,
-    user: 'admin',
-    object,
-    oldObject: undefined,
-  }
+  const submission = submissionOf(String(object.kind), object)
   const settings = DEFAULT_SETTINGS
   mutate(submission, { group: DEFAULT_API_GROUP, settings, world, serviceAccountAudience: 'x' })
 }

@@ -24,7 +24,7 @@ import { mcpGroup } from '../src/kinds/mcp-group/index.ts'
 import { mcpServer } from '../src/kinds/mcp-server/index.ts'
 import { withChanges } from '../src/review/defaults.ts'
 import { compareFindings, findingText } from '../src/review/finding.ts'
-import { findingsIn, mutate, type Submission, validate } from '../src/review/index.ts'
+import { findingsIn, mutate, validate } from '../src/review/index.ts'
 import { jsonPatch } from '../src/review/patch.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { Standing } from '../src/review/standing.ts'
@@ -33,6 +33,7 @@ import { World } from '../src/review/world.ts'
 import type { Cluster } from '../src/rule/cluster.ts'
 import type { Resource } from '../src/rule/resource.ts'
 import type { Other } from '../src/rule/rule.ts'
+import { submissionOf } from './support/review.ts'
 
 /** A resource as it is stored. */
 interface Stored {
@@ -303,18 +304,7 @@ t.test('defaults that rest on others: twice is once, and no finding comes or goe
         world,
         serviceAccountAudience: 'x',
       }
-      const submission = (value: object): Submission => ({
-        operation: 'CREATE',
-        group: DEFAULT_API_GROUP,
-        kind: object.kind,
-        namespace,
-        name: own,
-        subResource: '',
-        dryRun: false,
-        user: 'admin',
-        object: value,
-        oldObject: undefined,
-      })
+      const submission = (value: object) => submissionOf(object.kind, value, { namespace, name: own })
       const changes = mutate(submission(object), engine)
       const defaulted = withChanges(object, changes)
       if (changes.some(({ at }) => at.includes('subjectProviderName'))) written += 1
@@ -342,18 +332,8 @@ t.test('an error stored without defaults is the same one when they are written',
     const old = { kind, spec, metadata }
     for (const other of [...others, old]) world.put(kindNamed.get(other.kind) ?? mcpGroup, other, 'x')
     const engine = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS, world }
-    const update = (object: object): Submission => ({
-      operation: 'UPDATE',
-      group: DEFAULT_API_GROUP,
-      kind,
-      namespace: 'x',
-      name: metadata.name,
-      subResource: '',
-      dryRun: false,
-      user: 'admin',
-      object,
-      oldObject: old,
-    })
+    const update = (object: object) =>
+      submissionOf(kind, object, { operation: 'UPDATE', namespace: 'x', name: metadata.name, oldObject: old })
     const changed = { ...old, spec: { ...(spec as object), replicas: 2 } }
     const changes = mutate(update(changed), engine)
     assert.ok(changes.some(({ at }) => at.includes('upstreamProviders')))
@@ -400,21 +380,11 @@ t.test('every patch applies, and an annotation of another group takes nothing aw
           metadata: { name: 'a', namespace: 'x', annotations },
           spec: { type, tokenExchange: { tokenUrl: 'https://a.example.com', subjectProviderName } },
         }
-        const changes = mutate(
-          {
-            operation: 'CREATE',
-            group,
-            kind: object.kind,
-            namespace: 'x',
-            name: 'a',
-            subResource: '',
-            dryRun: false,
-            user: 'admin',
-            object,
-            oldObject: undefined,
-          },
-          { group, settings: DEFAULT_SETTINGS, world },
-        )
+        const changes = mutate(submissionOf(object.kind, object, { group, namespace: 'x', name: 'a' }), {
+          group,
+          settings: DEFAULT_SETTINGS,
+          world,
+        })
         const patched = JSON.parse(JSON.stringify(object)) as typeof object
         assert.deepEqual(applyPatch(patched, jsonPatch(changes)).filter(Boolean), [])
         const record = `${group}/subject-provider-written`

@@ -1,3 +1,4 @@
+import type { Submission } from '../../src/review/index.ts'
 import { API_VERSION, DEFAULT_API_GROUP, kindNamed } from '../../src/kinds/index.ts'
 
 /** An AdmissionReview v1 as the API server sends it, around one object. */
@@ -33,3 +34,22 @@ export function resourceOf(kind: string, spec: unknown, metadata: object = {}): 
     spec,
   }
 }
+
+/** What `reviewOf` asks of the engine, without the envelope: of `example` in the namespace `default`. */
+export const submissionOf = (
+  kind: string,
+  object: unknown,
+  request: Partial<Submission> = {},
+): Submission => ({
+  operation: 'CREATE',
+  group: DEFAULT_API_GROUP,
+  kind,
+  namespace: 'default',
+  name: 'example',
+  subResource: '',
+  dryRun: false,
+  user: 'admin',
+  object,
+  oldObject: undefined,
+  ...request,
+})
