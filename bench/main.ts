@@ -16,7 +16,7 @@ import { authServerReview, roleMappingsReview } from './bodies.ts'
  */
 const ROUNDS = Number(process.env.ROUNDS ?? 5)
 const MILLISECONDS = Number(process.env.MILLISECONDS ?? 2_000)
-/** Until what is hot is compiled: a server that has just started takes half as long again. */
+/** Until what is hot is compiled. */
 const WARM_UP = Number(process.env.WARM_UP ?? 10_000)
 const CONNECTIONS = 16
 

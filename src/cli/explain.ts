@@ -17,7 +17,7 @@ export function explain(args: readonly string[]): number {
 
 /** Every id, with its severity and what it asks for. */
 function list(): string[] {
-  const all = [...new Map([...allRules(), ...ENGINE_IDS].map((each) => [each.id, each])).values()]
+  const all = [...allRules(), ...ENGINE_IDS]
   const width = Math.max(...all.map(({ id }) => id.length))
   return all
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
