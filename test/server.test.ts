@@ -247,6 +247,7 @@ function notReviews(): [title: string, payload: string, status: number, error: R
   return [
     ['no JSON', '{', 400, /not JSON/],
     ['an empty body', '', 400, /body/],
+    ['neither a body nor a content type', '', 400, /body/, {}],
     ['another content type', text, 415, /content-type/, { 'content-type': 'text/plain' }],
     ['no content type', text, 415, /content-type/, {}],
     [
@@ -294,6 +295,28 @@ t.test(
     t.equal((await app.inject({ method: 'GET', url: '/validate' })).statusCode, 404)
   },
 )
+
+t.test('what comes at once is answered each for itself', async (t) => {
+  const large = JSON.stringify(reviewOf(valid, { filling: 'x'.repeat(600_000) }))
+  const rows: [payload: string, status: number, allowed: boolean | undefined][] = [
+    [JSON.stringify(reviewOf(valid)), 200, true],
+    [JSON.stringify(reviewOf(invalid)), 200, false],
+    ['{', 400, undefined],
+    ['{"kind":"Pod"}', 400, undefined],
+    [large, 200, true],
+    [large, 200, true],
+    [JSON.stringify(reviewOf(invalid)), 200, false],
+  ]
+  const many = Array.from({ length: 20 }, () => rows).flat()
+  const answers = await Promise.all(many.map(([payload]) => send(app, '/validate', payload)))
+  t.strictSame(
+    answers.map(({ status, body: { error, response } }) => [
+      status,
+      error === undefined ? response.allowed : undefined,
+    ]),
+    many.map(([, status, allowed]) => [status, allowed]),
+  )
+})
 
 /** Numbers at both sides of what a float can hold, and what looks like parts of JSON in a string. */
 const HARD_JSON = [

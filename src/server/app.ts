@@ -15,11 +15,12 @@ import {
   encodeVerdict,
   type Review,
 } from './admission-review.ts'
-import { type Body, BodyError, parseBody } from './json.ts'
+import { BodyError, parseBody } from './json.ts'
 import { mayBlock } from './deletion.ts'
 import { type Live, restsOn, UNCONFIRMED } from './live.ts'
 import type { Metrics } from './metrics.ts'
 import { patience } from './patience.ts'
+import { grouping } from './together.ts'
 
 /** What the server is made of. */
 export interface Parts {
@@ -44,6 +45,9 @@ const BODY_LIMIT = 7 * 1024 * 1024
  * one that it opened and has not used yet.
  */
 const KEEP_ALIVE = 95_000
+
+/** The body of a request that has none and names no type of it. */
+const NOTHING = Buffer.alloc(0)
 
 /** What TLS serves with: at the start, and again whenever the pair changes. */
 export const secureOptions = ({ certificate, key }: ServingPair) =>
@@ -73,43 +77,51 @@ export function buildWebhook(
     })
   }
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
-    try {
-      done(null, parseBody(body as Buffer))
-    } catch (error) {
-      done(error as Error)
-    }
-  })
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, body),
+  )
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) =>
     refuse(parts, error, request, reply),
   )
   app.setNotFoundHandler((_request, reply) =>
     answerProblem(parts, reply, 404, 'send a POST to /validate or /mutate'),
   )
-  app.post('/validate', (request, reply) => answer(parts, request, reply, validateReview))
-  app.post('/mutate', (request, reply) => answer(parts, request, reply, mutateReview))
+  const together = grouping()
+  app.post('/validate', answering(parts, together, validateReview))
+  app.post('/mutate', answering(parts, together, mutateReview))
   return app
 }
 
-type Answer = (
+/** What is sent, and what is counted and logged once it is on its way. */
+interface Answer {
+  readonly text: string
+  readonly record?: () => void
+}
+type Responding = (
   parts: Parts,
   review: Review,
   start: number,
   request: FastifyRequest,
-) => string | Promise<string>
+) => Answer | Promise<Answer>
 
-function answer(
-  parts: Parts,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  respond: Answer,
-): FastifyReply | Promise<FastifyReply> {
-  const start = performance.now()
-  const review = decodeReview(request.body as Body)
-  if (typeof review === 'string') return answerProblem(parts, reply, 400, review)
-  const text = respond(parts, review, start, request)
-  leaving(parts, reply).type('application/json')
-  return typeof text === 'string' ? reply.send(text) : text.then((later) => reply.send(later))
+/** Parses, judges, answers and records a review; each step together with the others that came in the same turn. */
+function answering(parts: Parts, together: ReturnType<typeof grouping>, respond: Responding) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const bytes = (request.body as Buffer | undefined) ?? NOTHING
+    const others = together(bytes.length)
+    await others
+    const body = parseBody(bytes)
+    await others
+    const start = performance.now()
+    const review = decodeReview(body)
+    if (typeof review === 'string') throw new BodyError(review)
+    const answer = respond(parts, review, start, request)
+    const { text, record } = answer instanceof Promise ? await answer : answer
+    await others
+    leaving(parts, reply).type('application/json').send(text)
+    await others
+    record?.()
+  }
 }
 
 function leaving({ isStopping }: Parts, reply: FastifyReply): FastifyReply {
@@ -122,10 +134,10 @@ function validateReview(
   review: Review,
   start: number,
   request: FastifyRequest,
-): string | Promise<string> {
+): Answer | Promise<Answer> {
   const { submission } = review
   const nonce = probeIn(submission, parts.engine.group)
-  if (nonce !== undefined) return encodeProbe(review, nonce)
+  if (nonce !== undefined) return { text: encodeProbe(review, nonce) }
   const verdict = validate(submission, parts.engine)
   const names = parts.live === undefined ? [] : restsOn(verdict)
   if (parts.live === undefined || names.length === 0) return answerVerdict(parts, review, verdict, start)
@@ -145,7 +157,7 @@ function probeIn({ object, dryRun }: Submission, group: string): string | undefi
 }
 
 /** Without room to read: what the view says, and no verdict where that alone would deny. A deletion fails open. */
-function unconfirmed(parts: Parts, review: Review, { errors }: Verdict, start: number): string {
+function unconfirmed(parts: Parts, review: Review, { errors }: Verdict, start: number): Answer {
   const { submission } = review
   const isOpen = errors.length > 0 && errors.every(({ error }) => error.restsOn !== undefined)
   if (isOpen && submission.operation !== 'DELETE') return shed(parts, review)
@@ -153,10 +165,10 @@ function unconfirmed(parts: Parts, review: Review, { errors }: Verdict, start: n
 }
 
 /** A clear answer where the API server would otherwise wait in vain: the client may try again. */
-function shed({ logger, metrics, mostInFlight }: Parts, review: Review): string {
+function shed({ logger, metrics, mostInFlight }: Parts, review: Review): Answer {
   metrics.shed()
   logger.warn({ ...about(review), waiting: mostInFlight }, 'shed: too many reviews wait for the API server')
-  return encodeBusy(review)
+  return { text: encodeBusy(review) }
 }
 
 async function confirmed(
@@ -182,34 +194,38 @@ function answerVerdict(
   review: Review,
   verdict: Verdict,
   start: number,
-): string {
+): Answer {
   const { errors, warnings, exempted, failures } = verdict
   live?.dryRuns.hear(review.submission, errors.length === 0, start)
   const text = encodeVerdict(review, verdict)
   const outcome = errors.length > 0 ? 'denied' : warnings.length > 0 ? 'warned' : 'admitted'
   const seconds = (performance.now() - start) / 1000
-  metrics.reviewed('validate', review, outcome, seconds)
-  metrics.found(verdict, review.submission.dryRun)
-  for (const { id, failure } of failures)
-    logger.error({ uid: review.uid, rule: id, err: failure }, 'rule failed')
-  logger.info({
-    ...logged(review, 'validate', outcome, seconds),
-    errors: ids(errors),
-    warnings: ids(warnings),
-    exempted: exempted.length === 0 ? undefined : exempted,
-  })
-  return text
+  const record = () => {
+    metrics.reviewed('validate', review, outcome, seconds)
+    metrics.found(verdict, review.submission.dryRun)
+    for (const { id, failure } of failures)
+      logger.error({ uid: review.uid, rule: id, err: failure }, 'rule failed')
+    logger.info({
+      ...logged(review, 'validate', outcome, seconds),
+      errors: ids(errors),
+      warnings: ids(warnings),
+      exempted: exempted.length === 0 ? undefined : exempted,
+    })
+  }
+  return { text, record }
 }
 
-function mutateReview({ engine, logger, metrics }: Parts, review: Review, start: number): string {
-  if (probeIn(review.submission, engine.group) !== undefined) return encodePatch(review, [])
+function mutateReview({ engine, logger, metrics }: Parts, review: Review, start: number): Answer {
+  if (probeIn(review.submission, engine.group) !== undefined) return { text: encodePatch(review, []) }
   const patch = jsonPatch(mutate(review.submission, engine))
   const text = encodePatch(review, patch)
   const outcome = patch.length > 0 ? 'patched' : 'admitted'
   const seconds = (performance.now() - start) / 1000
-  metrics.reviewed('mutate', review, outcome, seconds)
-  logger.info({ ...logged(review, 'mutate', outcome, seconds), added: patch.length })
-  return text
+  const record = () => {
+    metrics.reviewed('mutate', review, outcome, seconds)
+    logger.info({ ...logged(review, 'mutate', outcome, seconds), added: patch.length })
+  }
+  return { text, record }
 }
 
 /** What is logged of a review: who and what, never the object. */
