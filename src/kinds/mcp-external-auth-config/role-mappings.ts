@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import { LONGEST_MATCHER, type MatcherVerdict, matcherVerdict, utf8Length } from './matcher-verdicts.ts'
-import type { Given } from '../../rule/resource.ts'
+import { type Given, isAbsent } from '../../rule/resource.ts'
 import type { roleMapping } from './schema.ts'
 
 export type RoleMapping = Given<Static<typeof roleMapping>>
@@ -22,37 +22,53 @@ export interface CompiledMatcher extends Matcher {
   readonly verdict: MatcherVerdict
 }
 
-/** The matchers of one object: those too long to compile, and, if the others together fit, those with something to say. */
-interface Matchers {
+/** What the rules ask of the mappings of one object. */
+interface Facts {
+  /** Indexes of the mappings with a claim and a matcher, and of those with neither. */
+  readonly both: readonly number[]
+  readonly neither: readonly number[]
+  /** Whether a claim or a matcher stands there twice. */
+  readonly repeats: boolean
+  /** Matchers too long to compile. */
   readonly tooLong: readonly Matcher[]
+  /** Whether the other matchers together are short enough. */
   readonly fit: boolean
-  /** Every matcher that is not simply a bool that depends on the claims. */
+  /** If they are, those that are not simply a bool that depends on the claims. */
   readonly notable: readonly CompiledMatcher[]
 }
 
-const NO_MATCHERS: Matchers = { tooLong: [], fit: true, notable: [] }
-const matchersOf = new WeakMap<RoleMappings, Matchers>()
+const NO_FACTS: Facts = { both: [], neither: [], repeats: false, tooLong: [], fit: true, notable: [] }
+let latest: { readonly of: RoleMappings; readonly facts: Facts } | undefined
 
-/** Several rules ask for the matchers of one object: they are read once. An empty matcher is left to the schema. */
-export function matchersIn(mappings: RoleMappings | undefined): Matchers {
-  if (mappings === undefined) return NO_MATCHERS
-  let found = matchersOf.get(mappings)
-  if (found === undefined) {
-    found = read(mappings)
-    matchersOf.set(mappings, found)
-  }
-  return found
+/** The rules of one object ask one after the other: its mappings are read once. An empty matcher is left to the schema. */
+export function factsAbout(mappings: RoleMappings | undefined): Facts {
+  if (mappings === undefined) return NO_FACTS
+  if (latest?.of !== mappings) latest = { of: mappings, facts: read(mappings) }
+  return latest.facts
 }
 
-function read(mappings: RoleMappings): Matchers {
+function read(mappings: RoleMappings): Facts {
+  const both: number[] = []
+  const neither: number[] = []
   const tooLong: Matcher[] = []
   const short: Matcher[] = []
+  const conditions = new Set<string>()
+  let count = 0
   for (let index = 0; index < mappings.length; index++) {
-    const text = mappings[index]?.matcher
+    const mapping = mappings[index]
+    if (mapping === undefined) continue
+    const hasClaim = !isAbsent(mapping, 'claim')
+    if (hasClaim === !isAbsent(mapping, 'matcher')) (hasClaim ? both : neither).push(index)
+    const text = mapping.matcher
     if (text) (isTooLong(text) ? tooLong : short).push({ index, text })
+    const condition = mapping.claim ?? text
+    if (condition === undefined) continue
+    conditions.add(condition)
+    count += 1
   }
   const fit = together(short) <= MOST_MATCHER_TEXT
-  return { tooLong, fit, notable: fit ? compile(short) : [] }
+  const repeats = conditions.size < count
+  return { both, neither, repeats, tooLong, fit, notable: fit ? compile(short) : [] }
 }
 
 /** Enough to refuse an object and to show why: errors are the slow part, and a body has room for 100,000. */

@@ -1,7 +1,7 @@
 import { forbidden } from '../../../rule/field-error.ts'
-import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { role } from '../examples.ts'
+import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
 export const roleMappingClaimOrMatcher = defineRule({
@@ -13,12 +13,9 @@ export const roleMappingClaimOrMatcher = defineRule({
   why: 'The two are mutually exclusive; the workload refuses to start with a mapping that sets both.',
   sources: ['2.4.1', '7'],
   *check({ spec }, { path }) {
-    const mappings = spec?.awsSts?.roleMappings ?? []
-    for (let i = 0; i < mappings.length; i++) {
-      const mapping = mappings[i]
-      if (!mapping || isAbsent(mapping, 'claim') || isAbsent(mapping, 'matcher')) continue
+    for (const index of factsAbout(spec?.awsSts?.roleMappings).both) {
       yield forbidden(
-        path.spec.awsSts.roleMappings.at(i).matcher,
+        path.spec.awsSts.roleMappings.at(index).matcher,
         'may not be specified when `claim` is set; keep one of the two',
       )
     }

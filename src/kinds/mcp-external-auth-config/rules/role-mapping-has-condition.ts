@@ -1,7 +1,7 @@
 import { advice } from '../../../rule/field-error.ts'
-import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { role, signing } from '../examples.ts'
+import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
 export const roleMappingHasCondition = defineRule({
@@ -13,12 +13,8 @@ export const roleMappingHasCondition = defineRule({
   why: 'Without either there is nothing to match, so the role is never assumed.',
   sources: ['2.4.1', 'decision 14'],
   *check({ spec }, { path }) {
-    const mappings = spec?.awsSts?.roleMappings ?? []
-    for (let i = 0; i < mappings.length; i++) {
-      const mapping = mappings[i]
-      if (!mapping || !isAbsent(mapping, 'claim') || !isAbsent(mapping, 'matcher')) continue
-      yield advice(path.spec.awsSts.roleMappings.at(i), 'matches no caller; set `claim` or `matcher`')
-    }
+    for (const index of factsAbout(spec?.awsSts?.roleMappings).neither)
+      yield advice(path.spec.awsSts.roleMappings.at(index), 'matches no caller; set `claim` or `matcher`')
   },
   examples: {
     valid: [

@@ -2,7 +2,7 @@ import { invalid, tooLong } from '../../../rule/field-error.ts'
 import { LONGEST_MATCHER } from '../matcher-verdicts.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { role, signing } from '../examples.ts'
-import { MATCHER_TYPES, matchersIn } from '../role-mappings.ts'
+import { MATCHER_TYPES, factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
 export const roleMappingMatcherCompiles = defineRule({
@@ -14,7 +14,7 @@ export const roleMappingMatcherCompiles = defineRule({
   why: 'The workload refuses a matcher that does not compile, and one that is no bool never matches.',
   sources: ['2.4.1', 'decision 15'],
   *check({ spec }, { path }) {
-    const { tooLong: long, notable } = matchersIn(spec?.awsSts?.roleMappings)
+    const { tooLong: long, notable } = factsAbout(spec?.awsSts?.roleMappings)
     const matcherAt = (index: number) => path.spec.awsSts.roleMappings.at(index).matcher
     for (const { index } of long)
       yield tooLong(matcherAt(index), `may not be more than ${LONGEST_MATCHER} bytes`)

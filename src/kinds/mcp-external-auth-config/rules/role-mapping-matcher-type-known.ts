@@ -1,7 +1,7 @@
 import { advice } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { role, signing } from '../examples.ts'
-import { matchersIn } from '../role-mappings.ts'
+import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
 export const roleMappingMatcherTypeKnown = defineRule({
@@ -13,7 +13,7 @@ export const roleMappingMatcherTypeKnown = defineRule({
   why: 'A matcher that turns out to be something else never matches, and nobody is told.',
   sources: ['2.4.1', 'decision 15'],
   *check({ spec }, { path }) {
-    for (const { index, verdict } of matchersIn(spec?.awsSts?.roleMappings).notable) {
+    for (const { index, verdict } of factsAbout(spec?.awsSts?.roleMappings).notable) {
       if (!verdict.ok || verdict.type !== 'dyn') continue
       yield advice(
         path.spec.awsSts.roleMappings.at(index).matcher,

@@ -1,7 +1,7 @@
 import { tooLong } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { role, signing } from '../examples.ts'
-import { matchersIn } from '../role-mappings.ts'
+import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
 const longMatcher = (i: number) => `claims.sub == "${String(i).padStart(9_900, 'x')}"`
@@ -15,7 +15,7 @@ export const roleMappingMatchersFit = defineRule({
   why: 'They could not all be compiled before the API server gives up waiting, so none of them is.',
   sources: ['decision 15'],
   *check({ spec }, { path }) {
-    if (matchersIn(spec?.awsSts?.roleMappings).fit) return
+    if (factsAbout(spec?.awsSts?.roleMappings).fit) return
     yield tooLong(
       path.spec.awsSts.roleMappings,
       'may not hold more than 512 KiB of distinct matchers; test several values in one matcher',

@@ -2,7 +2,7 @@ import { advice } from '../../../rule/field-error.ts'
 import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { role, signing } from '../examples.ts'
-import { MATCHER_TYPES, matchersIn, type RoleMapping, type RoleMappings } from '../role-mappings.ts'
+import { MATCHER_TYPES, factsAbout, type RoleMapping, type RoleMappings } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
 export const roleMappingReachable = defineRule({
@@ -15,7 +15,7 @@ export const roleMappingReachable = defineRule({
   sources: ['2.4.1', 'decision 21'],
   *check({ spec }, { path }) {
     const mappings = spec?.awsSts?.roleMappings
-    if (mappings === undefined || !mayRepeat(mappings)) return
+    if (mappings === undefined || !mayHide(mappings)) return
     const conditions = conditionsOf(mappings)
     const firstWith = new Map<string, number>()
     for (const i of inOrderTried(mappings)) {
@@ -96,15 +96,9 @@ const NEVER = 'never'
 const LAST = Number.MAX_VALUE
 
 /** Whether a condition stands there twice or is constant: nearly always not, and then there is nothing to sort. */
-function mayRepeat(mappings: RoleMappings): boolean {
-  const seen = new Set<string>()
-  for (const mapping of mappings) {
-    const condition = mapping?.claim ?? mapping?.matcher
-    if (condition === undefined) continue
-    if (seen.has(condition)) return true
-    seen.add(condition)
-  }
-  return matchersIn(mappings).notable.some(({ verdict }) => verdict.ok && verdict.constant !== undefined)
+function mayHide(mappings: RoleMappings): boolean {
+  const { repeats, notable } = factsAbout(mappings)
+  return repeats || notable.some(({ verdict }) => verdict.ok && verdict.constant !== undefined)
 }
 
 /** What each mapping tests, by index; none where that is not known: no condition, two, or a bad matcher. */
@@ -114,8 +108,8 @@ function conditionsOf(mappings: RoleMappings): ReadonlyMap<number, string> {
     const condition = mapping && conditionOf(mapping)
     if (condition !== undefined) conditions.set(i, condition)
   })
-  if (!matchersIn(mappings).fit) return conditions
-  for (const { index, verdict } of matchersIn(mappings).notable) {
+  if (!factsAbout(mappings).fit) return conditions
+  for (const { index, verdict } of factsAbout(mappings).notable) {
     if (!verdict.ok || !MATCHER_TYPES.has(verdict.type)) conditions.delete(index)
     else if (verdict.constant !== undefined && conditions.has(index)) {
       conditions.set(index, verdict.constant ? ALWAYS : NEVER)
