@@ -79,11 +79,11 @@ export function jsonKey(segment: Segment): string | number {
 
 /** RFC 6901 pointer. */
 export const jsonPointer = (segments: readonly Segment[]): string =>
-  segments.map((segment) => `/${pointerToken(String(jsonKey(segment)))}`).join('')
+  segments.reduce<string>((pointer, segment) => `${pointer}/${pointerToken(String(jsonKey(segment)))}`, '')
 
 /** A key within a pointer. Where a key is megabytes long, splitting takes a fraction of the memory of replacing. */
 export const pointerToken = (key: string): string =>
-  /[~/]/.test(key) ? key.split('~').join('~0').split('/').join('~1') : key
+  key.includes('~') || key.includes('/') ? key.split('~').join('~0').split('/').join('~1') : key
 
 /** The key that a token of a pointer stands for. */
 export const keyOfToken = (token: string): string =>

@@ -99,16 +99,16 @@ export function encodeBusy({ uid }: Review): string {
 export function encodePatch({ uid }: Review, patch: readonly PatchOperation[]): string {
   if (patch.length === 0) return admitted(uid)
   const encoded = Buffer.from(JSON.stringify(patch)).toString('base64')
-  return encode({ uid, allowed: true, patchType: 'JSONPatch', patch: encoded })
+  return admitted(uid, `,"patchType":"JSONPatch","patch":"${encoded}"`)
 }
 
 function encode(response: object): string {
   return JSON.stringify({ apiVersion: REVIEW_VERSION, kind: 'AdmissionReview', response })
 }
 
-/** By far the most frequent answer. */
-function admitted(uid: string): string {
-  return `{"apiVersion":"${REVIEW_VERSION}","kind":"AdmissionReview","response":{"uid":${JSON.stringify(uid)},"allowed":true}}`
+/** By far the most frequent answer; `more` are further members of the response, as JSON. */
+function admitted(uid: string, more = ''): string {
+  return `{"apiVersion":"${REVIEW_VERSION}","kind":"AdmissionReview","response":{"uid":${JSON.stringify(uid)},"allowed":true${more}}}`
 }
 
 /** As `apierrors.NewInvalid` writes it: kubectl prints the causes, other clients the message, so both are complete. */
