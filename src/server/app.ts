@@ -46,9 +46,6 @@ const BODY_LIMIT = 7 * 1024 * 1024
  */
 const KEEP_ALIVE = 95_000
 
-/** The body of a request that has none and names no type of it. */
-const NOTHING = Buffer.alloc(0)
-
 /** What TLS serves with: at the start, and again whenever the pair changes. */
 export const secureOptions = ({ certificate, key }: ServingPair) =>
   ({ cert: certificate, key, minVersion: 'TLSv1.2' }) as const
@@ -77,7 +74,7 @@ export function buildWebhook(
     })
   }
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) =>
     done(null, body),
   )
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) =>
@@ -94,7 +91,7 @@ export function buildWebhook(
 
 /** What is sent, and what is counted and logged once it is on its way. */
 interface Answer {
-  readonly text: string
+  readonly json: string
   readonly record?: () => void
 }
 type Responding = (
@@ -107,18 +104,18 @@ type Responding = (
 /** Parses, judges, answers and records a review; each step together with the others that came in the same turn. */
 function answering(parts: Parts, together: ReturnType<typeof grouping>, respond: Responding) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const bytes = (request.body as Buffer | undefined) ?? NOTHING
-    const others = together(bytes.length)
+    const text = (request.body as string | undefined) ?? ''
+    const others = together(text.length)
     await others
-    const body = parseBody(bytes)
+    const body = parseBody(text)
     await others
     const start = performance.now()
     const review = decodeReview(body)
     if (typeof review === 'string') throw new BodyError(review)
     const answer = respond(parts, review, start, request)
-    const { text, record } = answer instanceof Promise ? await answer : answer
+    const { json, record } = answer instanceof Promise ? await answer : answer
     await others
-    leaving(parts, reply).type('application/json').send(text)
+    leaving(parts, reply).type('application/json').send(json)
     await others
     record?.()
   }
@@ -137,7 +134,7 @@ function validateReview(
 ): Answer | Promise<Answer> {
   const { submission } = review
   const nonce = probeIn(submission, parts.engine.group)
-  if (nonce !== undefined) return { text: encodeProbe(review, nonce) }
+  if (nonce !== undefined) return { json: encodeProbe(review, nonce) }
   const verdict = validate(submission, parts.engine)
   const names = parts.live === undefined ? [] : restsOn(verdict)
   if (parts.live === undefined || names.length === 0) return answerVerdict(parts, review, verdict, start)
@@ -168,7 +165,7 @@ function unconfirmed(parts: Parts, review: Review, { errors }: Verdict, start: n
 function shed({ logger, metrics, mostInFlight }: Parts, review: Review): Answer {
   metrics.shed()
   logger.warn({ ...about(review), waiting: mostInFlight }, 'shed: too many reviews wait for the API server')
-  return { text: encodeBusy(review) }
+  return { json: encodeBusy(review) }
 }
 
 async function confirmed(
@@ -197,7 +194,7 @@ function answerVerdict(
 ): Answer {
   const { errors, warnings, exempted, failures } = verdict
   live?.dryRuns.hear(review.submission, errors.length === 0, start)
-  const text = encodeVerdict(review, verdict)
+  const json = encodeVerdict(review, verdict)
   const outcome = errors.length > 0 ? 'denied' : warnings.length > 0 ? 'warned' : 'admitted'
   const seconds = (performance.now() - start) / 1000
   const record = () => {
@@ -212,20 +209,20 @@ function answerVerdict(
       exempted: exempted.length === 0 ? undefined : exempted,
     })
   }
-  return { text, record }
+  return { json, record }
 }
 
 function mutateReview({ engine, logger, metrics }: Parts, review: Review, start: number): Answer {
-  if (probeIn(review.submission, engine.group) !== undefined) return { text: encodePatch(review, []) }
+  if (probeIn(review.submission, engine.group) !== undefined) return { json: encodePatch(review, []) }
   const patch = jsonPatch(mutate(review.submission, engine))
-  const text = encodePatch(review, patch)
+  const json = encodePatch(review, patch)
   const outcome = patch.length > 0 ? 'patched' : 'admitted'
   const seconds = (performance.now() - start) / 1000
   const record = () => {
     metrics.reviewed('mutate', review, outcome, seconds)
     logger.info({ ...logged(review, 'mutate', outcome, seconds), added: patch.length })
   }
-  return { text, record }
+  return { json, record }
 }
 
 /** What is logged of a review: who and what, never the object. */

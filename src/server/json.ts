@@ -12,14 +12,13 @@ export interface Body {
 }
 
 /**
- * Bytes from which on a look at the text is taken and not at the value: a walk over an object with 800,000 keys takes as
+ * Characters from which on a look at the text is taken and not at the value: a walk over an object with 800,000 keys takes as
  * long as parsing them. Below the walk is shorter.
  */
 export const LARGE = 256 * 1024
 
 /** Parses a body; throws BodyError when it is no JSON, nested over 1,000 levels, or holds a number out of range. */
-export function parseBody(bytes: Buffer): Body {
-  const text = bytes.toString()
+export function parseBody(text: string): Body {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -28,7 +27,7 @@ export function parseBody(bytes: Buffer): Body {
   }
   return {
     value,
-    nulls: bytes.length < LARGE ? inspect(value, 0) : inspectText(bytes),
+    nulls: text.length < LARGE ? inspect(value, 0) : inspectText(text),
     mayHoldPlaceholders: PLACEHOLDER_SIGNS.some((sign) => text.includes(sign)),
   }
 }
@@ -69,27 +68,28 @@ const POINT = 0x2e
 const ZERO = 0x30
 const NINE = 0x39
 
-/** As `inspect`, from bytes that are JSON. No byte of a character beyond ASCII is like one of ASCII. */
-function inspectText(bytes: Buffer): number {
+/** As `inspect`, from a text that is JSON. */
+function inspectText(text: string): number {
   let nulls = 0
   let depth = 0
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i]
-    if (byte === QUOTE) i = endOfString(bytes, i)
-    else if (byte === MINUS || isDigit(byte)) i = endOfNumber(bytes, i)
-    else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) i = endOfString(text, i)
+    else if (code === MINUS || isDigit(code)) i = endOfNumber(text, i)
+    else if (code === OPEN_OBJECT || code === OPEN_LIST) {
       if (++depth > DEEPEST) throw tooDeep()
-    } else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) depth--
+    } else if (code === CLOSE_OBJECT || code === CLOSE_LIST) depth--
     // Of the words of JSON only null has an n.
-    else if (byte === N) nulls++
+    else if (code === N) nulls++
   }
   return nulls
 }
 
 /** The place of the closing quote. */
-function endOfString(bytes: Buffer, start: number): number {
+function endOfString(text: string, start: number): number {
   let end = start + 1
-  while (end < bytes.length && bytes[end] !== QUOTE) end += bytes[end] === BACKSLASH ? 2 : 1
+  for (let code = text.charCodeAt(end); code !== QUOTE; code = text.charCodeAt(end))
+    end += code === BACKSLASH ? 2 : 1
   return end
 }
 
@@ -97,19 +97,19 @@ function endOfString(bytes: Buffer, start: number): number {
 const MOST_DIGITS = 309
 
 /** The place of the last character of the number. */
-function endOfNumber(bytes: Buffer, start: number): number {
+function endOfNumber(text: string, start: number): number {
   let end = start + 1
   let hasExponent = false
   for (; ; end++) {
-    const byte = bytes[end]
-    if (byte === SMALL_E || byte === LARGE_E) hasExponent = true
-    else if (!isDigit(byte) && byte !== POINT && byte !== PLUS && byte !== MINUS) break
+    const code = text.charCodeAt(end)
+    if (code === SMALL_E || code === LARGE_E) hasExponent = true
+    else if (!isDigit(code) && code !== POINT && code !== PLUS && code !== MINUS) break
   }
   const mayBeTooLarge = hasExponent || end - start >= MOST_DIGITS
-  if (mayBeTooLarge && !Number.isFinite(Number(bytes.toString('latin1', start, end)))) throw outOfRange()
+  if (mayBeTooLarge && !Number.isFinite(Number(text.slice(start, end)))) throw outOfRange()
   return end - 1
 }
 
-function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= ZERO && byte <= NINE
+function isDigit(code: number): boolean {
+  return code >= ZERO && code <= NINE
 }

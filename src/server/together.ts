@@ -1,5 +1,5 @@
-/** Bytes of bodies in one group: what is parsed of them is in memory at the same time. */
-const MOST_BYTES = 1024 * 1024
+/** Characters of the bodies of one group: what is parsed of them is in memory at the same time. */
+const MOST_CHARACTERS = 1024 * 1024
 
 /**
  * Joins what comes in the same turn of the event loop into groups. The promise of a group resolves when the turn is over,
@@ -7,7 +7,7 @@ const MOST_BYTES = 1024 * 1024
  * all judged, then all answered, each step with code and data that the one before left in the caches of the processor.
  * One that comes alone waits for nothing.
  */
-export function grouping(): (bytes: number) => Promise<void> {
+export function grouping(): (characters: number) => Promise<void> {
   let group: Promise<void> | undefined
   let total = 0
   const open = () =>
@@ -17,12 +17,12 @@ export function grouping(): (bytes: number) => Promise<void> {
         resolve()
       }),
     )
-  return (bytes) => {
-    if (group === undefined || total + bytes > MOST_BYTES) {
+  return (characters) => {
+    if (group === undefined || total + characters > MOST_CHARACTERS) {
       group = open()
       total = 0
     }
-    total += bytes
+    total += characters
     return group
   }
 }
