@@ -36,7 +36,6 @@ const PLACEHOLDER_SIGNS = ['$', '<', '{{', '\\u00']
 
 /** Walks the whole value once and counts its nulls. */
 function inspect(value: unknown, depth: number): number {
-  if (typeof value === 'string') return 0
   if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw outOfRange()
     return 0
@@ -46,7 +45,12 @@ function inspect(value: unknown, depth: number): number {
   if (depth >= DEEPEST) throw tooDeep()
   let nulls = 0
   if (Array.isArray(value)) for (let i = 0; i < value.length; i++) nulls += inspect(value[i], depth + 1)
-  else for (const key in value) nulls += inspect((value as Record<string, unknown>)[key], depth + 1)
+  else {
+    for (const key in value) {
+      const field = (value as Record<string, unknown>)[key]
+      if (typeof field !== 'string') nulls += inspect(field, depth + 1)
+    }
+  }
   return nulls
 }
 
