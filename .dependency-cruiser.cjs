@@ -24,9 +24,9 @@ module.exports = {
       to: { path: '^(src|node_modules)', pathNot: '^src/(cel/|rule/nearest\\.ts)' },
     },
     {
-      name: 'cel-through-matcher-verdicts',
+      name: 'cel-through-conditions',
       severity: 'error',
-      from: { path: '^src/kinds/', pathNot: '/matcher-verdicts\\.ts$' },
+      from: { path: '^src/kinds/', pathNot: '/conditions\\.ts$' },
       to: { path: '^src/cel' },
     },
     {
