@@ -83,6 +83,7 @@ async function measure(servers: readonly Running[]): Promise<void> {
 
 try {
   for (let i = 0; i < STARTS; i++) {
+    process.stderr.write(`start ${i + 1} of ${STARTS}\n`)
     const servers: Running[] = []
     try {
       for (const [name, args] of Object.entries(commands)) servers.push(await start(name, args))

@@ -23,6 +23,7 @@ import { ALL_IDS } from '../src/review/engine-ids.ts'
 import { buildProbes, buildWebhook } from '../src/server/app.ts'
 import { LARGE, parseBody } from '../src/server/json.ts'
 import { createMetrics } from '../src/server/metrics.ts'
+import { grouping } from '../src/server/together.ts'
 import { resourceOf, reviewOf } from './support/review.ts'
 import { startServer } from './support/server.ts'
 
@@ -295,6 +296,22 @@ t.test(
     t.equal((await app.inject({ method: 'GET', url: '/validate' })).statusCode, 404)
   },
 )
+
+t.test('what comes in one turn takes each step together, as far as its bodies are small', async (t) => {
+  const together = grouping()
+  const steps: string[] = []
+  const take = async (name: string, characters: number) => {
+    const others = together(characters)
+    for (const step of [1, 2]) {
+      await others
+      steps.push(`${name}${step}`)
+    }
+  }
+  await Promise.all([take('a', 4e5), take('b', 4e5), take('c', 4e5), take('d', 7e6)])
+  t.strictSame(steps, ['a1', 'b1', 'a2', 'b2', 'c1', 'c2', 'd1', 'd2'])
+  await take('e', 1)
+  t.strictSame(steps.slice(-2), ['e1', 'e2'])
+})
 
 t.test('what comes at once is answered each for itself', async (t) => {
   const large = JSON.stringify(reviewOf(valid, { filling: 'x'.repeat(600_000) }))

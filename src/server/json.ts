@@ -12,8 +12,8 @@ export interface Body {
 }
 
 /**
- * Characters from which on a look at the text is taken and not at the value: a walk over an object with 800,000 keys takes as
- * long as parsing them. Below the walk is shorter.
+ * Characters from which on a look at the text is taken and not at the value: a walk over an object with 800,000 keys
+ * takes as long as parsing them. Below the walk is shorter.
  */
 export const LARGE = 256 * 1024
 
