@@ -136,29 +136,27 @@ t.test('the view keeps what rules and defaults read of other objects, and nothin
 })
 
 t.test('a field that is null is as one that is absent, whoever knows of it (decision 17)', async (t) => {
-  const placed = rulePlaces().flatMap((place) => examplesAt(place).map((example) => ({ place, example })))
-  const names = new Set(
-    placed.flatMap(({ example }) => [example.resource, ...example.others].flatMap(namesIn)),
-  )
-  const nulled = <T>(value: T): T => {
-    if (Array.isArray(value)) return value.map(nulled) as T
-    if (!isObject(value)) return value
-    const fields = Object.entries(value).map(([name, field]) => [name, nulled(field)] as const)
-    return {
-      ...Object.fromEntries([...names].map((name) => [name, null])),
-      ...Object.fromEntries(fields),
-    } as T
-  }
-  const inSpec = <T extends { readonly spec?: unknown }>(resource: T): T => ({
-    ...resource,
-    spec: nulled(resource.spec),
-  })
-  for (const { place, example } of placed) {
+  for (const { place, example } of placed()) {
     const { title, resource, others } = example
-    const nulls = { ...example, resource: inSpec(resource), others: others.map(inSpec) }
+    const nulls = { ...example, resource: filled(resource, null), others: others.map((o) => filled(o, null)) }
     const inOrder = (given: PlacedExample) => texts(found(place, given)).toSorted()
     t.strictSame(inOrder(nulls), inOrder(example), `${place.rule.id} on ${place.kind.kind}: ${title}`)
   }
+})
+
+t.test('a value of a wrong type in another object fails no rule', async (t) => {
+  const failed = new Set<string>()
+  for (const { place, example } of placed()) {
+    for (const [i, other] of example.others.entries()) {
+      for (const wrong of ['text', {}]) {
+        for (const strange of mistyped(other, wrong)) {
+          const others = example.others.with(i, strange)
+          for (const { id, failure } of found(place, { ...example, others })) if (failure) failed.add(id)
+        }
+      }
+    }
+  }
+  t.strictSame([...failed], [])
 })
 
 t.test('in the background a rule says of what is kept of an object what it says of the whole', async (t) => {
@@ -288,6 +286,41 @@ function listening(cluster: Cluster, onRead: (kind: string) => void): Cluster {
 
 function texts(findings: readonly Finding[]): string[] {
   return findings.map(findingText)
+}
+
+function placed(): { readonly place: RulePlace; readonly example: PlacedExample }[] {
+  return rulePlaces().flatMap((place) => examplesAt(place).map((example) => ({ place, example })))
+}
+
+const NAMES = new Set(
+  placed().flatMap(({ example }) => [example.resource, ...example.others].flatMap(namesIn)),
+)
+
+/** With the value under every name that an object below spec could have and has not. */
+function filled<T extends { readonly spec?: unknown }>(resource: T, value: unknown): T {
+  const inside = (part: unknown): unknown => {
+    if (Array.isArray(part)) return part.map(inside)
+    if (!isObject(part)) return part
+    const fields = Object.entries(part).map(([name, field]) => [name, inside(field)] as const)
+    return { ...Object.fromEntries([...NAMES].map((name) => [name, value])), ...Object.fromEntries(fields) }
+  }
+  return { ...resource, spec: inside(resource.spec) }
+}
+
+/** With the value in place of each part below spec, one at a time, and once under every name that is free. */
+function mistyped<T extends { readonly spec?: unknown }>(resource: T, value: unknown): T[] {
+  const instead = (part: unknown): unknown[] => {
+    if (Array.isArray(part)) {
+      const items: readonly unknown[] = part
+      return [value, ...items.flatMap((item, i) => instead(item).map((x) => items.with(i, x)))]
+    }
+    if (!isObject(part)) return [value]
+    return [
+      value,
+      ...Object.entries(part).flatMap(([name, field]) => instead(field).map((x) => ({ ...part, [name]: x }))),
+    ]
+  }
+  return [filled(resource, value), ...instead(resource.spec).map((spec) => ({ ...resource, spec }))]
 }
 
 function namesIn(value: unknown): string[] {

@@ -30,7 +30,7 @@ export interface Resource {
  * neither absent nor readable: it is there with the value undefined, so that no rule reports it as missing.
  */
 export function isAbsent<T extends object>(holder: T, field: keyof T): boolean {
-  return holder[field] === undefined && !(field in holder)
+  return !Object.hasOwn(holder, field)
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
