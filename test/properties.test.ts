@@ -138,6 +138,40 @@ t.test('any JSON: verdicts never throw', async () => {
   )
 })
 
+t.test('what was judged before changes no verdict on role mappings', async (t) => {
+  const role = { roleArn: 'arn:aws:iam::123456789012:role/a' }
+  const conditions = [
+    {},
+    { claim: 'a' },
+    { claim: 'b' },
+    { claim: 7 },
+    { matcher: 'a' },
+    { matcher: 'true' },
+    { matcher: 7 },
+    { claim: 'a', matcher: 'true' },
+    { claim: 'a', matcher: 7 },
+    { claim: 7, matcher: 'true' },
+  ]
+  const items = [...conditions.map((condition) => ({ ...role, ...condition })), 'text']
+  const lists = [[], ...items.flatMap((item) => [[item], ...items.map((other) => [item, other])])]
+  const judged = (roleMappings: readonly unknown[]) =>
+    texts(mcpExternalAuthConfig, {
+      spec: { type: 'awsSts', awsSts: { region: 'eu-central-1', roleMappings } },
+    })
+  const verdicts = lists.map((list) => {
+    judged([{ ...role, claim: 'unlike all' }])
+    return judged(list)
+  })
+  for (const [i, first] of lists.entries()) {
+    for (const [j, second] of lists.entries()) {
+      judged(first)
+      const after = judged(second)
+      if (!deepEqual(after, verdicts[j])) t.strictSame(after, verdicts[j], `${i} before ${j}`)
+    }
+  }
+  t.equal(new Set(verdicts.map((each) => each.join())).size > 50, true, 'they differ')
+})
+
 t.test('a default is written where null is, as where nothing is (decision 23)', async (t) => {
   const lifespans = { accessTokenLifespan: '1h', refreshTokenLifespan: '168h', authCodeLifespan: '10m' }
   const rows: [title: string, given: object][] = [

@@ -45,13 +45,32 @@ interface Facts {
 }
 
 const NO_FACTS: Facts = { both: [], neither: [], repeats: false, tooLong: [], fit: true, notable: [] }
-let latest: { readonly of: RoleMappings; readonly facts: Facts } | undefined
+let latest: { readonly of: RoleMappings; readonly facts: Facts } = { of: [], facts: NO_FACTS }
 
-/** The rules of one object ask one after the other: its mappings are read once. An empty matcher is left to the schema. */
+/**
+ * The rules of one object ask one after the other, and the same object comes again, as a dry run and then to be stored:
+ * mappings are read when their conditions differ from the last. An empty matcher is left to the schema.
+ */
 export function factsAbout(mappings: RoleMappings | undefined): Facts {
   if (mappings === undefined) return NO_FACTS
-  if (latest?.of !== mappings) latest = { of: mappings, facts: read(mappings) }
+  if (latest.of !== mappings) {
+    const facts = haveSameConditions(mappings, latest.of) ? latest.facts : read(mappings)
+    latest = { of: mappings, facts }
+  }
   return latest.facts
+}
+
+/** To compare texts costs a quarter of what it costs to look them up. */
+function haveSameConditions(mappings: RoleMappings, others: RoleMappings): boolean {
+  if (mappings.length !== others.length) return false
+  for (let i = 0; i < mappings.length; i++) {
+    const [a, b] = [mappings[i], others[i]]
+    if (a === undefined || b === undefined) return false
+    if (a.claim !== b.claim || a.matcher !== b.matcher) return false
+    if (a.claim === undefined && 'claim' in a !== 'claim' in b) return false
+    if (a.matcher === undefined && 'matcher' in a !== 'matcher' in b) return false
+  }
+  return true
 }
 
 function read(mappings: RoleMappings): Facts {
