@@ -309,8 +309,11 @@ t.test('what comes in one turn takes each step together, as far as its bodies ar
   }
   await Promise.all([take('a', 4e5), take('b', 4e5), take('c', 4e5), take('d', 7e6)])
   t.strictSame(steps, ['a1', 'b1', 'a2', 'b2', 'c1', 'c2', 'd1', 'd2'])
-  await take('e', 1)
-  t.strictSame(steps.slice(-2), ['e1', 'e2'])
+  const nextTurn = (name: string) => new Promise((resolve) => setImmediate(() => resolve(take(name, 1))))
+  await Promise.all([take('e', 1), nextTurn('f')])
+  t.strictSame(steps.splice(0).slice(-4), ['e1', 'e2', 'f1', 'f2'], 'one alone waits for no other turn')
+  await Promise.all([take('g', 1), take('h', 1), nextTurn('i')])
+  t.strictSame(steps, ['g1', 'h1', 'i1', 'g2', 'h2', 'i2'], 'several wait for one turn more')
 })
 
 t.test('what comes at once is answered each for itself', async (t) => {
