@@ -349,7 +349,8 @@ const HARD_JSON = [
 t.test('a look at the text of a large body shows what a look at its value would', async (t) => {
   const seen = (text: string) => {
     try {
-      return parseBody(text)
+      const { value, nulls } = parseBody(text)
+      return { value, nulls }
     } catch (error) {
       return (error as Error).message
     }
@@ -793,12 +794,17 @@ t.test('placeholders: what a deployment tool forgot, not what runs later', async
       ['spec.annotations[a.b/c]'],
     ],
   ]
+  const escape = (sign: string) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`
   for (const [title, object, places] of rows) {
-    const { warnings = [] } = await ask('/validate', object)
-    const found = warnings
-      .filter((text) => text.endsWith('(unresolved-placeholder)'))
-      .map((text) => text.split(': ')[0])
-    t.strictSame(found, places, title)
+    const plain = JSON.stringify(reviewOf(object))
+    // Nothing but a string has these: Go writes `<` as an escape.
+    for (const text of [plain, plain.replaceAll(/[$<]/g, escape)]) {
+      const { body } = await send(app, '/validate', text)
+      const found = (body.response.warnings ?? [])
+        .filter((warning) => warning.endsWith('(unresolved-placeholder)'))
+        .map((warning) => warning.split(': ')[0])
+      t.strictSame(found, places, title)
+    }
   }
 })
 

@@ -9,7 +9,7 @@ import { defaultsBetween } from './between-defaults.ts'
 import { type Change, completed, defaultsFor } from './defaults.ts'
 import type { Finding } from './finding.ts'
 import { ADMITTED, type Confirmed, judge, type Verdict } from './judge.ts'
-import { type Placeholder, placeholdersIn, unresolved } from './placeholder.ts'
+import { mayHoldPlaceholders, type Placeholder, placeholdersIn, unresolved } from './placeholder.ts'
 import type { Settings } from './settings.ts'
 import { ANYTHING, type Contents, outside, shape } from './shape.ts'
 import { withObject } from './with-object.ts'
@@ -120,7 +120,9 @@ export function findingsIn(
   const { findings, resource } = shape(kind, value, contents)
   if (resource === undefined) return findings
   const all = check(kind, resource, including(resource, around), findings)
-  return contents.placeholders ? [...all, ...placeholdersIn(kind, resource).map(unresolved)] : all
+  const { text } = contents
+  if (text !== undefined && !mayHoldPlaceholders(text)) return all
+  return [...all, ...placeholdersIn(kind, resource).map(unresolved)]
 }
 
 /**

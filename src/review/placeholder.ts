@@ -20,6 +20,12 @@ const IN_EXPRESSION = /\$\{[A-Za-z_]\w*\}|<[A-Z][A-Z0-9_-]*>|^\s*\{\{[^{}]*\}\}\
 /** In fields that the specification does not name `$NAME` may be shell and `{{ … }}` a template of run time. */
 const IN_OPEN_FIELD = /\$\{[A-Za-z_]\w*\}|<[A-Z][A-Z0-9_-]*>/
 
+/** What every placeholder begins with, plain or as an escape. */
+const SIGNS = ['$', '<', '{{', '\\u00']
+
+/** Whether a string in the JSON text may hold a placeholder: nearly always not, and then none is searched for. */
+export const mayHoldPlaceholders = (json: string): boolean => SIGNS.some((sign) => json.includes(sign))
+
 /** Whether a text of a field that the specification names holds one. */
 export const holdsPlaceholder = (text: string): boolean => PLACEHOLDER.test(text)
 

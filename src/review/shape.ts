@@ -24,10 +24,11 @@ const validatorOf = validators as unknown as Readonly<Record<string, ValidateFun
 /** What an object may hold; whoever has seen its text can know that it does not. */
 export interface Contents {
   readonly nulls: boolean
-  readonly placeholders: boolean
+  /** JSON that it is a part of. */
+  readonly text?: string
 }
 
-export const ANYTHING: Contents = { nulls: true, placeholders: true }
+export const ANYTHING: Contents = { nulls: true }
 
 /**
  * Judges the value by the schema of its kind: types, required fields, enums, patterns, bounds (specification 2, 8).

@@ -22,7 +22,7 @@ export interface Review {
  * Reads an AdmissionReview v1 (k8s.io/api/admission/v1). A string says why it is none, for a 400 answer. The object in
  * it may be anything: that is for the verdict.
  */
-export function decodeReview({ value: body, nulls, mayHoldPlaceholders }: Body): Review | string {
+export function decodeReview({ value: body, text, nulls }: Body): Review | string {
   if (!isObject(body)) return 'the body must be an AdmissionReview object'
   const { apiVersion, kind, request } = body
   if (kind !== 'AdmissionReview') return "kind must be 'AdmissionReview'"
@@ -50,7 +50,7 @@ export function decodeReview({ value: body, nulls, mayHoldPlaceholders }: Body):
       user: isObject(request.userInfo) ? textOr(request.userInfo.username, '') : '',
       object,
       oldObject,
-      contents: { nulls: nulls > (oldObject === null ? 1 : 0), placeholders: mayHoldPlaceholders },
+      contents: { nulls: nulls > (oldObject === null ? 1 : 0), text },
     },
   }
 }

@@ -3,12 +3,11 @@ const DEEPEST = 1_000
 /** A body that is no JSON that the API server could have sent; the message is for the caller. */
 export class BodyError extends Error {}
 
-/** A parsed body, and what a look at all of it has shown. */
+/** A parsed body, its text, and what a look at all of it has shown. */
 export interface Body {
   readonly value: unknown
+  readonly text: string
   readonly nulls: number
-  /** Whether its text has a character that every placeholder begins with, plain or as an escape. */
-  readonly mayHoldPlaceholders: boolean
 }
 
 /**
@@ -25,14 +24,8 @@ export function parseBody(text: string): Body {
   } catch {
     throw new BodyError('the body is not JSON')
   }
-  return {
-    value,
-    nulls: text.length < LARGE ? inspect(value, 0) : inspectText(text),
-    mayHoldPlaceholders: PLACEHOLDER_SIGNS.some((sign) => text.includes(sign)),
-  }
+  return { value, text, nulls: text.length < LARGE ? inspect(value, 0) : inspectText(text) }
 }
-
-const PLACEHOLDER_SIGNS = ['$', '<', '{{', '\\u00']
 
 /** Walks the whole value once and counts its nulls. */
 function inspect(value: unknown, depth: number): number {
