@@ -15,8 +15,8 @@ import { authServerReview, roleMappingsReview } from './bodies.ts'
  * because machines drift. Each server is started several times, because no two processes are equally fast.
  */
 const STARTS = Number(process.env.STARTS ?? 3)
-const ROUNDS = Number(process.env.ROUNDS ?? 5)
-const MILLISECONDS = Number(process.env.MILLISECONDS ?? 1_000)
+const ROUNDS = Number(process.env.ROUNDS ?? 9)
+const MILLISECONDS = Number(process.env.MILLISECONDS ?? 500)
 /** Until what is hot is compiled. */
 const WARM_UP = Number(process.env.WARM_UP ?? 5_000)
 const CONNECTIONS = 16
