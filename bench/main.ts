@@ -11,14 +11,14 @@ import { authServerReview, roleMappingsReview } from './bodies.ts'
 
 /**
  * Requests per second of /validate and /mutate on one core over TLS keep-alive, beside a bare node:https server and one
- * of Fastify that answers the same constant, in the same run and in turn; the ratio within each turn is what counts,
- * because machines drift. Each server is started several times, because no two processes are equally fast.
+ * of Fastify that answers the same constant, in the same run and in short turns; the ratio within each round is what
+ * counts, because machines drift. Each server is started several times, because no two processes are equally fast.
  */
 const STARTS = Number(process.env.STARTS ?? 3)
-const ROUNDS = Number(process.env.ROUNDS ?? 9)
-const MILLISECONDS = Number(process.env.MILLISECONDS ?? 500)
+const ROUNDS = Number(process.env.ROUNDS ?? 40)
+const MILLISECONDS = Number(process.env.MILLISECONDS ?? 200)
 /** Until what is hot is compiled. */
-const WARM_UP = Number(process.env.WARM_UP ?? 5_000)
+const WARM_UP = Number(process.env.WARM_UP ?? 4_000)
 const CONNECTIONS = 16
 
 interface Running {
@@ -44,13 +44,15 @@ async function start(name: string, args: readonly string[]): Promise<Running> {
   }
 }
 
-async function load(server: Running, path: string, body: string, milliseconds: number): Promise<number> {
-  const args = [script('load.ts'), server.port, path, String(CONNECTIONS), String(milliseconds)]
+/** Answers per second of each server, round by round. */
+async function load(servers: readonly Running[], path: string, body: string): Promise<number[][]> {
+  const numbers = [CONNECTIONS, WARM_UP, ROUNDS, MILLISECONDS].map(String)
+  const args = [script('load.ts'), path, ...numbers, ...servers.map(({ port }) => port)]
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   child.stdin.end(body)
-  const { perSecond, wrong } = JSON.parse(await text(child.stdout)) as { perSecond: number; wrong: number }
-  if (wrong > 0) throw new Error(`${wrong} wrong answers from ${path}`)
-  return perSecond
+  const turns = await text(child.stdout)
+  if (turns === '') throw new Error(`no figures for ${path}`)
+  return JSON.parse(turns) as number[][]
 }
 
 const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN
@@ -70,24 +72,13 @@ const rows = Object.entries({
   ['/validate', '/mutate'].map((path) => ({ name, body, path, turns: [] as number[][] })),
 )
 
-async function measure(servers: readonly Running[]): Promise<void> {
-  for (const { path, body, turns } of rows) {
-    for (const server of servers) await load(server, path, body, WARM_UP)
-    for (let round = 0; round < ROUNDS; round++) {
-      const turn: number[] = []
-      for (const server of servers) turn.push(await load(server, path, body, MILLISECONDS))
-      turns.push(turn)
-    }
-  }
-}
-
 try {
   for (let i = 0; i < STARTS; i++) {
     process.stderr.write(`start ${i + 1} of ${STARTS}\n`)
     const servers: Running[] = []
     try {
       for (const [name, args] of Object.entries(commands)) servers.push(await start(name, args))
-      await measure(servers)
+      for (const { path, body, turns } of rows) turns.push(...(await load(servers, path, body)))
     } finally {
       for (const server of servers) server.stop()
     }
