@@ -12,3 +12,6 @@ export const pairIn = (folder: string) => ({
   cert: readFileSync(`${folder}/tls.crt`),
   key: readFileSync(`${folder}/tls.key`),
 })
+
+/** Milliseconds for which a connection may be idle while other servers are asked. */
+export const KEEP_ALIVE = 95_000

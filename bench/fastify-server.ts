@@ -1,9 +1,9 @@
 import type { AddressInfo } from 'node:net'
 import fastify from 'fastify'
-import { answer, pairIn } from './constant.ts'
+import { answer, KEEP_ALIVE, pairIn } from './constant.ts'
 
 /** What the framework alone costs: the bare server again, with Fastify. Arguments: the folder with tls.crt and tls.key. */
-const app = fastify({ https: pairIn(process.argv[2] ?? '') })
+const app = fastify({ https: pairIn(process.argv[2] ?? ''), keepAliveTimeout: KEEP_ALIVE })
 app.removeAllContentTypeParsers()
 app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
   done(null, JSON.parse(body as string))

@@ -44,6 +44,9 @@ async function open(port: number): Promise<Ask> {
     received = ''
     answered?.()
   })
+  socket.once('close', () => {
+    throw new Error(`port ${port} closed a connection`)
+  })
   await once(socket, 'secureConnect')
   return () =>
     new Promise((resolve) => {

@@ -18,7 +18,7 @@ const STARTS = Number(process.env.STARTS ?? 3)
 const ROUNDS = Number(process.env.ROUNDS ?? 40)
 const MILLISECONDS = Number(process.env.MILLISECONDS ?? 200)
 /** Until what is hot is compiled. */
-const WARM_UP = Number(process.env.WARM_UP ?? 4_000)
+const WARM_UP = Number(process.env.WARM_UP ?? 6_000)
 const CONNECTIONS = 16
 
 interface Running {
