@@ -24,9 +24,9 @@ module.exports = {
       to: { path: '^(src|node_modules)', pathNot: '^src/(cel/|rule/nearest\\.ts)' },
     },
     {
-      name: 'cel-through-conditions',
+      name: 'cel-through-matcher-verdicts',
       severity: 'error',
-      from: { path: '^src/kinds/', pathNot: '/conditions\\.ts$' },
+      from: { path: '^src/kinds/', pathNot: '/matcher-verdicts\\.ts$' },
       to: { path: '^src/cel' },
     },
     {

@@ -1,12 +1,5 @@
 import type { Static } from 'typebox'
-import {
-  beginReading,
-  isMetAgain,
-  LONGEST_MATCHER,
-  type MatcherVerdict,
-  matcherVerdict,
-  utf8Length,
-} from './conditions.ts'
+import { LONGEST_MATCHER, type MatcherVerdict, matcherVerdict, utf8Length } from './matcher-verdicts.ts'
 import type { Given } from '../../rule/resource.ts'
 import type { roleMapping } from './schema.ts'
 
@@ -78,8 +71,8 @@ function read(mappings: RoleMappings): Facts {
   const neither: number[] = []
   const tooLong: Matcher[] = []
   const short: Matcher[] = []
+  const conditions = new Set<string>()
   let repeats = false
-  beginReading()
   for (let index = 0; index < mappings.length; index++) {
     const mapping = mappings[index]
     if (mapping === undefined) continue
@@ -89,7 +82,9 @@ function read(mappings: RoleMappings): Facts {
     if (hasClaim === (matcher !== undefined || 'matcher' in mapping)) (hasClaim ? both : neither).push(index)
     if (matcher) (isTooLong(matcher) ? tooLong : short).push({ index, text: matcher })
     const condition = claim ?? matcher
-    if (condition !== undefined && isMetAgain(condition)) repeats = true
+    if (condition === undefined) continue
+    if (conditions.has(condition)) repeats = true
+    else conditions.add(condition)
   }
   const fit = together(short) <= MOST_MATCHER_TEXT
   return { both, neither, repeats, tooLong, fit, notable: fit ? compile(short) : [] }

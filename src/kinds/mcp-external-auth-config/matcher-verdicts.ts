@@ -1,0 +1,51 @@
+import { checkMatcher, maxBytes } from '../../cel/index.ts'
+
+export { utf8Length } from '../../cel/index.ts'
+
+/** Longest matcher in UTF-8 bytes (decision 15). */
+export const LONGEST_MATCHER = maxBytes
+
+/** What the compiler says of a matcher: the type of its result, or the first error and where it is. */
+export type MatcherVerdict =
+  | { readonly ok: true; readonly type: string; readonly constant?: boolean }
+  | { readonly ok: false; readonly line: number; readonly column: number; readonly message: string }
+
+/** Several rules ask for the same matcher, and the same configuration comes again: verdicts are kept by text. */
+const MOST_VERDICTS = 50_000
+const MOST_CHARACTERS = 2_000_000
+const LONGEST_PHRASE = 200
+
+const verdicts = new Map<string, MatcherVerdict>()
+let characters = 0
+
+/** The verdict on a CEL expression over `claims`; any string may go in. */
+export function matcherVerdict(text: string): MatcherVerdict {
+  const known = verdicts.get(text)
+  if (known !== undefined) return known
+  const verdict = compiled(text)
+  verdicts.set(text, verdict)
+  characters += text.length
+  forgetOldest()
+  return verdict
+}
+
+function compiled(text: string): MatcherVerdict {
+  const verdict = checkMatcher(text)
+  if (verdict.ok) return { ...verdict, type: shortened(verdict.type) }
+  const { line, column, message } = verdict
+  return { ok: false, line, column, message: shortened(message) }
+}
+
+/** A message repeats names of the expression, so it may be as long as that. */
+function shortened(phrase: string): string {
+  return phrase.length <= LONGEST_PHRASE ? phrase : `${phrase.slice(0, LONGEST_PHRASE).toWellFormed()}…`
+}
+
+/** First in, first out: a Map keeps the order of insertion. */
+function forgetOldest(): void {
+  for (const text of verdicts.keys()) {
+    if (verdicts.size <= MOST_VERDICTS && characters <= MOST_CHARACTERS) return
+    verdicts.delete(text)
+    characters -= text.length
+  }
+}
