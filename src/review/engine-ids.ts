@@ -1,4 +1,7 @@
+import { API_VERSION, DEFAULT_API_GROUP } from '../kinds/index.ts'
 import { allRules } from '../kinds/places.ts'
+import type { NonEmpty } from '../rule/rule.ts'
+import { NOT_JUDGED } from './finding.ts'
 
 /** What can be found without a rule of a kind: by the schema, or by the way a submission is read. */
 export interface EngineId {
@@ -7,67 +10,171 @@ export interface EngineId {
   readonly summary: string
   readonly why: string
   readonly sources: readonly string[]
+  /** A resource in which `check --strict` finds it, with the exact text; undefined where no resource shows it. */
+  readonly example?: EngineExample
 }
 
-const schema = (keyword: string, summary: string, why: string, ...sources: string[]): EngineId => ({
-  id: `schema-${keyword}`,
-  severity: 'error',
-  summary,
-  why,
-  sources,
+export interface EngineExample {
+  readonly resource: Readonly<Record<string, unknown>>
+  readonly findings: NonEmpty<string>
+}
+
+const example = (
+  more: Readonly<Record<string, unknown>>,
+  ...findings: NonEmpty<string>
+): Pick<EngineId, 'example'> => ({
+  example: {
+    resource: {
+      apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`,
+      kind: 'MCPExternalAuthConfig',
+      metadata: { name: 'example', namespace: 'default' },
+      ...more,
+    },
+    findings,
+  },
 })
+
+const awsSts = (more: object) => ({
+  spec: {
+    type: 'awsSts',
+    awsSts: {
+      region: 'eu-central-1',
+      fallbackRoleArn: 'arn:aws:iam::123456789012:role/reader',
+      ...more,
+    },
+  },
+})
+const bearerToken = (token: object) => ({ spec: { type: 'bearerToken', bearerToken: token } })
+const authServer = (upstreamProviders: readonly object[]) => ({
+  spec: {
+    type: 'embeddedAuthServer',
+    embeddedAuthServer: { issuer: 'https://auth.example.com', upstreamProviders },
+  },
+})
+
+const schema = (
+  keyword: string,
+  summary: string,
+  why: string,
+  sources: readonly string[],
+  shown: Pick<EngineId, 'example'>,
+): EngineId => ({ id: `schema-${keyword}`, severity: 'error', summary, why, sources, ...shown })
 
 export const ENGINE_IDS: readonly EngineId[] = [
   schema(
     'type',
     'A field has the JSON type of its schema.',
     'Nothing can read it otherwise.',
-    '2',
-    'decision 7',
+    ['2', 'decision 7'],
+    example(
+      awsSts({ sessionDuration: '3600' }),
+      'spec.awsSts.sessionDuration: Invalid value: "string": must be of type integer; write it without quotes (schema-type)',
+    ),
   ),
   schema(
     'required',
     'A required field is given.',
     'The workload cannot start without it.',
-    '2',
-    'decision 17',
+    ['2', 'decision 17'],
+    example(bearerToken({}), 'spec.bearerToken.tokenSecretRef: Required value (schema-required)'),
   ),
-  schema('enum', 'A field with a list of values has one of them.', 'Any other value selects nothing.', '2'),
+  schema(
+    'enum',
+    'A field with a list of values has one of them.',
+    'Any other value selects nothing.',
+    ['2'],
+    example(
+      { spec: { type: 'bearer' } },
+      'spec.type: Unsupported value: "bearer": supported values: "tokenExchange", "headerInjection", "bearerToken", "unauthenticated", "embeddedAuthServer", "awsSts", "upstreamInject" (schema-enum)',
+    ),
+  ),
   schema(
     'pattern',
     'A field with a pattern matches it.',
     'The value cannot be used as what it is for; docs/fields.md has the pattern of each field.',
-    '2.5',
-    '7',
+    ['2.5', '7'],
+    example(
+      awsSts({ region: 'europe' }),
+      'spec.awsSts.region: Invalid value: "europe": must be an AWS region, such as \'eu-central-1\' (schema-pattern)',
+    ),
   ),
   schema(
     'format',
     'A number fits its integer type, a time is RFC 3339.',
     'The API server cannot store it.',
-    '2',
+    ['2'],
+    example(
+      awsSts({
+        roleMappings: [
+          { claim: 'admins', roleArn: 'arn:aws:iam::123456789012:role/admin', priority: 3_000_000_000 },
+        ],
+      }),
+      'spec.awsSts.roleMappings[0].priority: Invalid value: 3000000000: must be between -2147483648 and 2147483647 (schema-format)',
+    ),
   ),
   schema(
     'minLength',
     'A required string is not empty.',
     'An empty name refers to nothing.',
-    '2',
-    '8',
-    'decision 17',
+    ['2', '8', 'decision 17'],
+    example(
+      bearerToken({ tokenSecretRef: { name: 'token', key: '' } }),
+      'spec.bearerToken.tokenSecretRef.key: Invalid value: "": must be at least 1 character long (schema-minLength)',
+    ),
   ),
   schema(
     'maxLength',
     'A string is not longer than its bound.',
     'The value is refused where it is used.',
-    '8',
+    ['8'],
+    example(
+      authServer([
+        {
+          name: 'okta-'.repeat(12) + 'prod',
+          type: 'oidc',
+          oidcConfig: { issuerUrl: 'https://idp.example.com', clientId: 'vmcp' },
+        },
+      ]),
+      'spec.embeddedAuthServer.upstreamProviders[0].name: Too long: may not be more than 63 characters (schema-maxLength)',
+    ),
   ),
-  schema('minimum', 'A number is not below its bound.', 'The value is refused where it is used.', '8'),
-  schema('maximum', 'A number is not above its bound.', 'The value is refused where it is used.', '8'),
+  schema(
+    'minimum',
+    'A number is not below its bound.',
+    'The value is refused where it is used.',
+    ['8'],
+    example(
+      awsSts({ sessionDuration: 60 }),
+      'spec.awsSts.sessionDuration: Invalid value: 60: must be greater than or equal to 900 (schema-minimum)',
+    ),
+  ),
+  schema(
+    'maximum',
+    'A number is not above its bound.',
+    'The value is refused where it is used.',
+    ['8'],
+    example(
+      awsSts({ sessionDuration: 86_400 }),
+      'spec.awsSts.sessionDuration: Invalid value: 86400: must be less than or equal to 43200 (schema-maximum)',
+    ),
+  ),
   schema(
     'minItems',
     'A list that must name something is not empty.',
     'Nobody can log in without a provider.',
-    'decision 17',
+    ['decision 17'],
+    example(
+      authServer([]),
+      'spec.embeddedAuthServer.upstreamProviders: Invalid value: []: must have at least 1 item (schema-minItems)',
+    ),
   ),
+  {
+    id: NOT_JUDGED,
+    severity: 'error',
+    summary: 'An object has at most 1,000 violations of its schema, and is judged as a whole.',
+    why: 'Beyond that number nothing is looked at, so a mistake that no setting relaxes could stand there.',
+    sources: ['decision 19'],
+  },
   {
     id: 'request-kind-agrees',
     severity: 'error',
@@ -88,6 +195,17 @@ export const ENGINE_IDS: readonly EngineId[] = [
     summary: 'No placeholder is left in a value.',
     why: 'What was to be filled in on the way to the cluster was not, and is used as it stands.',
     sources: ['5.3', 'decision 28'],
+    ...example(
+      { spec: { type: 'upstreamInject', upstreamInject: { providerName: '${PROVIDER}' } } },
+      'spec.upstreamInject.providerName: holds the placeholder ${PROVIDER}, which nothing filled in on the way to the cluster (unresolved-placeholder)',
+    ),
+  },
+  {
+    id: 'others-known',
+    severity: 'warning',
+    summary: 'All other resources of the namespace were known when a resource was judged (webhook only).',
+    why: 'A contradiction with one that does not fit into the memory of the server, and was not read, is not found.',
+    sources: ['decision 9'],
   },
   {
     id: 'unknown-field',
@@ -95,6 +213,10 @@ export const ENGINE_IDS: readonly EngineId[] = [
     summary: 'A field is one that the specification names, where it names all of them (CLI only).',
     why: 'A misspelt field has no effect: the API server drops it, or kubectl refuses it.',
     sources: ['2', 'decision 2'],
+    ...example(
+      awsSts({ sessionduration: 3600 }),
+      "spec.awsSts.sessionduration: is not in the specification; did you mean 'sessionDuration' (unknown-field)",
+    ),
   },
   {
     id: 'api-version-current',
@@ -102,6 +224,10 @@ export const ENGINE_IDS: readonly EngineId[] = [
     summary: 'A resource uses version v1beta1 (CLI only).',
     why: 'v1alpha1 is deprecated; it is checked as v1beta1.',
     sources: ['9', 'decision 1'],
+    ...example(
+      { apiVersion: `${DEFAULT_API_GROUP}/v1alpha1`, spec: { type: 'unauthenticated' } },
+      'apiVersion: v1alpha1 is deprecated; checked as v1beta1; write v1beta1 (api-version-current)',
+    ),
   },
   {
     id: 'api-group-known',
@@ -109,6 +235,10 @@ export const ENGINE_IDS: readonly EngineId[] = [
     summary: 'A resource of the seven kinds is of their API group (CLI only).',
     why: 'No cluster has it otherwise, and nothing of it is checked. --api-group names the group of clusters that have another; an MCPServer of a group that is not near may be of another product.',
     sources: ['9', 'decision 1'],
+    ...example(
+      { apiVersion: 'toolhive.stacklok.io/v1beta1', spec: { type: 'unauthenticated' } },
+      "apiVersion: not checked: the apiVersion is 'toolhive.stacklok.io/v1beta1'; did you mean 'toolhive.stacklok.dev/v1beta1' (api-group-known)",
+    ),
   },
   {
     id: 'kind-known',
@@ -117,6 +247,10 @@ export const ENGINE_IDS: readonly EngineId[] = [
       'A resource of their API group is of one of the seven kinds, and is no item of a bare list (CLI only).',
     why: 'kubectl refuses it otherwise, and nothing of it is checked. A kind that is near to none of the seven is a note: other releases may have it.',
     sources: ['1', 'decision 1'],
+    ...example(
+      { kind: 'MCPGruop' },
+      "kind: not checked: there are no rules for the kind 'MCPGruop'; did you mean 'MCPGroup' (kind-known)",
+    ),
   },
 ]
 

@@ -17,6 +17,21 @@ export interface Finding {
 /** How many findings of one rule, or of the schema, are shown of one object: a body has room for a million. */
 export const MOST_FINDINGS = 1_000
 
+/** The id of the error that part of an object was not looked at. */
+export const NOT_JUDGED = 'object-judged-whole'
+
+/** Says at the place of the first violation that is not shown that nothing further was looked at. */
+export const andNotJudged = (at: readonly Segment[]): Finding => ({
+  id: NOT_JUDGED,
+  severity: 'error',
+  error: {
+    type: 'forbidden',
+    at,
+    detail: `over ${MOST_FINDINGS} violations of the schema; the object is not judged further until they are fewer`,
+  },
+  more: true,
+})
+
 /** Says at the place of the first finding that is not shown that there are more. */
 export function andMore({ id, severity, error: { at } }: Finding): Finding {
   const detail = `and more; only the first ${MOST_FINDINGS} are shown`

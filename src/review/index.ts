@@ -1,17 +1,18 @@
-import { kindNamed } from '../kinds/index.ts'
+import { API_VERSION, kindNamed } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import { type Cluster, emptyCluster, type ObjectName } from '../rule/cluster.ts'
-import { pathText, type Segment } from '../rule/path.ts'
+import type { Cluster, ObjectName } from '../rule/cluster.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
-import { ALONE, check, type Surroundings } from './check.ts'
+import type { Surroundings } from './check.ts'
 import { deepEqual } from './deep-equal.ts'
 import { defaultsBetween } from './between-defaults.ts'
 import { type Change, completed, defaultsFor } from './defaults.ts'
 import type { Finding } from './finding.ts'
-import { ADMITTED, type Confirmed, judge, type Verdict } from './judge.ts'
-import { mayHoldPlaceholders, type Placeholder, placeholdersIn, unresolved } from './placeholder.ts'
-import type { Settings } from './settings.ts'
-import { ANYTHING, type Contents, outside, shape } from './shape.ts'
+import { findingsBeforeDeployment, findingsIn, findingsOnDelete } from './findings.ts'
+import { type Confirmed, judge, NO_FINDINGS, type Verdict } from './judge.ts'
+import type { Placeholder } from './placeholder.ts'
+import { type Settings, severityByPlace } from './settings.ts'
+import { type Contents, shape } from './shape.ts'
+import { unknownFields } from './unknown-fields.ts'
 import { withObject } from './with-object.ts'
 import type { World } from './world.ts'
 
@@ -36,57 +37,125 @@ export interface Submission {
   readonly contents?: Contents
 }
 
-/** What the engine depends on beside the submission. */
-export interface Engine {
+/** A stored object as a submission that changes nothing. */
+export const storedSubmission = (
+  { kind, name }: ObjectName,
+  {
+    namespace,
+    group,
+    object,
+  }: { readonly namespace: string; readonly group: string; readonly object: unknown },
+): Submission => ({
+  operation: 'UPDATE',
+  group,
+  kind,
+  namespace,
+  name,
+  subResource: '',
+  dryRun: false,
+  user: '',
+  object,
+  oldObject: object,
+})
+
+/** What the judgement of a submission depends on beside it. */
+export interface Situation {
   readonly group: string
   readonly settings: Settings
+  /**
+   * `admission` (the default): the object is about to be stored. `before deployment`: it stands in a file, tools may still
+   * fill in its placeholders, and no API server has dropped its unknown fields. `stored`: it stands in the cluster.
+   */
+  readonly phase?: 'admission' | 'before deployment' | 'stored'
+  /** Before deployment: placeholders count as they stand, and unknown fields are errors. */
+  readonly strict?: boolean
   /** The other objects; absent where nothing is known of them. */
   readonly world?: World | undefined
+  /** Before deployment: the other objects as they are now, beside which the stored object is judged. */
+  readonly worldNow?: World | undefined
+  /** A view of the world from the namespace that further reviews share, until the world changes; a new one by default. */
+  readonly view?: Cluster
+  /** Which of the other objects have just been read from the API server; without it the world is taken for the truth. */
+  readonly confirmed?: Confirmed | undefined
   /** Audience that /mutate writes for tokens of service accounts; none when empty (decision 4). */
   readonly serviceAccountAudience?: string
 }
 
-/**
- * Judges a submission: pure, synchronous, never throws on any JSON. `confirmed` says which of the other objects have
- * just been read from the API server; without it the view is taken for the truth. `tried` puts into the view what is
- * about to be applied with it.
- */
-export function validate(
-  submission: Submission,
-  engine: Engine,
-  confirmed?: Confirmed,
-  tried?: (cluster: Cluster) => Cluster,
-): Verdict {
-  if (passesFreely(submission)) return ADMITTED
-  const kind = kindOf(submission, engine)
+/** What a review comes to. */
+export interface Outcome extends Verdict {
+  /** Before deployment: the values that were not judged. */
+  readonly placeholders: readonly Placeholder[]
+}
+
+const ADMITTED: Outcome = { ...NO_FINDINGS, placeholders: [] }
+
+/** Judges a submission: pure, synchronous, never throws on any JSON. Every front end calls this function, and no other. */
+export function judgeSubmission(submission: Submission, situation: Situation): Outcome {
+  const { phase = 'admission', settings } = situation
+  if (phase === 'admission' && passesFreely(submission)) return ADMITTED
+  const kind = kindOf(submission, situation)
   if (kind === undefined) return { ...ADMITTED, warnings: [registrationTooWide(submission)] }
-  const { operation, object, oldObject, namespace, name } = submission
-  const judging = { namespace, settings: engine.settings, dryRun: submission.dryRun, confirmed }
-  const around = surroundings(engine.world, { kind: kind.kind, name }, namespace, confirmed)
+  const { operation, object, oldObject, namespace, name, dryRun } = submission
+  const around = surroundings(kind, submission, situation)
+  const judging = { namespace, settings, dryRun, confirmed: situation.confirmed }
   if (operation === 'DELETE') {
-    return judge({ findings: findingsOnDelete(kind, oldObject, around), value: () => oldObject }, judging)
+    const judged = { findings: findingsOnDelete(kind, oldObject, around), value: () => oldObject }
+    return { ...judge(judged, judging), placeholders: [] }
   }
   const old = operation === 'UPDATE' && isObject(oldObject) ? oldObject : undefined
-  const found = (cluster: Cluster) =>
-    findingsIn(kind, object, { ...around, cluster, old: () => readable(kind, old) }, submission.contents)
-  const findings = disagreement(submission).concat(found(around.cluster))
-  const beside = tried === undefined ? undefined : () => found(tried(around.cluster))
-  const value = () => completed(kind, object, namespace)
-  return judge({ findings, value }, { ...judging, tried: beside }, () =>
-    old === undefined
-      ? undefined
-      : { findings: findingsIn(kind, old, around), value: () => completed(kind, old, namespace) },
-  )
+  const stored = () => (phase === 'stored' ? around.cluster?.get(kind.kind, name) : readable(kind, old))
+  const { findings, placeholders } = found(kind, submission, situation, { ...around, old: stored })
+  const completedOf = (value: unknown) => () => completed(kind, value, namespace)
+  const verdict = judge({ findings, value: completedOf(object) }, judging, () => {
+    if (old === undefined || phase === 'stored') return undefined
+    const { worldNow, strict = false } = situation
+    const beside =
+      worldNow === undefined ? around : surroundings(kind, submission, { ...situation, world: worldNow })
+    const unknown = phase === 'before deployment' ? unknownIn(kind, old, strict) : []
+    return { findings: [...findingsIn(kind, old, beside), ...unknown], value: completedOf(old) }
+  })
+  return { ...verdict, placeholders }
+}
+
+/** Everything found in the object of a submission that its phase asks for. */
+function found(
+  kind: Kind,
+  submission: Submission,
+  { phase, strict = false }: Situation,
+  around: Surroundings,
+): { readonly findings: readonly Finding[]; readonly placeholders: readonly Placeholder[] } {
+  const { object, contents } = submission
+  const { findings, placeholders } =
+    phase === 'before deployment' && !strict
+      ? findingsBeforeDeployment(kind, object, around)
+      : { findings: findingsIn(kind, object, around, contents), placeholders: [] }
+  const others =
+    phase === 'before deployment'
+      ? [...otherVersion(object, strict), ...unknownIn(kind, object, strict)]
+      : phase === 'stored'
+        ? []
+        : disagreement(submission)
+  return { findings: [...others, ...findings], placeholders }
+}
+
+/** The unknown fields of an object in a file; errors where that is strict. */
+function unknownIn(kind: Kind, object: unknown, strict: boolean): readonly Finding[] {
+  const unknown = unknownFields(kind, object)
+  return strict ? unknown.map((finding) => ({ ...finding, severity: 'error' })) : unknown
 }
 
 function surroundings(
-  world: World | undefined,
-  self: ObjectName,
-  namespace: string,
-  confirmed: Confirmed | undefined,
+  { kind }: Kind,
+  { namespace, name }: Submission,
+  { world, view, confirmed, phase, settings }: Situation,
 ): Surroundings {
-  const cluster: Cluster = world === undefined ? emptyCluster : world.in(namespace)
-  return { cluster: confirmed === undefined ? cluster : confirmed.with(cluster), self }
+  const cluster = view ?? world?.in(namespace)
+  return {
+    cluster: cluster && confirmed ? confirmed.with(cluster) : cluster,
+    self: { kind, name },
+    isStored: phase === 'stored',
+    severityOf: severityByPlace(settings, namespace),
+  }
 }
 
 /** The stored object as rules read it; most rules never look, so it is shaped only for the few objects that change. */
@@ -95,85 +164,31 @@ function readable(kind: Kind, old: unknown): Resource | undefined {
 }
 
 /** The defaults to add to the submitted object (decisions 23 to 26); none when it must not be touched. */
-export function mutate(submission: Submission, engine: Engine): readonly Change[] {
+export function mutate(submission: Submission, situation: Situation): readonly Change[] {
   if (passesFreely(submission) || submission.operation === 'DELETE') return []
-  const kind = kindOf(submission, engine)
+  const kind = kindOf(submission, situation)
   if (kind === undefined || !isObject(submission.object)) return []
   if (disagreement(submission).length > 0) return []
   const { object, namespace, name, contents } = submission
   const { mistyped, resource } = shape(kind, object, contents)
   if (mistyped || resource === undefined) return []
-  const { world, group, serviceAccountAudience = '' } = engine
+  const { world, group, serviceAccountAudience = '' } = situation
   const own = defaultsFor(kind, object, namespace)
-  if (world === undefined) return own
+  // Of what is not kept nobody knows which provider it would agree on.
+  if (!world?.knowsWholeNamespace(namespace)) return own
   const cluster = withObject(world.in(namespace), { kind: kind.kind, name }, resource)
   return [...own, ...defaultsBetween(kind.kind, resource, { cluster, group, name, serviceAccountAudience })]
 }
 
-/** Everything found in one object among the others; severities are those of the rules. */
-export function findingsIn(
-  kind: Kind,
-  value: unknown,
-  around: Surroundings = ALONE,
-  contents: Contents = ANYTHING,
-): readonly Finding[] {
-  const { findings, resource } = shape(kind, value, contents)
-  if (resource === undefined) return findings
-  const all = check(kind, resource, including(resource, around), findings)
-  const { text } = contents
-  if (text !== undefined && !mayHoldPlaceholders(text)) return all
-  return [...all, ...placeholdersIn(kind, resource).map(unresolved)]
-}
-
-/**
- * As `findingsIn`, before deployment: a value with a placeholder in it is not judged, and nothing that rests on it is
- * reported; the placeholders are returned instead (decision 28).
- */
-export function findingsBeforeDeployment(
-  kind: Kind,
-  value: unknown,
-  around: Surroundings = ALONE,
-): { readonly findings: readonly Finding[]; readonly placeholders: readonly Placeholder[] } {
-  const placeholders = isObject(value) ? placeholdersIn(kind, value) : []
-  const found = (unknown: readonly (readonly Segment[])[]) => {
-    const { findings, resource } = shape(kind, value, ANYTHING, unknown)
-    return resource ? check(kind, resource, including(resource, around), findings) : findings
-  }
-  const findings = found(placeholders.map(({ at }) => at))
-  const maps = placeholders.flatMap(({ at, members }) => (members === undefined ? [] : [at]))
-  if (maps.length === 0) return { findings, placeholders }
-  // Which members a map will have is not known; those that have a name are judged by themselves.
-  const members = placeholders.flatMap((placeholder) => placeholder.members ?? [placeholder.at])
-  const named = outside(members, found(members))
-  const elsewhere = new Set(outside(maps, named))
-  const whole = new Set(maps.map(pathText))
-  const ofMembers = named.filter(
-    (finding) => !elsewhere.has(finding) && !whole.has(pathText(finding.error.at)),
-  )
-  return { findings: [...findings, ...ofMembers], placeholders }
-}
-
-/** What is to be said when an object goes. */
-export function findingsOnDelete(kind: Kind, value: unknown, around: Surroundings): readonly Finding[] {
-  const { resource } = shape(kind, value)
-  return resource === undefined ? [] : check(kind, resource, around, [], 'delete')
-}
-
-/** What a rule judges is part of what it sees. */
-function including(resource: Resource, around: Surroundings): Surroundings {
-  const { cluster, self } = around
-  return cluster === emptyCluster ? around : { ...around, cluster: withObject(cluster, self, resource) }
-}
-
-function kindOf({ group, kind }: Submission, engine: Engine): Kind | undefined {
-  return group === engine.group ? kindNamed.get(kind) : undefined
+function kindOf({ group, kind }: Submission, situation: Situation): Kind | undefined {
+  return group === situation.group ? kindNamed.get(kind) : undefined
 }
 
 /**
  * What is admitted unjudged: a metadata-only update must never wedge a finalizer or a storage migration, and what is
  * being deleted only needs to go (decision 8).
  */
-function passesFreely({ operation, subResource, object, oldObject }: Submission): boolean {
+export function passesFreely({ operation, subResource, object, oldObject }: Submission): boolean {
   if (operation === 'CONNECT' || subResource !== '') return true
   if (operation === 'DELETE') return false
   if (!isObject(object)) return false
@@ -207,4 +222,15 @@ function registrationTooWide({ group, kind }: Submission): Finding {
     severity: 'warning',
     error: { type: 'advice', at: [], detail },
   }
+}
+
+/** A file may still name an older version, or one that there never was. */
+function otherVersion(object: unknown, strict: boolean): Finding[] {
+  const version = String(isObject(object) ? object.apiVersion : '').split('/')[1]
+  if (version === API_VERSION) return []
+  const served = version === 'v1alpha1'
+  const state = served ? 'is deprecated' : 'is not a version of these resources'
+  const detail = `${version} ${state}; checked as ${API_VERSION}; write ${API_VERSION}`
+  const severity = strict && !served ? 'error' : 'warning'
+  return [{ id: 'api-version-current', severity, error: { type: 'advice', at: ['apiVersion'], detail } }]
 }

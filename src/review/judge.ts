@@ -1,7 +1,7 @@
 import type { Cluster, ObjectName } from '../rule/cluster.ts'
-import { pathTextWithoutIndexes, valueAt } from '../rule/path.ts'
-import { isObject } from '../rule/resource.ts'
-import { compareFindings, type Finding } from './finding.ts'
+import type { Thing } from '../rule/field-error.ts'
+import { jsonKey, valueAt } from '../rule/path.ts'
+import { compareFindings, type Finding, NOT_JUDGED } from './finding.ts'
 import { type Settings, severityAt } from './settings.ts'
 
 /** What is decided about a resource: it is refused when there is an error. Both lists are in order. */
@@ -14,7 +14,7 @@ export interface Verdict {
   readonly failures: readonly Finding[]
 }
 
-export const ADMITTED: Verdict = { errors: [], warnings: [], exempted: [], failures: [] }
+export const NO_FINDINGS: Verdict = { errors: [], warnings: [], exempted: [], failures: [] }
 
 /** A judged object: what was found in it, and the object as it was submitted or stored, with the defaults that it lacks. */
 export interface Judged {
@@ -34,8 +34,6 @@ export interface Judging {
   readonly settings: Settings
   readonly dryRun?: boolean
   readonly confirmed?: Confirmed | undefined
-  /** What is found in the object beside what was tried together with it. */
-  readonly tried?: (() => readonly Finding[]) | undefined
 }
 
 /**
@@ -44,10 +42,10 @@ export interface Judging {
  */
 export function judge(
   { findings, value }: Judged,
-  { namespace, settings, dryRun = false, confirmed, tried }: Judging,
+  { namespace, settings, dryRun = false, confirmed }: Judging,
   old: () => Judged | undefined = () => undefined,
 ): Verdict {
-  if (findings.length === 0) return ADMITTED
+  if (findings.length === 0) return NO_FINDINGS
   const exempted: string[] = []
   const weigh = (all: readonly Finding[], exempt?: (id: string) => void) =>
     all.flatMap((finding): Finding[] => {
@@ -67,10 +65,8 @@ export function judge(
           value: before.value,
           findings: weigh(before.findings).filter(isError),
         })
-  const settled = ratcheted.map((finding) => settle(finding, dryRun, confirmed))
-  const joined =
-    tried === undefined || !settled.some(restsOnOthers) ? settled : excuse(settled, value(), tried())
-  const decided = settings.mode === 'warn' ? joined.map(wouldBeDenied) : joined
+  const trial = settings.mode === 'warn'
+  const decided = ratcheted.map((finding) => settle(finding, { dryRun, confirmed, trial }))
   const ordered = distinct(decided.toSorted(compareFindings))
   return {
     errors: ordered.filter(isError),
@@ -83,73 +79,96 @@ export function judge(
 const isError = ({ severity }: Finding) => severity === 'error'
 
 /**
- * An error that rests on other objects is none in a dry run, where they may be about to change too, and none while
- * they could not be read from the API server.
+ * No error denies in a trial. One that depends on other objects denies neither while they could not be read from the API
+ * server, nor in a dry run: they may be about to change too.
  */
-function settle(finding: Finding, dryRun: boolean, confirmed: Confirmed | undefined): Finding {
+function settle(
+  finding: Finding,
+  { dryRun, confirmed, trial }: { dryRun: boolean; confirmed: Confirmed | undefined; trial: boolean },
+): Finding {
   const { restsOn } = finding.error
-  if (restsOn === undefined) return finding
-  if (confirmed !== undefined && !restsOn.every((name) => confirmed.has(name)))
+  if (restsOn !== undefined && confirmed !== undefined && !restsOn.every((name) => confirmed.has(name)))
     return { ...finding, severity: 'warning', prefix: `not confirmed: ${finding.prefix ?? ''}` }
-  return dryRun ? wouldBeDenied(finding) : finding
+  if (!isError(finding)) return finding
+  if (trial) return { ...finding, severity: 'warning', prefix: 'would be denied: ' }
+  return dryRun && restsOn !== undefined
+    ? { ...finding, severity: 'warning', prefix: 'alone, this would be denied: ' }
+    : finding
 }
 
-const restsOnOthers = (finding: Finding) => isError(finding) && finding.error.restsOn !== undefined
-
-/** Turns each error that rests on other objects into a warning when it will be gone with what was tried together. */
-function excuse(findings: readonly Finding[], value: unknown, left: readonly Finding[]): readonly Finding[] {
-  const stay = new Set(left.map((finding) => sameness(finding, value)))
+/** Turns each error that the stored object already has into a warning. */
+function excuseStored(findings: readonly Finding[], value: unknown, old: Judged): Finding[] {
+  if (old.findings.length === 0) return [...findings]
+  const before = old.value()
+  const stored = new Tally(old.findings.flatMap((finding) => thingsOf(finding, before)))
   return findings.map((finding) =>
-    restsOnOthers(finding) && !stay.has(sameness(finding, value))
-      ? { ...finding, severity: 'warning', prefix: 'until the rest is applied: ' }
+    isError(finding) && stored.takeAll(thingsOf(finding, value))
+      ? { ...finding, severity: 'warning', prefix: 'stored before: ' }
       : finding,
   )
 }
 
-/** Turns each error that the stored object already has into a warning; one old error excuses one new one. */
-function excuseStored(findings: readonly Finding[], value: unknown, old: Judged): Finding[] {
-  const left = new Map<string, number>()
-  const before = old.findings.length === 0 ? undefined : old.value()
-  for (const finding of old.findings) {
-    const key = sameness(finding, before)
-    left.set(key, (left.get(key) ?? 0) + 1)
+/** How often something was found in the stored object. Long words are never joined: a thousand errors may share one. */
+class Tally {
+  readonly #root: Counted = { count: 0, next: new Map() }
+
+  constructor(things: readonly Thing[]) {
+    for (const thing of things) this.#at(thing).count += 1
   }
-  return findings.map((finding) => {
-    const key = finding.severity === 'error' ? sameness(finding, value) : ''
-    const count = left.get(key) ?? 0
-    if (count === 0) return finding
-    left.set(key, count - 1)
-    return { ...finding, severity: 'warning', prefix: 'stored before: ' }
-  })
+
+  /** Takes all of the things away, each once; nothing when one of them is not there, or there are none. */
+  takeAll(things: readonly Thing[]): boolean {
+    if (things.length === 0) return false
+    const taken: Counted[] = []
+    for (const thing of things) {
+      const found = this.#at(thing)
+      if (found.count === 0) break
+      found.count -= 1
+      taken.push(found)
+    }
+    if (taken.length === things.length) return true
+    for (const found of taken) found.count += 1
+    return false
+  }
+
+  #at(thing: Thing): Counted {
+    let here = this.#root
+    for (const word of thing) {
+      let next = here.next.get(word)
+      if (next === undefined) here.next.set(word, (next = { count: 0, next: new Map() }))
+      here = next
+    }
+    return here
+  }
+}
+
+interface Counted {
+  count: number
+  readonly next: Map<string, Counted>
 }
 
 const COMPARES_NO_VALUE = new Set(['required', 'forbidden'])
 
 /**
- * Equal for the same error: id, place without list indexes, and the value that lies there. Which errors are not shown
- * nobody knows: that there are some is the same error when it is of the same rule, or of the schema.
+ * What makes it the same error: the things that it is about, or else the id, the place without list indexes, the other
+ * objects and the value. A list or an object at the place is not looked into: the error is that it is there. Which errors of a rule are not shown is not known: that there are some is one error. What was
+ * not looked at may be new.
  */
-function sameness({ id, error, more }: Finding, object: unknown): string {
-  if (more) return `more ${id.startsWith('schema-') ? 'schema' : id}`
-  const value = COMPARES_NO_VALUE.has(error.type) ? undefined : valueAt(object, error.at)
-  return [id, error.type, pathTextWithoutIndexes(error.at), canonical(value)].join(' ')
+function thingsOf({ id, error, more }: Finding, object: unknown): readonly Thing[] {
+  if (more) return id === NOT_JUDGED ? [] : [['more', id]]
+  const { about, at, restsOn = [], type } = error
+  if (about !== undefined) return [...about()]
+  const value = COMPARES_NO_VALUE.has(type) ? undefined : valueAt(object, at)
+  const place = at.flatMap((segment) => (typeof segment === 'number' ? [] : [String(jsonKey(segment))]))
+  const others = restsOn.flatMap(({ kind, name }) => [kind, name])
+  return [[id, type, ...place, '', ...others, '', ...wordsOf(value)]]
 }
 
-/** JSON with the keys of objects in order; empty for what is absent. */
-function canonical(value: unknown): string {
-  if (value === undefined) return ''
-  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
-  if (!isObject(value)) return JSON.stringify(value)
-  const members = Object.keys(value)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`)
-  return `{${members.join()}}`
-}
-
-function wouldBeDenied(finding: Finding): Finding {
-  return finding.severity === 'error'
-    ? { ...finding, severity: 'warning', prefix: 'would be denied: ' }
-    : finding
+/** A value as words: its type, and its text unless it is a list or an object. */
+function wordsOf(value: unknown): readonly string[] {
+  if (typeof value === 'string') return ['string', value]
+  if (typeof value === 'object' && value !== null) return [Array.isArray(value) ? 'list' : 'object']
+  return [typeof value, String(value)]
 }
 
 /** Without exact repeats; the list is in order. */

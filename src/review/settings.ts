@@ -1,6 +1,7 @@
 import { KINDS } from '../kinds/index.ts'
 import { pathTextWithoutIndexes, type Segment } from '../rule/path.ts'
 import type { Severity } from '../rule/rule.ts'
+import { type Finding, NOT_JUDGED } from './finding.ts'
 import { fieldOf, isKeyOfMap, type SchemaNode } from './pointer.ts'
 
 /** How findings are weighed: the whole of what an operator can set about rules (decision 7). */
@@ -21,8 +22,8 @@ export interface SeveritySetting {
 
 export const DEFAULT_SETTINGS: Settings = { mode: 'enforce', severities: [] }
 
-/** A resource whose JSON types are wrong cannot be read by anyone, so this one is always an error. */
-const FIXED = new Set(['schema-type', 'request-kind-agrees'])
+/** Nobody can read a resource whose JSON types are wrong, and nobody has looked at what is not judged. */
+export const FIXED: ReadonlySet<string> = new Set(['schema-type', 'request-kind-agrees', NOT_JUDGED])
 
 /** The severity of a finding at a place, given the severity of its rule. */
 export function severityAt(
@@ -40,6 +41,18 @@ export function severityAt(
       (namespaces?.includes(finding.namespace) ?? true),
   )
   return set?.severity ?? severity
+}
+
+/**
+ * The severity of each finding in a namespace; undefined where no setting is for a path, so that all findings of a rule
+ * have the same one.
+ */
+export function severityByPlace(
+  settings: Settings,
+  namespace: string,
+): ((finding: Finding) => Severity) | undefined {
+  if (settings.severities.every(({ path }) => path === undefined)) return undefined
+  return ({ id, error, severity }) => severityAt(settings, { id, at: error.at, namespace }, severity)
 }
 
 /** As docs/fields.md writes it: every key of a map is `.<name>`. */

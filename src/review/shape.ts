@@ -5,7 +5,7 @@ import { type ErrorType, type FieldError, supportedValues } from '../rule/field-
 import { pathText, type Segment, valueAt } from '../rule/path.ts'
 import { isObject, type Resource, setOwn } from '../rule/resource.ts'
 import { changedAt, copyOf, type Holder } from './copies.ts'
-import { andMore, type Finding, MOST_FINDINGS } from './finding.ts'
+import { andNotJudged, type Finding, MOST_FINDINGS } from './finding.ts'
 import { nodeAt, type SchemaNode, segmentsOfPointer } from './pointer.ts'
 import { typeAdvice } from './type-advice.ts'
 import * as validators from './validators.js'
@@ -63,11 +63,12 @@ export function outside(
   return findings.filter(({ error: { at } }) => !at.some((_, i) => texts.has(pathText(at.slice(0, i + 1)))))
 }
 
-/** The first errors and that there are more; the rules wait until these are mended. */
+/** The first errors and that nothing further was looked at: the validator has ended, and the rules do not run. */
 function tooManyErrors(kind: Kind, given: unknown, errors: readonly ErrorObject[]): Shaped {
   const findings = distinct(kind, given, errors.slice(0, MOST_FINDINGS))
-  const hidden = errors.slice(MOST_FINDINGS).map((error) => schemaFinding(kind, given, error))
-  return { findings: [...findings, ...hidden.map(andMore)], mistyped: true }
+  const hidden = errors.slice(MOST_FINDINGS, MOST_FINDINGS + 1)
+  const rest = hidden.map((error) => andNotJudged(schemaFinding(kind, given, error).error.at))
+  return { findings: [...findings, ...rest], mistyped: true }
 }
 
 /** The value without the fields that are null: an optional one is absent, a required one missing (decision 17). */

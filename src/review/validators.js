@@ -6,7 +6,7 @@ import { MOST_FINDINGS } from './finding.ts'
 import { FORMATS } from './formats.ts'
 
 export const MCPExternalAuthConfig = validate10;
-const schema11 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["tokenExchange","headerInjection","bearerToken","unauthenticated","embeddedAuthServer","awsSts","upstreamInject"]},"awsSts":{"type":"object","required":["region"],"properties":{"region":{"type":"string","pattern":"^[a-z]{2}(-[a-z]+)+-\\d+$","minLength":1},"service":{"type":"string"},"fallbackRoleArn":{"type":"string","pattern":"^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$"},"roleClaim":{"type":"string"},"roleMappings":{"type":"array","items":{"type":"object","required":["roleArn"],"properties":{"roleArn":{"type":"string","pattern":"^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$"},"claim":{"type":"string","minLength":1},"matcher":{"type":"string","minLength":1},"priority":{"type":"integer","format":"int32","minimum":0}}}},"sessionDuration":{"type":"integer","format":"int32","minimum":900,"maximum":43200},"sessionNameClaim":{"type":"string"}}},"bearerToken":{"type":"object","required":["tokenSecretRef"],"properties":{"tokenSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"embeddedAuthServer":{"type":"object","required":["issuer","upstreamProviders"],"properties":{"issuer":{"type":"string","pattern":"^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"},"authorizationEndpointBaseUrl":{"type":"string","pattern":"^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"},"signingKeySecretRefs":{"type":"array","items":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}},"hmacSecretRefs":{"type":"array","items":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}},"tokenLifespans":{"type":"object","properties":{"accessTokenLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"refreshTokenLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"authCodeLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}}},"storage":{"type":"object","properties":{"type":{"type":"string","enum":["memory","redis"]},"redis":{"type":"object","required":["aclUserConfig"],"properties":{"aclUserConfig":{"type":"object","required":["usernameSecretRef","passwordSecretRef"],"properties":{"usernameSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"passwordSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"sentinelConfig":{"type":"object","required":["masterName"],"properties":{"masterName":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32"},"sentinelAddrs":{"type":"array","items":{"type":"string"}},"sentinelService":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1},"namespace":{"type":"string"},"port":{"type":"integer","format":"int32"}}}}},"sentinelTls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}},"dialTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"readTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"writeTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"addr":{}}}}},"upstreamProviders":{"type":"array","items":{"type":"object","required":["name","type"],"properties":{"name":{"type":"string","pattern":"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$","minLength":1,"maxLength":63},"type":{"type":"string","enum":["oidc","oauth2"]},"oidcConfig":{"type":"object","required":["issuerUrl","clientId"],"properties":{"issuerUrl":{"type":"string","pattern":"^https://[^\\n]*$"},"clientId":{"type":"string","minLength":1},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"redirectUri":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"additionalAuthorizationParams":{"type":"object","additionalProperties":{"type":"string"}},"userInfoOverride":{"type":"object","required":["endpointUrl"],"properties":{"endpointUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"httpMethod":{"type":"string","enum":["GET","POST"]},"additionalHeaders":{"type":"object","additionalProperties":{"type":"string"}},"fieldMapping":{"type":"object","properties":{"subjectFields":{"type":"array","items":{"type":"string"}},"nameFields":{"type":"array","items":{"type":"string"}},"emailFields":{"type":"array","items":{"type":"string"}}}}}}}},"oauth2Config":{"type":"object","required":["authorizationEndpoint","tokenEndpoint"],"properties":{"authorizationEndpoint":{"type":"string","pattern":"^https?://[^\\n]*$"},"tokenEndpoint":{"type":"string","pattern":"^https?://[^\\n]*$"},"clientId":{"type":"string","minLength":1},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"redirectUri":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"additionalAuthorizationParams":{"type":"object","additionalProperties":{"type":"string"}},"tokenResponseMapping":{"type":"object","required":["accessTokenPath"],"properties":{"accessTokenPath":{"type":"string","minLength":1},"scopePath":{"type":"string"},"refreshTokenPath":{"type":"string"},"expiresInPath":{"type":"string"}}},"userInfo":{"type":"object","required":["endpointUrl"],"properties":{"endpointUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"httpMethod":{"type":"string","enum":["GET","POST"]},"additionalHeaders":{"type":"object","additionalProperties":{"type":"string"}},"fieldMapping":{"type":"object","properties":{"subjectFields":{"type":"array","items":{"type":"string"}},"nameFields":{"type":"array","items":{"type":"string"}},"emailFields":{"type":"array","items":{"type":"string"}}}}}},"identityFromToken":{},"dcrConfig":{},"insecureAllowHTTP":{}}}}},"minItems":1},"insecureAllowHTTP":{}}},"headerInjection":{"type":"object","required":["headerName","valueSecretRef"],"properties":{"headerName":{"type":"string","minLength":1},"valueSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"tokenExchange":{"type":"object","required":["tokenUrl","audience"],"properties":{"tokenUrl":{"type":"string","minLength":1},"audience":{"type":"string","minLength":1},"clientId":{"type":"string"},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"scopes":{"type":"array","items":{"type":"string"}},"subjectTokenType":{"type":"string","pattern":"^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))?$"},"externalTokenHeaderName":{"type":"string"},"subjectProviderName":{"type":"string"}}},"upstreamInject":{"type":"object","required":["providerName"],"properties":{"providerName":{"type":"string","minLength":1}}}}},"status":{"type":"object","properties":{"conditions":{"type":"array","items":{"type":"object","required":["type","status","reason","message","lastTransitionTime"],"properties":{"type":{"type":"string","pattern":"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$","maxLength":316},"status":{"type":"string","enum":["True","False","Unknown"]},"reason":{"type":"string","pattern":"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$","minLength":1,"maxLength":1024},"message":{"type":"string","maxLength":32768},"lastTransitionTime":{"type":"string","format":"date-time"},"observedGeneration":{"type":"integer","format":"int64","minimum":0}}}},"configHash":{"type":"string"},"observedGeneration":{"type":"integer","format":"int64"},"referencingWorkloads":{"type":"array","items":{"type":"object","required":["kind","name"],"properties":{"kind":{"type":"string","enum":["MCPServer","VirtualMCPServer","MCPRemoteProxy"]},"name":{"type":"string","minLength":1}}}}}}},"$id":"MCPExternalAuthConfig"};
+const schema11 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["tokenExchange","headerInjection","bearerToken","unauthenticated","embeddedAuthServer","awsSts","upstreamInject"]},"awsSts":{"type":"object","required":["region"],"properties":{"region":{"type":"string","pattern":"^[a-z]{2}(-[a-z]+)+-\\d+$","minLength":1},"service":{"type":"string"},"fallbackRoleArn":{"type":"string","pattern":"^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$"},"roleClaim":{"type":"string"},"roleMappings":{"type":"array","items":{"type":"object","required":["roleArn"],"properties":{"roleArn":{"type":"string","pattern":"^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$"},"claim":{"type":"string","minLength":1},"matcher":{"type":"string","minLength":1},"priority":{"type":"integer","format":"int32","minimum":0}}}},"sessionDuration":{"type":"integer","format":"int32","minimum":900,"maximum":43200},"sessionNameClaim":{"type":"string"}}},"bearerToken":{"type":"object","required":["tokenSecretRef"],"properties":{"tokenSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"embeddedAuthServer":{"type":"object","required":["issuer","upstreamProviders"],"properties":{"issuer":{"type":"string","pattern":"^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"},"authorizationEndpointBaseUrl":{"type":"string","pattern":"^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"},"signingKeySecretRefs":{"type":"array","items":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}},"hmacSecretRefs":{"type":"array","items":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}},"tokenLifespans":{"type":"object","properties":{"accessTokenLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"refreshTokenLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"authCodeLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}}},"storage":{"type":"object","properties":{"type":{"type":"string","enum":["memory","redis"]},"redis":{"type":"object","required":["aclUserConfig"],"properties":{"aclUserConfig":{"type":"object","required":["usernameSecretRef","passwordSecretRef"],"properties":{"usernameSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"passwordSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"sentinelConfig":{"type":"object","required":["masterName"],"properties":{"masterName":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32"},"sentinelAddrs":{"type":"array","items":{"type":"string"}},"sentinelService":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1},"namespace":{"type":"string"},"port":{"type":"integer","format":"int32"}}}}},"sentinelTls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}},"dialTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"readTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"writeTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"addr":{"type":"string"}}}}},"upstreamProviders":{"type":"array","items":{"type":"object","required":["name","type"],"properties":{"name":{"type":"string","pattern":"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$","minLength":1,"maxLength":63},"type":{"type":"string","enum":["oidc","oauth2"]},"oidcConfig":{"type":"object","required":["issuerUrl","clientId"],"properties":{"issuerUrl":{"type":"string","pattern":"^https://[^\\n]*$"},"clientId":{"type":"string","minLength":1},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"redirectUri":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"additionalAuthorizationParams":{"type":"object","additionalProperties":{"type":"string"}},"userInfoOverride":{"type":"object","required":["endpointUrl"],"properties":{"endpointUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"httpMethod":{"type":"string","enum":["GET","POST"]},"additionalHeaders":{"type":"object","additionalProperties":{"type":"string"}},"fieldMapping":{"type":"object","properties":{"subjectFields":{"type":"array","items":{"type":"string"}},"nameFields":{"type":"array","items":{"type":"string"}},"emailFields":{"type":"array","items":{"type":"string"}}}}}}}},"oauth2Config":{"type":"object","required":["authorizationEndpoint","tokenEndpoint"],"properties":{"authorizationEndpoint":{"type":"string","pattern":"^https?://[^\\n]*$"},"tokenEndpoint":{"type":"string","pattern":"^https?://[^\\n]*$"},"clientId":{"type":"string","minLength":1},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"redirectUri":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"additionalAuthorizationParams":{"type":"object","additionalProperties":{"type":"string"}},"tokenResponseMapping":{"type":"object","required":["accessTokenPath"],"properties":{"accessTokenPath":{"type":"string","minLength":1},"scopePath":{"type":"string"},"refreshTokenPath":{"type":"string"},"expiresInPath":{"type":"string"}}},"userInfo":{"type":"object","required":["endpointUrl"],"properties":{"endpointUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"httpMethod":{"type":"string","enum":["GET","POST"]},"additionalHeaders":{"type":"object","additionalProperties":{"type":"string"}},"fieldMapping":{"type":"object","properties":{"subjectFields":{"type":"array","items":{"type":"string"}},"nameFields":{"type":"array","items":{"type":"string"}},"emailFields":{"type":"array","items":{"type":"string"}}}}}},"identityFromToken":{"type":"object","properties":{"subjectPath":{"type":"string"},"namePath":{"type":"string"},"emailPath":{"type":"string"}}},"dcrConfig":{"type":"object","properties":{}},"insecureAllowHTTP":{"type":"boolean"}}}}},"minItems":1},"insecureAllowHTTP":{"type":"boolean"}}},"headerInjection":{"type":"object","required":["headerName","valueSecretRef"],"properties":{"headerName":{"type":"string","minLength":1},"valueSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"tokenExchange":{"type":"object","required":["tokenUrl","audience"],"properties":{"tokenUrl":{"type":"string","minLength":1},"audience":{"type":"string","minLength":1},"clientId":{"type":"string"},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"scopes":{"type":"array","items":{"type":"string"}},"subjectTokenType":{"type":"string","pattern":"^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))?$"},"externalTokenHeaderName":{"type":"string"},"subjectProviderName":{"type":"string"}}},"upstreamInject":{"type":"object","required":["providerName"],"properties":{"providerName":{"type":"string","minLength":1}}}}},"status":{"type":"object","properties":{"conditions":{"type":"array","items":{"type":"object","required":["type","status","reason","message","lastTransitionTime"],"properties":{"type":{"type":"string","pattern":"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$","maxLength":316},"status":{"type":"string","enum":["True","False","Unknown"]},"reason":{"type":"string","pattern":"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$","minLength":1,"maxLength":1024},"message":{"type":"string","maxLength":32768},"lastTransitionTime":{"type":"string","format":"date-time"},"observedGeneration":{"type":"integer","format":"int64","minimum":0}}}},"configHash":{"type":"string"},"observedGeneration":{"type":"integer","format":"int64"},"referencingWorkloads":{"type":"array","items":{"type":"object","required":["kind","name"],"properties":{"kind":{"type":"string","enum":["MCPServer","VirtualMCPServer","MCPRemoteProxy"]},"name":{"type":"string","minLength":1}}}}}}},"$id":"MCPExternalAuthConfig"};
 const func2 = ucs2length.default;
 const func3 = compilePattern;
 const pattern0 = func3("^[a-z]{2}(-[a-z]+)+-\\d+$", "u");
@@ -1865,9 +1865,9 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err137 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/type",keyword:"type",params:{type: "object"}};
+if(data46.addr !== undefined){
+if(typeof data46.addr !== "string"){
+const err137 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/addr",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/addr/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err137];
 }
@@ -1880,7 +1880,7 @@ errors++;
 }
 }
 else {
-const err138 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/type",keyword:"type",params:{type: "object"}};
+const err138 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err138];
 }
@@ -1891,11 +1891,9 @@ return false;
 errors++;
 }
 }
-if(data29.upstreamProviders !== undefined){
-let data76 = data29.upstreamProviders;
-if(Array.isArray(data76)){
-if(data76.length < 1){
-const err139 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/minItems",keyword:"minItems",params:{limit: 1}};
+}
+else {
+const err139 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err139];
 }
@@ -1905,12 +1903,12 @@ return false;
 }
 errors++;
 }
-const len4 = data76.length;
-for(let i4=0; i4<len4; i4++){
-let data77 = data76[i4];
-if(data77 && typeof data77 == "object" && !Array.isArray(data77)){
-if(data77.name === undefined){
-const err140 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/required",keyword:"required",params:{missingProperty: "name"}};
+}
+if(data29.upstreamProviders !== undefined){
+let data77 = data29.upstreamProviders;
+if(Array.isArray(data77)){
+if(data77.length < 1){
+const err140 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/minItems",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err140];
 }
@@ -1920,8 +1918,12 @@ return false;
 }
 errors++;
 }
-if(data77.type === undefined){
-const err141 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/required",keyword:"required",params:{missingProperty: "type"}};
+const len4 = data77.length;
+for(let i4=0; i4<len4; i4++){
+let data78 = data77[i4];
+if(data78 && typeof data78 == "object" && !Array.isArray(data78)){
+if(data78.name === undefined){
+const err141 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err141];
 }
@@ -1931,11 +1933,8 @@ return false;
 }
 errors++;
 }
-if(data77.name !== undefined){
-let data78 = data77.name;
-if(typeof data78 === "string"){
-if(func2(data78) > 63){
-const err142 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/name/maxLength",keyword:"maxLength",params:{limit: 63}};
+if(data78.type === undefined){
+const err142 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/required",keyword:"required",params:{missingProperty: "type"}};
 if(vErrors === null){
 vErrors = [err142];
 }
@@ -1945,8 +1944,11 @@ return false;
 }
 errors++;
 }
-if(data78.length < 1){
-const err143 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(data78.name !== undefined){
+let data79 = data78.name;
+if(typeof data79 === "string"){
+if(func2(data79) > 63){
+const err143 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/name/maxLength",keyword:"maxLength",params:{limit: 63}};
 if(vErrors === null){
 vErrors = [err143];
 }
@@ -1956,8 +1958,8 @@ return false;
 }
 errors++;
 }
-if(!pattern11.test(data78)){
-const err144 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/name/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"}};
+if(data79.length < 1){
+const err144 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err144];
 }
@@ -1967,9 +1969,8 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err145 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/name/type",keyword:"type",params:{type: "string"}};
+if(!pattern11.test(data79)){
+const err145 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/name/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"}};
 if(vErrors === null){
 vErrors = [err145];
 }
@@ -1980,10 +1981,8 @@ return false;
 errors++;
 }
 }
-if(data77.type !== undefined){
-let data79 = data77.type;
-if(typeof data79 !== "string"){
-const err146 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/type",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/type/type",keyword:"type",params:{type: "string"}};
+else {
+const err146 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err146];
 }
@@ -1993,8 +1992,11 @@ return false;
 }
 errors++;
 }
-if(!((data79 === "oidc") || (data79 === "oauth2"))){
-const err147 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/type",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/type/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.embeddedAuthServer.properties.upstreamProviders.items.properties.type.enum}};
+}
+if(data78.type !== undefined){
+let data80 = data78.type;
+if(typeof data80 !== "string"){
+const err147 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/type",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/type/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err147];
 }
@@ -2004,12 +2006,8 @@ return false;
 }
 errors++;
 }
-}
-if(data77.oidcConfig !== undefined){
-let data80 = data77.oidcConfig;
-if(data80 && typeof data80 == "object" && !Array.isArray(data80)){
-if(data80.issuerUrl === undefined){
-const err148 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/required",keyword:"required",params:{missingProperty: "issuerUrl"}};
+if(!((data80 === "oidc") || (data80 === "oauth2"))){
+const err148 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/type",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/type/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.embeddedAuthServer.properties.upstreamProviders.items.properties.type.enum}};
 if(vErrors === null){
 vErrors = [err148];
 }
@@ -2019,8 +2017,12 @@ return false;
 }
 errors++;
 }
-if(data80.clientId === undefined){
-const err149 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/required",keyword:"required",params:{missingProperty: "clientId"}};
+}
+if(data78.oidcConfig !== undefined){
+let data81 = data78.oidcConfig;
+if(data81 && typeof data81 == "object" && !Array.isArray(data81)){
+if(data81.issuerUrl === undefined){
+const err149 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/required",keyword:"required",params:{missingProperty: "issuerUrl"}};
 if(vErrors === null){
 vErrors = [err149];
 }
@@ -2030,11 +2032,8 @@ return false;
 }
 errors++;
 }
-if(data80.issuerUrl !== undefined){
-let data81 = data80.issuerUrl;
-if(typeof data81 === "string"){
-if(!pattern12.test(data81)){
-const err150 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/issuerUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/pattern",keyword:"pattern",params:{pattern: "^https://[^\\n]*$"}};
+if(data81.clientId === undefined){
+const err150 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/required",keyword:"required",params:{missingProperty: "clientId"}};
 if(vErrors === null){
 vErrors = [err150];
 }
@@ -2044,9 +2043,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err151 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/issuerUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/type",keyword:"type",params:{type: "string"}};
+if(data81.issuerUrl !== undefined){
+let data82 = data81.issuerUrl;
+if(typeof data82 === "string"){
+if(!pattern12.test(data82)){
+const err151 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/issuerUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/pattern",keyword:"pattern",params:{pattern: "^https://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err151];
 }
@@ -2057,11 +2058,8 @@ return false;
 errors++;
 }
 }
-if(data80.clientId !== undefined){
-let data82 = data80.clientId;
-if(typeof data82 === "string"){
-if(data82.length < 1){
-const err152 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
+else {
+const err152 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/issuerUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err152];
 }
@@ -2072,8 +2070,11 @@ return false;
 errors++;
 }
 }
-else {
-const err153 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/type",keyword:"type",params:{type: "string"}};
+if(data81.clientId !== undefined){
+let data83 = data81.clientId;
+if(typeof data83 === "string"){
+if(data83.length < 1){
+const err153 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err153];
 }
@@ -2084,11 +2085,8 @@ return false;
 errors++;
 }
 }
-if(data80.clientSecretRef !== undefined){
-let data83 = data80.clientSecretRef;
-if(data83 && typeof data83 == "object" && !Array.isArray(data83)){
-if(data83.name === undefined){
-const err154 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+else {
+const err154 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err154];
 }
@@ -2098,8 +2096,12 @@ return false;
 }
 errors++;
 }
-if(data83.key === undefined){
-const err155 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+if(data81.clientSecretRef !== undefined){
+let data84 = data81.clientSecretRef;
+if(data84 && typeof data84 == "object" && !Array.isArray(data84)){
+if(data84.name === undefined){
+const err155 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err155];
 }
@@ -2109,11 +2111,8 @@ return false;
 }
 errors++;
 }
-if(data83.name !== undefined){
-let data84 = data83.name;
-if(typeof data84 === "string"){
-if(data84.length < 1){
-const err156 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(data84.key === undefined){
+const err156 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err156];
 }
@@ -2123,9 +2122,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err157 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data84.name !== undefined){
+let data85 = data84.name;
+if(typeof data85 === "string"){
+if(data85.length < 1){
+const err157 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err157];
 }
@@ -2136,11 +2137,8 @@ return false;
 errors++;
 }
 }
-if(data83.key !== undefined){
-let data85 = data83.key;
-if(typeof data85 === "string"){
-if(data85.length < 1){
-const err158 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+else {
+const err158 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err158];
 }
@@ -2151,8 +2149,11 @@ return false;
 errors++;
 }
 }
-else {
-const err159 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(data84.key !== undefined){
+let data86 = data84.key;
+if(typeof data86 === "string"){
+if(data86.length < 1){
+const err159 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err159];
 }
@@ -2163,9 +2164,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err160 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
+const err160 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err160];
 }
@@ -2176,9 +2176,9 @@ return false;
 errors++;
 }
 }
-if(data80.redirectUri !== undefined){
-if(typeof data80.redirectUri !== "string"){
-const err161 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/redirectUri",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/redirectUri/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err161 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err161];
 }
@@ -2189,13 +2189,9 @@ return false;
 errors++;
 }
 }
-if(data80.scopes !== undefined){
-let data87 = data80.scopes;
-if(Array.isArray(data87)){
-const len5 = data87.length;
-for(let i5=0; i5<len5; i5++){
-if(typeof data87[i5] !== "string"){
-const err162 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/scopes/" + i5,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+if(data81.redirectUri !== undefined){
+if(typeof data81.redirectUri !== "string"){
+const err162 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/redirectUri",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/redirectUri/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err162];
 }
@@ -2206,9 +2202,13 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err163 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/scopes",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/type",keyword:"type",params:{type: "array"}};
+if(data81.scopes !== undefined){
+let data88 = data81.scopes;
+if(Array.isArray(data88)){
+const len5 = data88.length;
+for(let i5=0; i5<len5; i5++){
+if(typeof data88[i5] !== "string"){
+const err163 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/scopes/" + i5,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err163];
 }
@@ -2219,12 +2219,9 @@ return false;
 errors++;
 }
 }
-if(data80.additionalAuthorizationParams !== undefined){
-let data89 = data80.additionalAuthorizationParams;
-if(data89 && typeof data89 == "object" && !Array.isArray(data89)){
-for(const key2 in data89){
-if(typeof data89[key2] !== "string"){
-const err164 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/additionalAuthorizationParams/" + pointerToken(key2),schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err164 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/scopes",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err164];
 }
@@ -2235,9 +2232,12 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err165 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/additionalAuthorizationParams",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/type",keyword:"type",params:{type: "object"}};
+if(data81.additionalAuthorizationParams !== undefined){
+let data90 = data81.additionalAuthorizationParams;
+if(data90 && typeof data90 == "object" && !Array.isArray(data90)){
+for(const key2 in data90){
+if(typeof data90[key2] !== "string"){
+const err165 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/additionalAuthorizationParams/" + pointerToken(key2),schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err165];
 }
@@ -2248,11 +2248,9 @@ return false;
 errors++;
 }
 }
-if(data80.userInfoOverride !== undefined){
-let data91 = data80.userInfoOverride;
-if(data91 && typeof data91 == "object" && !Array.isArray(data91)){
-if(data91.endpointUrl === undefined){
-const err166 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/required",keyword:"required",params:{missingProperty: "endpointUrl"}};
+}
+else {
+const err166 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/additionalAuthorizationParams",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err166];
 }
@@ -2262,11 +2260,12 @@ return false;
 }
 errors++;
 }
-if(data91.endpointUrl !== undefined){
-let data92 = data91.endpointUrl;
-if(typeof data92 === "string"){
-if(!pattern13.test(data92)){
-const err167 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/endpointUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+}
+if(data81.userInfoOverride !== undefined){
+let data92 = data81.userInfoOverride;
+if(data92 && typeof data92 == "object" && !Array.isArray(data92)){
+if(data92.endpointUrl === undefined){
+const err167 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/required",keyword:"required",params:{missingProperty: "endpointUrl"}};
 if(vErrors === null){
 vErrors = [err167];
 }
@@ -2276,9 +2275,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err168 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/endpointUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/type",keyword:"type",params:{type: "string"}};
+if(data92.endpointUrl !== undefined){
+let data93 = data92.endpointUrl;
+if(typeof data93 === "string"){
+if(!pattern13.test(data93)){
+const err168 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/endpointUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err168];
 }
@@ -2289,10 +2290,8 @@ return false;
 errors++;
 }
 }
-if(data91.httpMethod !== undefined){
-let data93 = data91.httpMethod;
-if(typeof data93 !== "string"){
-const err169 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/httpMethod",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/type",keyword:"type",params:{type: "string"}};
+else {
+const err169 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/endpointUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err169];
 }
@@ -2302,8 +2301,11 @@ return false;
 }
 errors++;
 }
-if(!((data93 === "GET") || (data93 === "POST"))){
-const err170 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/httpMethod",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.embeddedAuthServer.properties.upstreamProviders.items.properties.oidcConfig.properties.userInfoOverride.properties.httpMethod.enum}};
+}
+if(data92.httpMethod !== undefined){
+let data94 = data92.httpMethod;
+if(typeof data94 !== "string"){
+const err170 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/httpMethod",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err170];
 }
@@ -2313,13 +2315,8 @@ return false;
 }
 errors++;
 }
-}
-if(data91.additionalHeaders !== undefined){
-let data94 = data91.additionalHeaders;
-if(data94 && typeof data94 == "object" && !Array.isArray(data94)){
-for(const key3 in data94){
-if(typeof data94[key3] !== "string"){
-const err171 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/additionalHeaders/" + pointerToken(key3),schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(!((data94 === "GET") || (data94 === "POST"))){
+const err171 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/httpMethod",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.embeddedAuthServer.properties.upstreamProviders.items.properties.oidcConfig.properties.userInfoOverride.properties.httpMethod.enum}};
 if(vErrors === null){
 vErrors = [err171];
 }
@@ -2330,9 +2327,12 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err172 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/additionalHeaders",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/type",keyword:"type",params:{type: "object"}};
+if(data92.additionalHeaders !== undefined){
+let data95 = data92.additionalHeaders;
+if(data95 && typeof data95 == "object" && !Array.isArray(data95)){
+for(const key3 in data95){
+if(typeof data95[key3] !== "string"){
+const err172 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/additionalHeaders/" + pointerToken(key3),schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err172];
 }
@@ -2343,16 +2343,9 @@ return false;
 errors++;
 }
 }
-if(data91.fieldMapping !== undefined){
-let data96 = data91.fieldMapping;
-if(data96 && typeof data96 == "object" && !Array.isArray(data96)){
-if(data96.subjectFields !== undefined){
-let data97 = data96.subjectFields;
-if(Array.isArray(data97)){
-const len6 = data97.length;
-for(let i6=0; i6<len6; i6++){
-if(typeof data97[i6] !== "string"){
-const err173 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/subjectFields/" + i6,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/items/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err173 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/additionalHeaders",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err173];
 }
@@ -2363,9 +2356,16 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err174 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/subjectFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/type",keyword:"type",params:{type: "array"}};
+if(data92.fieldMapping !== undefined){
+let data97 = data92.fieldMapping;
+if(data97 && typeof data97 == "object" && !Array.isArray(data97)){
+if(data97.subjectFields !== undefined){
+let data98 = data97.subjectFields;
+if(Array.isArray(data98)){
+const len6 = data98.length;
+for(let i6=0; i6<len6; i6++){
+if(typeof data98[i6] !== "string"){
+const err174 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/subjectFields/" + i6,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err174];
 }
@@ -2376,13 +2376,9 @@ return false;
 errors++;
 }
 }
-if(data96.nameFields !== undefined){
-let data99 = data96.nameFields;
-if(Array.isArray(data99)){
-const len7 = data99.length;
-for(let i7=0; i7<len7; i7++){
-if(typeof data99[i7] !== "string"){
-const err175 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/nameFields/" + i7,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/items/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err175 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/subjectFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err175];
 }
@@ -2393,9 +2389,13 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err176 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/nameFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/type",keyword:"type",params:{type: "array"}};
+if(data97.nameFields !== undefined){
+let data100 = data97.nameFields;
+if(Array.isArray(data100)){
+const len7 = data100.length;
+for(let i7=0; i7<len7; i7++){
+if(typeof data100[i7] !== "string"){
+const err176 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/nameFields/" + i7,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err176];
 }
@@ -2406,13 +2406,9 @@ return false;
 errors++;
 }
 }
-if(data96.emailFields !== undefined){
-let data101 = data96.emailFields;
-if(Array.isArray(data101)){
-const len8 = data101.length;
-for(let i8=0; i8<len8; i8++){
-if(typeof data101[i8] !== "string"){
-const err177 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/emailFields/" + i8,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/items/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err177 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/nameFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err177];
 }
@@ -2423,9 +2419,13 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err178 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/emailFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/type",keyword:"type",params:{type: "array"}};
+if(data97.emailFields !== undefined){
+let data102 = data97.emailFields;
+if(Array.isArray(data102)){
+const len8 = data102.length;
+for(let i8=0; i8<len8; i8++){
+if(typeof data102[i8] !== "string"){
+const err178 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/emailFields/" + i8,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err178];
 }
@@ -2438,7 +2438,7 @@ errors++;
 }
 }
 else {
-const err179 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/type",keyword:"type",params:{type: "object"}};
+const err179 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/emailFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err179];
 }
@@ -2451,7 +2451,7 @@ errors++;
 }
 }
 else {
-const err180 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/type",keyword:"type",params:{type: "object"}};
+const err180 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err180];
 }
@@ -2464,7 +2464,7 @@ errors++;
 }
 }
 else {
-const err181 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/type",keyword:"type",params:{type: "object"}};
+const err181 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err181];
 }
@@ -2475,11 +2475,9 @@ return false;
 errors++;
 }
 }
-if(data77.oauth2Config !== undefined){
-let data103 = data77.oauth2Config;
-if(data103 && typeof data103 == "object" && !Array.isArray(data103)){
-if(data103.authorizationEndpoint === undefined){
-const err182 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/required",keyword:"required",params:{missingProperty: "authorizationEndpoint"}};
+}
+else {
+const err182 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err182];
 }
@@ -2489,8 +2487,12 @@ return false;
 }
 errors++;
 }
-if(data103.tokenEndpoint === undefined){
-const err183 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/required",keyword:"required",params:{missingProperty: "tokenEndpoint"}};
+}
+if(data78.oauth2Config !== undefined){
+let data104 = data78.oauth2Config;
+if(data104 && typeof data104 == "object" && !Array.isArray(data104)){
+if(data104.authorizationEndpoint === undefined){
+const err183 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/required",keyword:"required",params:{missingProperty: "authorizationEndpoint"}};
 if(vErrors === null){
 vErrors = [err183];
 }
@@ -2500,11 +2502,8 @@ return false;
 }
 errors++;
 }
-if(data103.authorizationEndpoint !== undefined){
-let data104 = data103.authorizationEndpoint;
-if(typeof data104 === "string"){
-if(!pattern13.test(data104)){
-const err184 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/authorizationEndpoint",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+if(data104.tokenEndpoint === undefined){
+const err184 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/required",keyword:"required",params:{missingProperty: "tokenEndpoint"}};
 if(vErrors === null){
 vErrors = [err184];
 }
@@ -2514,9 +2513,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err185 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/authorizationEndpoint",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/type",keyword:"type",params:{type: "string"}};
+if(data104.authorizationEndpoint !== undefined){
+let data105 = data104.authorizationEndpoint;
+if(typeof data105 === "string"){
+if(!pattern13.test(data105)){
+const err185 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/authorizationEndpoint",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err185];
 }
@@ -2527,11 +2528,8 @@ return false;
 errors++;
 }
 }
-if(data103.tokenEndpoint !== undefined){
-let data105 = data103.tokenEndpoint;
-if(typeof data105 === "string"){
-if(!pattern13.test(data105)){
-const err186 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenEndpoint",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+else {
+const err186 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/authorizationEndpoint",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err186];
 }
@@ -2542,8 +2540,11 @@ return false;
 errors++;
 }
 }
-else {
-const err187 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenEndpoint",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/type",keyword:"type",params:{type: "string"}};
+if(data104.tokenEndpoint !== undefined){
+let data106 = data104.tokenEndpoint;
+if(typeof data106 === "string"){
+if(!pattern13.test(data106)){
+const err187 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenEndpoint",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err187];
 }
@@ -2554,11 +2555,8 @@ return false;
 errors++;
 }
 }
-if(data103.clientId !== undefined){
-let data106 = data103.clientId;
-if(typeof data106 === "string"){
-if(data106.length < 1){
-const err188 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
+else {
+const err188 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenEndpoint",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err188];
 }
@@ -2569,8 +2567,11 @@ return false;
 errors++;
 }
 }
-else {
-const err189 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/type",keyword:"type",params:{type: "string"}};
+if(data104.clientId !== undefined){
+let data107 = data104.clientId;
+if(typeof data107 === "string"){
+if(data107.length < 1){
+const err189 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err189];
 }
@@ -2581,11 +2582,8 @@ return false;
 errors++;
 }
 }
-if(data103.clientSecretRef !== undefined){
-let data107 = data103.clientSecretRef;
-if(data107 && typeof data107 == "object" && !Array.isArray(data107)){
-if(data107.name === undefined){
-const err190 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+else {
+const err190 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err190];
 }
@@ -2595,8 +2593,12 @@ return false;
 }
 errors++;
 }
-if(data107.key === undefined){
-const err191 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+if(data104.clientSecretRef !== undefined){
+let data108 = data104.clientSecretRef;
+if(data108 && typeof data108 == "object" && !Array.isArray(data108)){
+if(data108.name === undefined){
+const err191 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err191];
 }
@@ -2606,11 +2608,8 @@ return false;
 }
 errors++;
 }
-if(data107.name !== undefined){
-let data108 = data107.name;
-if(typeof data108 === "string"){
-if(data108.length < 1){
-const err192 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(data108.key === undefined){
+const err192 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err192];
 }
@@ -2620,9 +2619,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err193 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data108.name !== undefined){
+let data109 = data108.name;
+if(typeof data109 === "string"){
+if(data109.length < 1){
+const err193 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err193];
 }
@@ -2633,11 +2634,8 @@ return false;
 errors++;
 }
 }
-if(data107.key !== undefined){
-let data109 = data107.key;
-if(typeof data109 === "string"){
-if(data109.length < 1){
-const err194 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+else {
+const err194 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err194];
 }
@@ -2648,8 +2646,11 @@ return false;
 errors++;
 }
 }
-else {
-const err195 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(data108.key !== undefined){
+let data110 = data108.key;
+if(typeof data110 === "string"){
+if(data110.length < 1){
+const err195 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err195];
 }
@@ -2660,9 +2661,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err196 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
+const err196 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err196];
 }
@@ -2673,9 +2673,9 @@ return false;
 errors++;
 }
 }
-if(data103.redirectUri !== undefined){
-if(typeof data103.redirectUri !== "string"){
-const err197 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/redirectUri",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/redirectUri/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err197 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err197];
 }
@@ -2686,13 +2686,9 @@ return false;
 errors++;
 }
 }
-if(data103.scopes !== undefined){
-let data111 = data103.scopes;
-if(Array.isArray(data111)){
-const len9 = data111.length;
-for(let i9=0; i9<len9; i9++){
-if(typeof data111[i9] !== "string"){
-const err198 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/scopes/" + i9,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+if(data104.redirectUri !== undefined){
+if(typeof data104.redirectUri !== "string"){
+const err198 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/redirectUri",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/redirectUri/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err198];
 }
@@ -2703,9 +2699,13 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err199 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/scopes",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/type",keyword:"type",params:{type: "array"}};
+if(data104.scopes !== undefined){
+let data112 = data104.scopes;
+if(Array.isArray(data112)){
+const len9 = data112.length;
+for(let i9=0; i9<len9; i9++){
+if(typeof data112[i9] !== "string"){
+const err199 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/scopes/" + i9,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err199];
 }
@@ -2716,12 +2716,9 @@ return false;
 errors++;
 }
 }
-if(data103.additionalAuthorizationParams !== undefined){
-let data113 = data103.additionalAuthorizationParams;
-if(data113 && typeof data113 == "object" && !Array.isArray(data113)){
-for(const key4 in data113){
-if(typeof data113[key4] !== "string"){
-const err200 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/additionalAuthorizationParams/" + pointerToken(key4),schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err200 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/scopes",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err200];
 }
@@ -2732,9 +2729,12 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err201 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/additionalAuthorizationParams",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/type",keyword:"type",params:{type: "object"}};
+if(data104.additionalAuthorizationParams !== undefined){
+let data114 = data104.additionalAuthorizationParams;
+if(data114 && typeof data114 == "object" && !Array.isArray(data114)){
+for(const key4 in data114){
+if(typeof data114[key4] !== "string"){
+const err201 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/additionalAuthorizationParams/" + pointerToken(key4),schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err201];
 }
@@ -2745,11 +2745,9 @@ return false;
 errors++;
 }
 }
-if(data103.tokenResponseMapping !== undefined){
-let data115 = data103.tokenResponseMapping;
-if(data115 && typeof data115 == "object" && !Array.isArray(data115)){
-if(data115.accessTokenPath === undefined){
-const err202 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/required",keyword:"required",params:{missingProperty: "accessTokenPath"}};
+}
+else {
+const err202 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/additionalAuthorizationParams",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err202];
 }
@@ -2759,11 +2757,12 @@ return false;
 }
 errors++;
 }
-if(data115.accessTokenPath !== undefined){
-let data116 = data115.accessTokenPath;
-if(typeof data116 === "string"){
-if(data116.length < 1){
-const err203 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/minLength",keyword:"minLength",params:{limit: 1}};
+}
+if(data104.tokenResponseMapping !== undefined){
+let data116 = data104.tokenResponseMapping;
+if(data116 && typeof data116 == "object" && !Array.isArray(data116)){
+if(data116.accessTokenPath === undefined){
+const err203 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/required",keyword:"required",params:{missingProperty: "accessTokenPath"}};
 if(vErrors === null){
 vErrors = [err203];
 }
@@ -2773,9 +2772,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err204 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/type",keyword:"type",params:{type: "string"}};
+if(data116.accessTokenPath !== undefined){
+let data117 = data116.accessTokenPath;
+if(typeof data117 === "string"){
+if(data117.length < 1){
+const err204 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err204];
 }
@@ -2786,9 +2787,8 @@ return false;
 errors++;
 }
 }
-if(data115.scopePath !== undefined){
-if(typeof data115.scopePath !== "string"){
-const err205 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping/scopePath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/scopePath/type",keyword:"type",params:{type: "string"}};
+else {
+const err205 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err205];
 }
@@ -2799,9 +2799,9 @@ return false;
 errors++;
 }
 }
-if(data115.refreshTokenPath !== undefined){
-if(typeof data115.refreshTokenPath !== "string"){
-const err206 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping/refreshTokenPath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/refreshTokenPath/type",keyword:"type",params:{type: "string"}};
+if(data116.scopePath !== undefined){
+if(typeof data116.scopePath !== "string"){
+const err206 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping/scopePath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/scopePath/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err206];
 }
@@ -2812,9 +2812,9 @@ return false;
 errors++;
 }
 }
-if(data115.expiresInPath !== undefined){
-if(typeof data115.expiresInPath !== "string"){
-const err207 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping/expiresInPath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/expiresInPath/type",keyword:"type",params:{type: "string"}};
+if(data116.refreshTokenPath !== undefined){
+if(typeof data116.refreshTokenPath !== "string"){
+const err207 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping/refreshTokenPath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/refreshTokenPath/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err207];
 }
@@ -2825,9 +2825,9 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err208 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/type",keyword:"type",params:{type: "object"}};
+if(data116.expiresInPath !== undefined){
+if(typeof data116.expiresInPath !== "string"){
+const err208 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping/expiresInPath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/expiresInPath/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err208];
 }
@@ -2838,11 +2838,9 @@ return false;
 errors++;
 }
 }
-if(data103.userInfo !== undefined){
-let data120 = data103.userInfo;
-if(data120 && typeof data120 == "object" && !Array.isArray(data120)){
-if(data120.endpointUrl === undefined){
-const err209 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/required",keyword:"required",params:{missingProperty: "endpointUrl"}};
+}
+else {
+const err209 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err209];
 }
@@ -2852,11 +2850,12 @@ return false;
 }
 errors++;
 }
-if(data120.endpointUrl !== undefined){
-let data121 = data120.endpointUrl;
-if(typeof data121 === "string"){
-if(!pattern13.test(data121)){
-const err210 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/endpointUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+}
+if(data104.userInfo !== undefined){
+let data121 = data104.userInfo;
+if(data121 && typeof data121 == "object" && !Array.isArray(data121)){
+if(data121.endpointUrl === undefined){
+const err210 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/required",keyword:"required",params:{missingProperty: "endpointUrl"}};
 if(vErrors === null){
 vErrors = [err210];
 }
@@ -2866,9 +2865,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err211 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/endpointUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/type",keyword:"type",params:{type: "string"}};
+if(data121.endpointUrl !== undefined){
+let data122 = data121.endpointUrl;
+if(typeof data122 === "string"){
+if(!pattern13.test(data122)){
+const err211 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/endpointUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err211];
 }
@@ -2879,10 +2880,8 @@ return false;
 errors++;
 }
 }
-if(data120.httpMethod !== undefined){
-let data122 = data120.httpMethod;
-if(typeof data122 !== "string"){
-const err212 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/httpMethod",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/type",keyword:"type",params:{type: "string"}};
+else {
+const err212 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/endpointUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err212];
 }
@@ -2892,8 +2891,11 @@ return false;
 }
 errors++;
 }
-if(!((data122 === "GET") || (data122 === "POST"))){
-const err213 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/httpMethod",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.embeddedAuthServer.properties.upstreamProviders.items.properties.oauth2Config.properties.userInfo.properties.httpMethod.enum}};
+}
+if(data121.httpMethod !== undefined){
+let data123 = data121.httpMethod;
+if(typeof data123 !== "string"){
+const err213 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/httpMethod",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err213];
 }
@@ -2903,13 +2905,8 @@ return false;
 }
 errors++;
 }
-}
-if(data120.additionalHeaders !== undefined){
-let data123 = data120.additionalHeaders;
-if(data123 && typeof data123 == "object" && !Array.isArray(data123)){
-for(const key5 in data123){
-if(typeof data123[key5] !== "string"){
-const err214 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/additionalHeaders/" + pointerToken(key5),schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(!((data123 === "GET") || (data123 === "POST"))){
+const err214 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/httpMethod",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.embeddedAuthServer.properties.upstreamProviders.items.properties.oauth2Config.properties.userInfo.properties.httpMethod.enum}};
 if(vErrors === null){
 vErrors = [err214];
 }
@@ -2920,9 +2917,12 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err215 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/additionalHeaders",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/type",keyword:"type",params:{type: "object"}};
+if(data121.additionalHeaders !== undefined){
+let data124 = data121.additionalHeaders;
+if(data124 && typeof data124 == "object" && !Array.isArray(data124)){
+for(const key5 in data124){
+if(typeof data124[key5] !== "string"){
+const err215 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/additionalHeaders/" + pointerToken(key5),schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err215];
 }
@@ -2933,16 +2933,9 @@ return false;
 errors++;
 }
 }
-if(data120.fieldMapping !== undefined){
-let data125 = data120.fieldMapping;
-if(data125 && typeof data125 == "object" && !Array.isArray(data125)){
-if(data125.subjectFields !== undefined){
-let data126 = data125.subjectFields;
-if(Array.isArray(data126)){
-const len10 = data126.length;
-for(let i10=0; i10<len10; i10++){
-if(typeof data126[i10] !== "string"){
-const err216 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/subjectFields/" + i10,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/items/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err216 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/additionalHeaders",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err216];
 }
@@ -2953,9 +2946,16 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err217 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/subjectFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/type",keyword:"type",params:{type: "array"}};
+if(data121.fieldMapping !== undefined){
+let data126 = data121.fieldMapping;
+if(data126 && typeof data126 == "object" && !Array.isArray(data126)){
+if(data126.subjectFields !== undefined){
+let data127 = data126.subjectFields;
+if(Array.isArray(data127)){
+const len10 = data127.length;
+for(let i10=0; i10<len10; i10++){
+if(typeof data127[i10] !== "string"){
+const err217 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/subjectFields/" + i10,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err217];
 }
@@ -2966,13 +2966,9 @@ return false;
 errors++;
 }
 }
-if(data125.nameFields !== undefined){
-let data128 = data125.nameFields;
-if(Array.isArray(data128)){
-const len11 = data128.length;
-for(let i11=0; i11<len11; i11++){
-if(typeof data128[i11] !== "string"){
-const err218 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/nameFields/" + i11,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/items/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err218 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/subjectFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err218];
 }
@@ -2983,9 +2979,13 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err219 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/nameFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/type",keyword:"type",params:{type: "array"}};
+if(data126.nameFields !== undefined){
+let data129 = data126.nameFields;
+if(Array.isArray(data129)){
+const len11 = data129.length;
+for(let i11=0; i11<len11; i11++){
+if(typeof data129[i11] !== "string"){
+const err219 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/nameFields/" + i11,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err219];
 }
@@ -2996,13 +2996,9 @@ return false;
 errors++;
 }
 }
-if(data125.emailFields !== undefined){
-let data130 = data125.emailFields;
-if(Array.isArray(data130)){
-const len12 = data130.length;
-for(let i12=0; i12<len12; i12++){
-if(typeof data130[i12] !== "string"){
-const err220 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/emailFields/" + i12,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/items/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err220 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/nameFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err220];
 }
@@ -3013,9 +3009,13 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err221 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/emailFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/type",keyword:"type",params:{type: "array"}};
+if(data126.emailFields !== undefined){
+let data131 = data126.emailFields;
+if(Array.isArray(data131)){
+const len12 = data131.length;
+for(let i12=0; i12<len12; i12++){
+if(typeof data131[i12] !== "string"){
+const err221 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/emailFields/" + i12,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err221];
 }
@@ -3028,7 +3028,7 @@ errors++;
 }
 }
 else {
-const err222 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/type",keyword:"type",params:{type: "object"}};
+const err222 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/emailFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err222];
 }
@@ -3041,7 +3041,7 @@ errors++;
 }
 }
 else {
-const err223 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/type",keyword:"type",params:{type: "object"}};
+const err223 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err223];
 }
@@ -3054,7 +3054,7 @@ errors++;
 }
 }
 else {
-const err224 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/type",keyword:"type",params:{type: "object"}};
+const err224 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err224];
 }
@@ -3065,9 +3065,12 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err225 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/type",keyword:"type",params:{type: "object"}};
+if(data104.identityFromToken !== undefined){
+let data133 = data104.identityFromToken;
+if(data133 && typeof data133 == "object" && !Array.isArray(data133)){
+if(data133.subjectPath !== undefined){
+if(typeof data133.subjectPath !== "string"){
+const err225 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/identityFromToken/subjectPath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/subjectPath/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err225];
 }
@@ -3078,9 +3081,9 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err226 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/type",keyword:"type",params:{type: "array"}};
+if(data133.namePath !== undefined){
+if(typeof data133.namePath !== "string"){
+const err226 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/identityFromToken/namePath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/namePath/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err226];
 }
@@ -3091,9 +3094,9 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err227 = {instancePath:instancePath+"/spec/embeddedAuthServer",schemaPath:"#/properties/spec/properties/embeddedAuthServer/type",keyword:"type",params:{type: "object"}};
+if(data133.emailPath !== undefined){
+if(typeof data133.emailPath !== "string"){
+const err227 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/identityFromToken/emailPath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/emailPath/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err227];
 }
@@ -3104,11 +3107,9 @@ return false;
 errors++;
 }
 }
-if(data10.headerInjection !== undefined){
-let data132 = data10.headerInjection;
-if(data132 && typeof data132 == "object" && !Array.isArray(data132)){
-if(data132.headerName === undefined){
-const err228 = {instancePath:instancePath+"/spec/headerInjection",schemaPath:"#/properties/spec/properties/headerInjection/required",keyword:"required",params:{missingProperty: "headerName"}};
+}
+else {
+const err228 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/identityFromToken",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err228];
 }
@@ -3118,8 +3119,11 @@ return false;
 }
 errors++;
 }
-if(data132.valueSecretRef === undefined){
-const err229 = {instancePath:instancePath+"/spec/headerInjection",schemaPath:"#/properties/spec/properties/headerInjection/required",keyword:"required",params:{missingProperty: "valueSecretRef"}};
+}
+if(data104.dcrConfig !== undefined){
+let data137 = data104.dcrConfig;
+if(!(data137 && typeof data137 == "object" && !Array.isArray(data137))){
+const err229 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/dcrConfig",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err229];
 }
@@ -3129,11 +3133,10 @@ return false;
 }
 errors++;
 }
-if(data132.headerName !== undefined){
-let data133 = data132.headerName;
-if(typeof data133 === "string"){
-if(data133.length < 1){
-const err230 = {instancePath:instancePath+"/spec/headerInjection/headerName",schemaPath:"#/properties/spec/properties/headerInjection/properties/headerName/minLength",keyword:"minLength",params:{limit: 1}};
+}
+if(data104.insecureAllowHTTP !== undefined){
+if(typeof data104.insecureAllowHTTP !== "boolean"){
+const err230 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/insecureAllowHTTP",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/insecureAllowHTTP/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err230];
 }
@@ -3144,8 +3147,9 @@ return false;
 errors++;
 }
 }
+}
 else {
-const err231 = {instancePath:instancePath+"/spec/headerInjection/headerName",schemaPath:"#/properties/spec/properties/headerInjection/properties/headerName/type",keyword:"type",params:{type: "string"}};
+const err231 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err231];
 }
@@ -3156,11 +3160,9 @@ return false;
 errors++;
 }
 }
-if(data132.valueSecretRef !== undefined){
-let data134 = data132.valueSecretRef;
-if(data134 && typeof data134 == "object" && !Array.isArray(data134)){
-if(data134.name === undefined){
-const err232 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+}
+else {
+const err232 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err232];
 }
@@ -3170,8 +3172,10 @@ return false;
 }
 errors++;
 }
-if(data134.key === undefined){
-const err233 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+}
+else {
+const err233 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err233];
 }
@@ -3181,11 +3185,10 @@ return false;
 }
 errors++;
 }
-if(data134.name !== undefined){
-let data135 = data134.name;
-if(typeof data135 === "string"){
-if(data135.length < 1){
-const err234 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/name",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+}
+if(data29.insecureAllowHTTP !== undefined){
+if(typeof data29.insecureAllowHTTP !== "boolean"){
+const err234 = {instancePath:instancePath+"/spec/embeddedAuthServer/insecureAllowHTTP",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/insecureAllowHTTP/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err234];
 }
@@ -3196,8 +3199,9 @@ return false;
 errors++;
 }
 }
+}
 else {
-const err235 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/name",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+const err235 = {instancePath:instancePath+"/spec/embeddedAuthServer",schemaPath:"#/properties/spec/properties/embeddedAuthServer/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err235];
 }
@@ -3208,11 +3212,11 @@ return false;
 errors++;
 }
 }
-if(data134.key !== undefined){
-let data136 = data134.key;
-if(typeof data136 === "string"){
-if(data136.length < 1){
-const err236 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/key",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(data10.headerInjection !== undefined){
+let data140 = data10.headerInjection;
+if(data140 && typeof data140 == "object" && !Array.isArray(data140)){
+if(data140.headerName === undefined){
+const err236 = {instancePath:instancePath+"/spec/headerInjection",schemaPath:"#/properties/spec/properties/headerInjection/required",keyword:"required",params:{missingProperty: "headerName"}};
 if(vErrors === null){
 vErrors = [err236];
 }
@@ -3222,9 +3226,8 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err237 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/key",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(data140.valueSecretRef === undefined){
+const err237 = {instancePath:instancePath+"/spec/headerInjection",schemaPath:"#/properties/spec/properties/headerInjection/required",keyword:"required",params:{missingProperty: "valueSecretRef"}};
 if(vErrors === null){
 vErrors = [err237];
 }
@@ -3234,10 +3237,11 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err238 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/type",keyword:"type",params:{type: "object"}};
+if(data140.headerName !== undefined){
+let data141 = data140.headerName;
+if(typeof data141 === "string"){
+if(data141.length < 1){
+const err238 = {instancePath:instancePath+"/spec/headerInjection/headerName",schemaPath:"#/properties/spec/properties/headerInjection/properties/headerName/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err238];
 }
@@ -3248,9 +3252,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err239 = {instancePath:instancePath+"/spec/headerInjection",schemaPath:"#/properties/spec/properties/headerInjection/type",keyword:"type",params:{type: "object"}};
+const err239 = {instancePath:instancePath+"/spec/headerInjection/headerName",schemaPath:"#/properties/spec/properties/headerInjection/properties/headerName/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err239];
 }
@@ -3261,11 +3264,11 @@ return false;
 errors++;
 }
 }
-if(data10.tokenExchange !== undefined){
-let data137 = data10.tokenExchange;
-if(data137 && typeof data137 == "object" && !Array.isArray(data137)){
-if(data137.tokenUrl === undefined){
-const err240 = {instancePath:instancePath+"/spec/tokenExchange",schemaPath:"#/properties/spec/properties/tokenExchange/required",keyword:"required",params:{missingProperty: "tokenUrl"}};
+if(data140.valueSecretRef !== undefined){
+let data142 = data140.valueSecretRef;
+if(data142 && typeof data142 == "object" && !Array.isArray(data142)){
+if(data142.name === undefined){
+const err240 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err240];
 }
@@ -3275,8 +3278,8 @@ return false;
 }
 errors++;
 }
-if(data137.audience === undefined){
-const err241 = {instancePath:instancePath+"/spec/tokenExchange",schemaPath:"#/properties/spec/properties/tokenExchange/required",keyword:"required",params:{missingProperty: "audience"}};
+if(data142.key === undefined){
+const err241 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err241];
 }
@@ -3286,11 +3289,11 @@ return false;
 }
 errors++;
 }
-if(data137.tokenUrl !== undefined){
-let data138 = data137.tokenUrl;
-if(typeof data138 === "string"){
-if(data138.length < 1){
-const err242 = {instancePath:instancePath+"/spec/tokenExchange/tokenUrl",schemaPath:"#/properties/spec/properties/tokenExchange/properties/tokenUrl/minLength",keyword:"minLength",params:{limit: 1}};
+if(data142.name !== undefined){
+let data143 = data142.name;
+if(typeof data143 === "string"){
+if(data143.length < 1){
+const err242 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/name",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err242];
 }
@@ -3302,7 +3305,7 @@ errors++;
 }
 }
 else {
-const err243 = {instancePath:instancePath+"/spec/tokenExchange/tokenUrl",schemaPath:"#/properties/spec/properties/tokenExchange/properties/tokenUrl/type",keyword:"type",params:{type: "string"}};
+const err243 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/name",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err243];
 }
@@ -3313,11 +3316,11 @@ return false;
 errors++;
 }
 }
-if(data137.audience !== undefined){
-let data139 = data137.audience;
-if(typeof data139 === "string"){
-if(data139.length < 1){
-const err244 = {instancePath:instancePath+"/spec/tokenExchange/audience",schemaPath:"#/properties/spec/properties/tokenExchange/properties/audience/minLength",keyword:"minLength",params:{limit: 1}};
+if(data142.key !== undefined){
+let data144 = data142.key;
+if(typeof data144 === "string"){
+if(data144.length < 1){
+const err244 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/key",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err244];
 }
@@ -3329,7 +3332,7 @@ errors++;
 }
 }
 else {
-const err245 = {instancePath:instancePath+"/spec/tokenExchange/audience",schemaPath:"#/properties/spec/properties/tokenExchange/properties/audience/type",keyword:"type",params:{type: "string"}};
+const err245 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/key",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err245];
 }
@@ -3340,9 +3343,9 @@ return false;
 errors++;
 }
 }
-if(data137.clientId !== undefined){
-if(typeof data137.clientId !== "string"){
-const err246 = {instancePath:instancePath+"/spec/tokenExchange/clientId",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientId/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err246 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err246];
 }
@@ -3353,11 +3356,9 @@ return false;
 errors++;
 }
 }
-if(data137.clientSecretRef !== undefined){
-let data141 = data137.clientSecretRef;
-if(data141 && typeof data141 == "object" && !Array.isArray(data141)){
-if(data141.name === undefined){
-const err247 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+}
+else {
+const err247 = {instancePath:instancePath+"/spec/headerInjection",schemaPath:"#/properties/spec/properties/headerInjection/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err247];
 }
@@ -3367,8 +3368,12 @@ return false;
 }
 errors++;
 }
-if(data141.key === undefined){
-const err248 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+if(data10.tokenExchange !== undefined){
+let data145 = data10.tokenExchange;
+if(data145 && typeof data145 == "object" && !Array.isArray(data145)){
+if(data145.tokenUrl === undefined){
+const err248 = {instancePath:instancePath+"/spec/tokenExchange",schemaPath:"#/properties/spec/properties/tokenExchange/required",keyword:"required",params:{missingProperty: "tokenUrl"}};
 if(vErrors === null){
 vErrors = [err248];
 }
@@ -3378,11 +3383,8 @@ return false;
 }
 errors++;
 }
-if(data141.name !== undefined){
-let data142 = data141.name;
-if(typeof data142 === "string"){
-if(data142.length < 1){
-const err249 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/name",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(data145.audience === undefined){
+const err249 = {instancePath:instancePath+"/spec/tokenExchange",schemaPath:"#/properties/spec/properties/tokenExchange/required",keyword:"required",params:{missingProperty: "audience"}};
 if(vErrors === null){
 vErrors = [err249];
 }
@@ -3392,9 +3394,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err250 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/name",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data145.tokenUrl !== undefined){
+let data146 = data145.tokenUrl;
+if(typeof data146 === "string"){
+if(data146.length < 1){
+const err250 = {instancePath:instancePath+"/spec/tokenExchange/tokenUrl",schemaPath:"#/properties/spec/properties/tokenExchange/properties/tokenUrl/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err250];
 }
@@ -3405,11 +3409,8 @@ return false;
 errors++;
 }
 }
-if(data141.key !== undefined){
-let data143 = data141.key;
-if(typeof data143 === "string"){
-if(data143.length < 1){
-const err251 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/key",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+else {
+const err251 = {instancePath:instancePath+"/spec/tokenExchange/tokenUrl",schemaPath:"#/properties/spec/properties/tokenExchange/properties/tokenUrl/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err251];
 }
@@ -3420,8 +3421,11 @@ return false;
 errors++;
 }
 }
-else {
-const err252 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/key",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(data145.audience !== undefined){
+let data147 = data145.audience;
+if(typeof data147 === "string"){
+if(data147.length < 1){
+const err252 = {instancePath:instancePath+"/spec/tokenExchange/audience",schemaPath:"#/properties/spec/properties/tokenExchange/properties/audience/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err252];
 }
@@ -3432,9 +3436,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err253 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
+const err253 = {instancePath:instancePath+"/spec/tokenExchange/audience",schemaPath:"#/properties/spec/properties/tokenExchange/properties/audience/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err253];
 }
@@ -3445,13 +3448,9 @@ return false;
 errors++;
 }
 }
-if(data137.scopes !== undefined){
-let data144 = data137.scopes;
-if(Array.isArray(data144)){
-const len13 = data144.length;
-for(let i13=0; i13<len13; i13++){
-if(typeof data144[i13] !== "string"){
-const err254 = {instancePath:instancePath+"/spec/tokenExchange/scopes/" + i13,schemaPath:"#/properties/spec/properties/tokenExchange/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+if(data145.clientId !== undefined){
+if(typeof data145.clientId !== "string"){
+const err254 = {instancePath:instancePath+"/spec/tokenExchange/clientId",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientId/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err254];
 }
@@ -3462,9 +3461,11 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err255 = {instancePath:instancePath+"/spec/tokenExchange/scopes",schemaPath:"#/properties/spec/properties/tokenExchange/properties/scopes/type",keyword:"type",params:{type: "array"}};
+if(data145.clientSecretRef !== undefined){
+let data149 = data145.clientSecretRef;
+if(data149 && typeof data149 == "object" && !Array.isArray(data149)){
+if(data149.name === undefined){
+const err255 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err255];
 }
@@ -3474,12 +3475,8 @@ return false;
 }
 errors++;
 }
-}
-if(data137.subjectTokenType !== undefined){
-let data146 = data137.subjectTokenType;
-if(typeof data146 === "string"){
-if(!pattern17.test(data146)){
-const err256 = {instancePath:instancePath+"/spec/tokenExchange/subjectTokenType",schemaPath:"#/properties/spec/properties/tokenExchange/properties/subjectTokenType/pattern",keyword:"pattern",params:{pattern: "^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))?$"}};
+if(data149.key === undefined){
+const err256 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err256];
 }
@@ -3489,9 +3486,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err257 = {instancePath:instancePath+"/spec/tokenExchange/subjectTokenType",schemaPath:"#/properties/spec/properties/tokenExchange/properties/subjectTokenType/type",keyword:"type",params:{type: "string"}};
+if(data149.name !== undefined){
+let data150 = data149.name;
+if(typeof data150 === "string"){
+if(data150.length < 1){
+const err257 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/name",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err257];
 }
@@ -3502,9 +3501,8 @@ return false;
 errors++;
 }
 }
-if(data137.externalTokenHeaderName !== undefined){
-if(typeof data137.externalTokenHeaderName !== "string"){
-const err258 = {instancePath:instancePath+"/spec/tokenExchange/externalTokenHeaderName",schemaPath:"#/properties/spec/properties/tokenExchange/properties/externalTokenHeaderName/type",keyword:"type",params:{type: "string"}};
+else {
+const err258 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/name",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err258];
 }
@@ -3515,9 +3513,11 @@ return false;
 errors++;
 }
 }
-if(data137.subjectProviderName !== undefined){
-if(typeof data137.subjectProviderName !== "string"){
-const err259 = {instancePath:instancePath+"/spec/tokenExchange/subjectProviderName",schemaPath:"#/properties/spec/properties/tokenExchange/properties/subjectProviderName/type",keyword:"type",params:{type: "string"}};
+if(data149.key !== undefined){
+let data151 = data149.key;
+if(typeof data151 === "string"){
+if(data151.length < 1){
+const err259 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/key",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err259];
 }
@@ -3528,9 +3528,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err260 = {instancePath:instancePath+"/spec/tokenExchange",schemaPath:"#/properties/spec/properties/tokenExchange/type",keyword:"type",params:{type: "object"}};
+const err260 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/key",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err260];
 }
@@ -3541,11 +3540,9 @@ return false;
 errors++;
 }
 }
-if(data10.upstreamInject !== undefined){
-let data149 = data10.upstreamInject;
-if(data149 && typeof data149 == "object" && !Array.isArray(data149)){
-if(data149.providerName === undefined){
-const err261 = {instancePath:instancePath+"/spec/upstreamInject",schemaPath:"#/properties/spec/properties/upstreamInject/required",keyword:"required",params:{missingProperty: "providerName"}};
+}
+else {
+const err261 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err261];
 }
@@ -3555,11 +3552,14 @@ return false;
 }
 errors++;
 }
-if(data149.providerName !== undefined){
-let data150 = data149.providerName;
-if(typeof data150 === "string"){
-if(data150.length < 1){
-const err262 = {instancePath:instancePath+"/spec/upstreamInject/providerName",schemaPath:"#/properties/spec/properties/upstreamInject/properties/providerName/minLength",keyword:"minLength",params:{limit: 1}};
+}
+if(data145.scopes !== undefined){
+let data152 = data145.scopes;
+if(Array.isArray(data152)){
+const len13 = data152.length;
+for(let i13=0; i13<len13; i13++){
+if(typeof data152[i13] !== "string"){
+const err262 = {instancePath:instancePath+"/spec/tokenExchange/scopes/" + i13,schemaPath:"#/properties/spec/properties/tokenExchange/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err262];
 }
@@ -3570,8 +3570,9 @@ return false;
 errors++;
 }
 }
+}
 else {
-const err263 = {instancePath:instancePath+"/spec/upstreamInject/providerName",schemaPath:"#/properties/spec/properties/upstreamInject/properties/providerName/type",keyword:"type",params:{type: "string"}};
+const err263 = {instancePath:instancePath+"/spec/tokenExchange/scopes",schemaPath:"#/properties/spec/properties/tokenExchange/properties/scopes/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err263];
 }
@@ -3582,9 +3583,11 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err264 = {instancePath:instancePath+"/spec/upstreamInject",schemaPath:"#/properties/spec/properties/upstreamInject/type",keyword:"type",params:{type: "object"}};
+if(data145.subjectTokenType !== undefined){
+let data154 = data145.subjectTokenType;
+if(typeof data154 === "string"){
+if(!pattern17.test(data154)){
+const err264 = {instancePath:instancePath+"/spec/tokenExchange/subjectTokenType",schemaPath:"#/properties/spec/properties/tokenExchange/properties/subjectTokenType/pattern",keyword:"pattern",params:{pattern: "^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))?$"}};
 if(vErrors === null){
 vErrors = [err264];
 }
@@ -3595,9 +3598,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err265 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+const err265 = {instancePath:instancePath+"/spec/tokenExchange/subjectTokenType",schemaPath:"#/properties/spec/properties/tokenExchange/properties/subjectTokenType/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err265];
 }
@@ -3608,18 +3610,9 @@ return false;
 errors++;
 }
 }
-if(data.status !== undefined){
-let data151 = data.status;
-if(data151 && typeof data151 == "object" && !Array.isArray(data151)){
-if(data151.conditions !== undefined){
-let data152 = data151.conditions;
-if(Array.isArray(data152)){
-const len14 = data152.length;
-for(let i14=0; i14<len14; i14++){
-let data153 = data152[i14];
-if(data153 && typeof data153 == "object" && !Array.isArray(data153)){
-if(data153.type === undefined){
-const err266 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "type"}};
+if(data145.externalTokenHeaderName !== undefined){
+if(typeof data145.externalTokenHeaderName !== "string"){
+const err266 = {instancePath:instancePath+"/spec/tokenExchange/externalTokenHeaderName",schemaPath:"#/properties/spec/properties/tokenExchange/properties/externalTokenHeaderName/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err266];
 }
@@ -3629,8 +3622,10 @@ return false;
 }
 errors++;
 }
-if(data153.status === undefined){
-const err267 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "status"}};
+}
+if(data145.subjectProviderName !== undefined){
+if(typeof data145.subjectProviderName !== "string"){
+const err267 = {instancePath:instancePath+"/spec/tokenExchange/subjectProviderName",schemaPath:"#/properties/spec/properties/tokenExchange/properties/subjectProviderName/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err267];
 }
@@ -3640,8 +3635,10 @@ return false;
 }
 errors++;
 }
-if(data153.reason === undefined){
-const err268 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "reason"}};
+}
+}
+else {
+const err268 = {instancePath:instancePath+"/spec/tokenExchange",schemaPath:"#/properties/spec/properties/tokenExchange/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err268];
 }
@@ -3651,8 +3648,12 @@ return false;
 }
 errors++;
 }
-if(data153.message === undefined){
-const err269 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "message"}};
+}
+if(data10.upstreamInject !== undefined){
+let data157 = data10.upstreamInject;
+if(data157 && typeof data157 == "object" && !Array.isArray(data157)){
+if(data157.providerName === undefined){
+const err269 = {instancePath:instancePath+"/spec/upstreamInject",schemaPath:"#/properties/spec/properties/upstreamInject/required",keyword:"required",params:{missingProperty: "providerName"}};
 if(vErrors === null){
 vErrors = [err269];
 }
@@ -3662,8 +3663,11 @@ return false;
 }
 errors++;
 }
-if(data153.lastTransitionTime === undefined){
-const err270 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "lastTransitionTime"}};
+if(data157.providerName !== undefined){
+let data158 = data157.providerName;
+if(typeof data158 === "string"){
+if(data158.length < 1){
+const err270 = {instancePath:instancePath+"/spec/upstreamInject/providerName",schemaPath:"#/properties/spec/properties/upstreamInject/properties/providerName/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err270];
 }
@@ -3673,11 +3677,9 @@ return false;
 }
 errors++;
 }
-if(data153.type !== undefined){
-let data154 = data153.type;
-if(typeof data154 === "string"){
-if(func2(data154) > 316){
-const err271 = {instancePath:instancePath+"/status/conditions/" + i14+"/type",schemaPath:"#/properties/status/properties/conditions/items/properties/type/maxLength",keyword:"maxLength",params:{limit: 316}};
+}
+else {
+const err271 = {instancePath:instancePath+"/spec/upstreamInject/providerName",schemaPath:"#/properties/spec/properties/upstreamInject/properties/providerName/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err271];
 }
@@ -3687,8 +3689,10 @@ return false;
 }
 errors++;
 }
-if(!pattern18.test(data154)){
-const err272 = {instancePath:instancePath+"/status/conditions/" + i14+"/type",schemaPath:"#/properties/status/properties/conditions/items/properties/type/pattern",keyword:"pattern",params:{pattern: "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"}};
+}
+}
+else {
+const err272 = {instancePath:instancePath+"/spec/upstreamInject",schemaPath:"#/properties/spec/properties/upstreamInject/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err272];
 }
@@ -3699,8 +3703,9 @@ return false;
 errors++;
 }
 }
+}
 else {
-const err273 = {instancePath:instancePath+"/status/conditions/" + i14+"/type",schemaPath:"#/properties/status/properties/conditions/items/properties/type/type",keyword:"type",params:{type: "string"}};
+const err273 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err273];
 }
@@ -3711,10 +3716,18 @@ return false;
 errors++;
 }
 }
-if(data153.status !== undefined){
-let data155 = data153.status;
-if(typeof data155 !== "string"){
-const err274 = {instancePath:instancePath+"/status/conditions/" + i14+"/status",schemaPath:"#/properties/status/properties/conditions/items/properties/status/type",keyword:"type",params:{type: "string"}};
+if(data.status !== undefined){
+let data159 = data.status;
+if(data159 && typeof data159 == "object" && !Array.isArray(data159)){
+if(data159.conditions !== undefined){
+let data160 = data159.conditions;
+if(Array.isArray(data160)){
+const len14 = data160.length;
+for(let i14=0; i14<len14; i14++){
+let data161 = data160[i14];
+if(data161 && typeof data161 == "object" && !Array.isArray(data161)){
+if(data161.type === undefined){
+const err274 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "type"}};
 if(vErrors === null){
 vErrors = [err274];
 }
@@ -3724,8 +3737,8 @@ return false;
 }
 errors++;
 }
-if(!(((data155 === "True") || (data155 === "False")) || (data155 === "Unknown"))){
-const err275 = {instancePath:instancePath+"/status/conditions/" + i14+"/status",schemaPath:"#/properties/status/properties/conditions/items/properties/status/enum",keyword:"enum",params:{allowedValues: schema11.properties.status.properties.conditions.items.properties.status.enum}};
+if(data161.status === undefined){
+const err275 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "status"}};
 if(vErrors === null){
 vErrors = [err275];
 }
@@ -3735,12 +3748,8 @@ return false;
 }
 errors++;
 }
-}
-if(data153.reason !== undefined){
-let data156 = data153.reason;
-if(typeof data156 === "string"){
-if(func2(data156) > 1024){
-const err276 = {instancePath:instancePath+"/status/conditions/" + i14+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/maxLength",keyword:"maxLength",params:{limit: 1024}};
+if(data161.reason === undefined){
+const err276 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "reason"}};
 if(vErrors === null){
 vErrors = [err276];
 }
@@ -3750,8 +3759,8 @@ return false;
 }
 errors++;
 }
-if(data156.length < 1){
-const err277 = {instancePath:instancePath+"/status/conditions/" + i14+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/minLength",keyword:"minLength",params:{limit: 1}};
+if(data161.message === undefined){
+const err277 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "message"}};
 if(vErrors === null){
 vErrors = [err277];
 }
@@ -3761,8 +3770,8 @@ return false;
 }
 errors++;
 }
-if(!pattern19.test(data156)){
-const err278 = {instancePath:instancePath+"/status/conditions/" + i14+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"}};
+if(data161.lastTransitionTime === undefined){
+const err278 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "lastTransitionTime"}};
 if(vErrors === null){
 vErrors = [err278];
 }
@@ -3772,9 +3781,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err279 = {instancePath:instancePath+"/status/conditions/" + i14+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/type",keyword:"type",params:{type: "string"}};
+if(data161.type !== undefined){
+let data162 = data161.type;
+if(typeof data162 === "string"){
+if(func2(data162) > 316){
+const err279 = {instancePath:instancePath+"/status/conditions/" + i14+"/type",schemaPath:"#/properties/status/properties/conditions/items/properties/type/maxLength",keyword:"maxLength",params:{limit: 316}};
 if(vErrors === null){
 vErrors = [err279];
 }
@@ -3784,12 +3795,8 @@ return false;
 }
 errors++;
 }
-}
-if(data153.message !== undefined){
-let data157 = data153.message;
-if(typeof data157 === "string"){
-if(func2(data157) > 32768){
-const err280 = {instancePath:instancePath+"/status/conditions/" + i14+"/message",schemaPath:"#/properties/status/properties/conditions/items/properties/message/maxLength",keyword:"maxLength",params:{limit: 32768}};
+if(!pattern18.test(data162)){
+const err280 = {instancePath:instancePath+"/status/conditions/" + i14+"/type",schemaPath:"#/properties/status/properties/conditions/items/properties/type/pattern",keyword:"pattern",params:{pattern: "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"}};
 if(vErrors === null){
 vErrors = [err280];
 }
@@ -3801,7 +3808,7 @@ errors++;
 }
 }
 else {
-const err281 = {instancePath:instancePath+"/status/conditions/" + i14+"/message",schemaPath:"#/properties/status/properties/conditions/items/properties/message/type",keyword:"type",params:{type: "string"}};
+const err281 = {instancePath:instancePath+"/status/conditions/" + i14+"/type",schemaPath:"#/properties/status/properties/conditions/items/properties/type/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err281];
 }
@@ -3812,11 +3819,10 @@ return false;
 errors++;
 }
 }
-if(data153.lastTransitionTime !== undefined){
-let data158 = data153.lastTransitionTime;
-if(typeof data158 === "string"){
-if(!(formats8.validate(data158))){
-const err282 = {instancePath:instancePath+"/status/conditions/" + i14+"/lastTransitionTime",schemaPath:"#/properties/status/properties/conditions/items/properties/lastTransitionTime/format",keyword:"format",params:{format: "date-time"}};
+if(data161.status !== undefined){
+let data163 = data161.status;
+if(typeof data163 !== "string"){
+const err282 = {instancePath:instancePath+"/status/conditions/" + i14+"/status",schemaPath:"#/properties/status/properties/conditions/items/properties/status/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err282];
 }
@@ -3826,9 +3832,8 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err283 = {instancePath:instancePath+"/status/conditions/" + i14+"/lastTransitionTime",schemaPath:"#/properties/status/properties/conditions/items/properties/lastTransitionTime/type",keyword:"type",params:{type: "string"}};
+if(!(((data163 === "True") || (data163 === "False")) || (data163 === "Unknown"))){
+const err283 = {instancePath:instancePath+"/status/conditions/" + i14+"/status",schemaPath:"#/properties/status/properties/conditions/items/properties/status/enum",keyword:"enum",params:{allowedValues: schema11.properties.status.properties.conditions.items.properties.status.enum}};
 if(vErrors === null){
 vErrors = [err283];
 }
@@ -3839,10 +3844,11 @@ return false;
 errors++;
 }
 }
-if(data153.observedGeneration !== undefined){
-let data159 = data153.observedGeneration;
-if(!(((typeof data159 == "number") && (!(data159 % 1) && !isNaN(data159))) && (isFinite(data159)))){
-const err284 = {instancePath:instancePath+"/status/conditions/" + i14+"/observedGeneration",schemaPath:"#/properties/status/properties/conditions/items/properties/observedGeneration/type",keyword:"type",params:{type: "integer"}};
+if(data161.reason !== undefined){
+let data164 = data161.reason;
+if(typeof data164 === "string"){
+if(func2(data164) > 1024){
+const err284 = {instancePath:instancePath+"/status/conditions/" + i14+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/maxLength",keyword:"maxLength",params:{limit: 1024}};
 if(vErrors === null){
 vErrors = [err284];
 }
@@ -3852,9 +3858,8 @@ return false;
 }
 errors++;
 }
-if((typeof data159 == "number") && (isFinite(data159))){
-if(data159 < 0 || isNaN(data159)){
-const err285 = {instancePath:instancePath+"/status/conditions/" + i14+"/observedGeneration",schemaPath:"#/properties/status/properties/conditions/items/properties/observedGeneration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(data164.length < 1){
+const err285 = {instancePath:instancePath+"/status/conditions/" + i14+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err285];
 }
@@ -3864,8 +3869,8 @@ return false;
 }
 errors++;
 }
-if(!(formats10.validate(data159))){
-const err286 = {instancePath:instancePath+"/status/conditions/" + i14+"/observedGeneration",schemaPath:"#/properties/status/properties/conditions/items/properties/observedGeneration/format",keyword:"format",params:{format: "int64"}};
+if(!pattern19.test(data164)){
+const err286 = {instancePath:instancePath+"/status/conditions/" + i14+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"}};
 if(vErrors === null){
 vErrors = [err286];
 }
@@ -3876,10 +3881,8 @@ return false;
 errors++;
 }
 }
-}
-}
 else {
-const err287 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath:"#/properties/status/properties/conditions/items/type",keyword:"type",params:{type: "object"}};
+const err287 = {instancePath:instancePath+"/status/conditions/" + i14+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err287];
 }
@@ -3890,9 +3893,11 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err288 = {instancePath:instancePath+"/status/conditions",schemaPath:"#/properties/status/properties/conditions/type",keyword:"type",params:{type: "array"}};
+if(data161.message !== undefined){
+let data165 = data161.message;
+if(typeof data165 === "string"){
+if(func2(data165) > 32768){
+const err288 = {instancePath:instancePath+"/status/conditions/" + i14+"/message",schemaPath:"#/properties/status/properties/conditions/items/properties/message/maxLength",keyword:"maxLength",params:{limit: 32768}};
 if(vErrors === null){
 vErrors = [err288];
 }
@@ -3903,9 +3908,8 @@ return false;
 errors++;
 }
 }
-if(data151.configHash !== undefined){
-if(typeof data151.configHash !== "string"){
-const err289 = {instancePath:instancePath+"/status/configHash",schemaPath:"#/properties/status/properties/configHash/type",keyword:"type",params:{type: "string"}};
+else {
+const err289 = {instancePath:instancePath+"/status/conditions/" + i14+"/message",schemaPath:"#/properties/status/properties/conditions/items/properties/message/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err289];
 }
@@ -3916,10 +3920,11 @@ return false;
 errors++;
 }
 }
-if(data151.observedGeneration !== undefined){
-let data161 = data151.observedGeneration;
-if(!(((typeof data161 == "number") && (!(data161 % 1) && !isNaN(data161))) && (isFinite(data161)))){
-const err290 = {instancePath:instancePath+"/status/observedGeneration",schemaPath:"#/properties/status/properties/observedGeneration/type",keyword:"type",params:{type: "integer"}};
+if(data161.lastTransitionTime !== undefined){
+let data166 = data161.lastTransitionTime;
+if(typeof data166 === "string"){
+if(!(formats8.validate(data166))){
+const err290 = {instancePath:instancePath+"/status/conditions/" + i14+"/lastTransitionTime",schemaPath:"#/properties/status/properties/conditions/items/properties/lastTransitionTime/format",keyword:"format",params:{format: "date-time"}};
 if(vErrors === null){
 vErrors = [err290];
 }
@@ -3929,9 +3934,9 @@ return false;
 }
 errors++;
 }
-if((typeof data161 == "number") && (isFinite(data161))){
-if(!(formats10.validate(data161))){
-const err291 = {instancePath:instancePath+"/status/observedGeneration",schemaPath:"#/properties/status/properties/observedGeneration/format",keyword:"format",params:{format: "int64"}};
+}
+else {
+const err291 = {instancePath:instancePath+"/status/conditions/" + i14+"/lastTransitionTime",schemaPath:"#/properties/status/properties/conditions/items/properties/lastTransitionTime/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err291];
 }
@@ -3942,16 +3947,10 @@ return false;
 errors++;
 }
 }
-}
-if(data151.referencingWorkloads !== undefined){
-let data162 = data151.referencingWorkloads;
-if(Array.isArray(data162)){
-const len15 = data162.length;
-for(let i15=0; i15<len15; i15++){
-let data163 = data162[i15];
-if(data163 && typeof data163 == "object" && !Array.isArray(data163)){
-if(data163.kind === undefined){
-const err292 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15,schemaPath:"#/properties/status/properties/referencingWorkloads/items/required",keyword:"required",params:{missingProperty: "kind"}};
+if(data161.observedGeneration !== undefined){
+let data167 = data161.observedGeneration;
+if(!(((typeof data167 == "number") && (!(data167 % 1) && !isNaN(data167))) && (isFinite(data167)))){
+const err292 = {instancePath:instancePath+"/status/conditions/" + i14+"/observedGeneration",schemaPath:"#/properties/status/properties/conditions/items/properties/observedGeneration/type",keyword:"type",params:{type: "integer"}};
 if(vErrors === null){
 vErrors = [err292];
 }
@@ -3961,8 +3960,9 @@ return false;
 }
 errors++;
 }
-if(data163.name === undefined){
-const err293 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15,schemaPath:"#/properties/status/properties/referencingWorkloads/items/required",keyword:"required",params:{missingProperty: "name"}};
+if((typeof data167 == "number") && (isFinite(data167))){
+if(data167 < 0 || isNaN(data167)){
+const err293 = {instancePath:instancePath+"/status/conditions/" + i14+"/observedGeneration",schemaPath:"#/properties/status/properties/conditions/items/properties/observedGeneration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
 if(vErrors === null){
 vErrors = [err293];
 }
@@ -3972,10 +3972,8 @@ return false;
 }
 errors++;
 }
-if(data163.kind !== undefined){
-let data164 = data163.kind;
-if(typeof data164 !== "string"){
-const err294 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15+"/kind",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/kind/type",keyword:"type",params:{type: "string"}};
+if(!(formats10.validate(data167))){
+const err294 = {instancePath:instancePath+"/status/conditions/" + i14+"/observedGeneration",schemaPath:"#/properties/status/properties/conditions/items/properties/observedGeneration/format",keyword:"format",params:{format: "int64"}};
 if(vErrors === null){
 vErrors = [err294];
 }
@@ -3985,8 +3983,11 @@ return false;
 }
 errors++;
 }
-if(!(((data164 === "MCPServer") || (data164 === "VirtualMCPServer")) || (data164 === "MCPRemoteProxy"))){
-const err295 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15+"/kind",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/kind/enum",keyword:"enum",params:{allowedValues: schema11.properties.status.properties.referencingWorkloads.items.properties.kind.enum}};
+}
+}
+}
+else {
+const err295 = {instancePath:instancePath+"/status/conditions/" + i14,schemaPath:"#/properties/status/properties/conditions/items/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err295];
 }
@@ -3997,11 +3998,9 @@ return false;
 errors++;
 }
 }
-if(data163.name !== undefined){
-let data165 = data163.name;
-if(typeof data165 === "string"){
-if(data165.length < 1){
-const err296 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15+"/name",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+}
+else {
+const err296 = {instancePath:instancePath+"/status/conditions",schemaPath:"#/properties/status/properties/conditions/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err296];
 }
@@ -4012,8 +4011,9 @@ return false;
 errors++;
 }
 }
-else {
-const err297 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15+"/name",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data159.configHash !== undefined){
+if(typeof data159.configHash !== "string"){
+const err297 = {instancePath:instancePath+"/status/configHash",schemaPath:"#/properties/status/properties/configHash/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err297];
 }
@@ -4024,9 +4024,10 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err298 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15,schemaPath:"#/properties/status/properties/referencingWorkloads/items/type",keyword:"type",params:{type: "object"}};
+if(data159.observedGeneration !== undefined){
+let data169 = data159.observedGeneration;
+if(!(((typeof data169 == "number") && (!(data169 % 1) && !isNaN(data169))) && (isFinite(data169)))){
+const err298 = {instancePath:instancePath+"/status/observedGeneration",schemaPath:"#/properties/status/properties/observedGeneration/type",keyword:"type",params:{type: "integer"}};
 if(vErrors === null){
 vErrors = [err298];
 }
@@ -4036,10 +4037,9 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err299 = {instancePath:instancePath+"/status/referencingWorkloads",schemaPath:"#/properties/status/properties/referencingWorkloads/type",keyword:"type",params:{type: "array"}};
+if((typeof data169 == "number") && (isFinite(data169))){
+if(!(formats10.validate(data169))){
+const err299 = {instancePath:instancePath+"/status/observedGeneration",schemaPath:"#/properties/status/properties/observedGeneration/format",keyword:"format",params:{format: "int64"}};
 if(vErrors === null){
 vErrors = [err299];
 }
@@ -4051,8 +4051,15 @@ errors++;
 }
 }
 }
-else {
-const err300 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+if(data159.referencingWorkloads !== undefined){
+let data170 = data159.referencingWorkloads;
+if(Array.isArray(data170)){
+const len15 = data170.length;
+for(let i15=0; i15<len15; i15++){
+let data171 = data170[i15];
+if(data171 && typeof data171 == "object" && !Array.isArray(data171)){
+if(data171.kind === undefined){
+const err300 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15,schemaPath:"#/properties/status/properties/referencingWorkloads/items/required",keyword:"required",params:{missingProperty: "kind"}};
 if(vErrors === null){
 vErrors = [err300];
 }
@@ -4062,14 +4069,115 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err301 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(data171.name === undefined){
+const err301 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15,schemaPath:"#/properties/status/properties/referencingWorkloads/items/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err301];
 }
 else if(vErrors.push(err301) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data171.kind !== undefined){
+let data172 = data171.kind;
+if(typeof data172 !== "string"){
+const err302 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15+"/kind",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/kind/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err302];
+}
+else if(vErrors.push(err302) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(((data172 === "MCPServer") || (data172 === "VirtualMCPServer")) || (data172 === "MCPRemoteProxy"))){
+const err303 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15+"/kind",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/kind/enum",keyword:"enum",params:{allowedValues: schema11.properties.status.properties.referencingWorkloads.items.properties.kind.enum}};
+if(vErrors === null){
+vErrors = [err303];
+}
+else if(vErrors.push(err303) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data171.name !== undefined){
+let data173 = data171.name;
+if(typeof data173 === "string"){
+if(data173.length < 1){
+const err304 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15+"/name",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err304];
+}
+else if(vErrors.push(err304) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err305 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15+"/name",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err305];
+}
+else if(vErrors.push(err305) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err306 = {instancePath:instancePath+"/status/referencingWorkloads/" + i15,schemaPath:"#/properties/status/properties/referencingWorkloads/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err306];
+}
+else if(vErrors.push(err306) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err307 = {instancePath:instancePath+"/status/referencingWorkloads",schemaPath:"#/properties/status/properties/referencingWorkloads/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err307];
+}
+else if(vErrors.push(err307) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err308 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err308];
+}
+else if(vErrors.push(err308) > MOST_FINDINGS){
+validate10.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err309 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err309];
+}
+else if(vErrors.push(err309) > MOST_FINDINGS){
 validate10.errors = vErrors;
 return false;
 }
@@ -4080,7 +4188,7 @@ return errors === 0;
 }
 
 export const VirtualMCPServer = validate11;
-const schema12 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"incomingAuth":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["anonymous","oidc"]},"oidcConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1},"audience":{"type":"string"}}},"audience":{"type":"string"},"oidcConfig":{}}},"outgoingAuth":{"type":"object","properties":{"source":{"type":"string","enum":["discovered","inline"]},"backends":{"type":"object","additionalProperties":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["externalAuthConfigRef","discovered"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}}},"default":{"type":"object","properties":{"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}}}},"authServerConfig":{"type":"object","required":["issuer","upstreamProviders"],"properties":{"issuer":{"type":"string","pattern":"^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"},"authorizationEndpointBaseUrl":{"type":"string","pattern":"^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"},"signingKeySecretRefs":{"type":"array","items":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}},"hmacSecretRefs":{"type":"array","items":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}},"tokenLifespans":{"type":"object","properties":{"accessTokenLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"refreshTokenLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"authCodeLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}}},"storage":{"type":"object","properties":{"type":{"type":"string","enum":["memory","redis"]},"redis":{"type":"object","required":["aclUserConfig"],"properties":{"aclUserConfig":{"type":"object","required":["usernameSecretRef","passwordSecretRef"],"properties":{"usernameSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"passwordSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"sentinelConfig":{"type":"object","required":["masterName"],"properties":{"masterName":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32"},"sentinelAddrs":{"type":"array","items":{"type":"string"}},"sentinelService":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1},"namespace":{"type":"string"},"port":{"type":"integer","format":"int32"}}}}},"sentinelTls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}},"dialTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"readTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"writeTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"addr":{}}}}},"upstreamProviders":{"type":"array","items":{"type":"object","required":["name","type"],"properties":{"name":{"type":"string","pattern":"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$","minLength":1,"maxLength":63},"type":{"type":"string","enum":["oidc","oauth2"]},"oidcConfig":{"type":"object","required":["issuerUrl","clientId"],"properties":{"issuerUrl":{"type":"string","pattern":"^https://[^\\n]*$"},"clientId":{"type":"string","minLength":1},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"redirectUri":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"additionalAuthorizationParams":{"type":"object","additionalProperties":{"type":"string"}},"userInfoOverride":{"type":"object","required":["endpointUrl"],"properties":{"endpointUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"httpMethod":{"type":"string","enum":["GET","POST"]},"additionalHeaders":{"type":"object","additionalProperties":{"type":"string"}},"fieldMapping":{"type":"object","properties":{"subjectFields":{"type":"array","items":{"type":"string"}},"nameFields":{"type":"array","items":{"type":"string"}},"emailFields":{"type":"array","items":{"type":"string"}}}}}}}},"oauth2Config":{"type":"object","required":["authorizationEndpoint","tokenEndpoint"],"properties":{"authorizationEndpoint":{"type":"string","pattern":"^https?://[^\\n]*$"},"tokenEndpoint":{"type":"string","pattern":"^https?://[^\\n]*$"},"clientId":{"type":"string","minLength":1},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"redirectUri":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"additionalAuthorizationParams":{"type":"object","additionalProperties":{"type":"string"}},"tokenResponseMapping":{"type":"object","required":["accessTokenPath"],"properties":{"accessTokenPath":{"type":"string","minLength":1},"scopePath":{"type":"string"},"refreshTokenPath":{"type":"string"},"expiresInPath":{"type":"string"}}},"userInfo":{"type":"object","required":["endpointUrl"],"properties":{"endpointUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"httpMethod":{"type":"string","enum":["GET","POST"]},"additionalHeaders":{"type":"object","additionalProperties":{"type":"string"}},"fieldMapping":{"type":"object","properties":{"subjectFields":{"type":"array","items":{"type":"string"}},"nameFields":{"type":"array","items":{"type":"string"}},"emailFields":{"type":"array","items":{"type":"string"}}}}}},"identityFromToken":{},"dcrConfig":{},"insecureAllowHTTP":{}}}}},"minItems":1},"insecureAllowHTTP":{}}}}},"status":{"type":"object","properties":{"discoveredBackends":{"type":"array","items":{"type":"object","properties":{"authConfigRef":{"type":["string","object"]}}}}}}},"$id":"VirtualMCPServer"};
+const schema12 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"incomingAuth":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["anonymous","oidc"]},"oidcConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1},"audience":{"type":"string"}}},"audience":{"type":"string"},"oidcConfig":{}}},"outgoingAuth":{"type":"object","properties":{"source":{"type":"string","enum":["discovered","inline"]},"backends":{"type":"object","additionalProperties":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["externalAuthConfigRef","discovered"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}}},"default":{"type":"object","properties":{"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}}}},"authServerConfig":{"type":"object","required":["issuer","upstreamProviders"],"properties":{"issuer":{"type":"string","pattern":"^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"},"authorizationEndpointBaseUrl":{"type":"string","pattern":"^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"},"signingKeySecretRefs":{"type":"array","items":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}},"hmacSecretRefs":{"type":"array","items":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}},"tokenLifespans":{"type":"object","properties":{"accessTokenLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"refreshTokenLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"authCodeLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}}},"storage":{"type":"object","properties":{"type":{"type":"string","enum":["memory","redis"]},"redis":{"type":"object","required":["aclUserConfig"],"properties":{"aclUserConfig":{"type":"object","required":["usernameSecretRef","passwordSecretRef"],"properties":{"usernameSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"passwordSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"sentinelConfig":{"type":"object","required":["masterName"],"properties":{"masterName":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32"},"sentinelAddrs":{"type":"array","items":{"type":"string"}},"sentinelService":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1},"namespace":{"type":"string"},"port":{"type":"integer","format":"int32"}}}}},"sentinelTls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}},"dialTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"readTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"writeTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"addr":{"type":"string"}}}}},"upstreamProviders":{"type":"array","items":{"type":"object","required":["name","type"],"properties":{"name":{"type":"string","pattern":"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$","minLength":1,"maxLength":63},"type":{"type":"string","enum":["oidc","oauth2"]},"oidcConfig":{"type":"object","required":["issuerUrl","clientId"],"properties":{"issuerUrl":{"type":"string","pattern":"^https://[^\\n]*$"},"clientId":{"type":"string","minLength":1},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"redirectUri":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"additionalAuthorizationParams":{"type":"object","additionalProperties":{"type":"string"}},"userInfoOverride":{"type":"object","required":["endpointUrl"],"properties":{"endpointUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"httpMethod":{"type":"string","enum":["GET","POST"]},"additionalHeaders":{"type":"object","additionalProperties":{"type":"string"}},"fieldMapping":{"type":"object","properties":{"subjectFields":{"type":"array","items":{"type":"string"}},"nameFields":{"type":"array","items":{"type":"string"}},"emailFields":{"type":"array","items":{"type":"string"}}}}}}}},"oauth2Config":{"type":"object","required":["authorizationEndpoint","tokenEndpoint"],"properties":{"authorizationEndpoint":{"type":"string","pattern":"^https?://[^\\n]*$"},"tokenEndpoint":{"type":"string","pattern":"^https?://[^\\n]*$"},"clientId":{"type":"string","minLength":1},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"redirectUri":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"additionalAuthorizationParams":{"type":"object","additionalProperties":{"type":"string"}},"tokenResponseMapping":{"type":"object","required":["accessTokenPath"],"properties":{"accessTokenPath":{"type":"string","minLength":1},"scopePath":{"type":"string"},"refreshTokenPath":{"type":"string"},"expiresInPath":{"type":"string"}}},"userInfo":{"type":"object","required":["endpointUrl"],"properties":{"endpointUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"httpMethod":{"type":"string","enum":["GET","POST"]},"additionalHeaders":{"type":"object","additionalProperties":{"type":"string"}},"fieldMapping":{"type":"object","properties":{"subjectFields":{"type":"array","items":{"type":"string"}},"nameFields":{"type":"array","items":{"type":"string"}},"emailFields":{"type":"array","items":{"type":"string"}}}}}},"identityFromToken":{"type":"object","properties":{"subjectPath":{"type":"string"},"namePath":{"type":"string"},"emailPath":{"type":"string"}}},"dcrConfig":{"type":"object","properties":{}},"insecureAllowHTTP":{"type":"boolean"}}}}},"minItems":1},"insecureAllowHTTP":{"type":"boolean"}}}}},"status":{"type":"object","properties":{"discoveredBackends":{"type":"array","items":{"type":"object","properties":{"authConfigRef":{"type":["string","object"]}}}}}}},"$id":"VirtualMCPServer"};
 
 function validate11(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="VirtualMCPServer" */;
@@ -5845,9 +5953,9 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err130 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/type",keyword:"type",params:{type: "object"}};
+if(data46.addr !== undefined){
+if(typeof data46.addr !== "string"){
+const err130 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/addr",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/addr/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err130];
 }
@@ -5860,7 +5968,7 @@ errors++;
 }
 }
 else {
-const err131 = {instancePath:instancePath+"/spec/authServerConfig/storage",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/type",keyword:"type",params:{type: "object"}};
+const err131 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err131];
 }
@@ -5871,11 +5979,9 @@ return false;
 errors++;
 }
 }
-if(data29.upstreamProviders !== undefined){
-let data76 = data29.upstreamProviders;
-if(Array.isArray(data76)){
-if(data76.length < 1){
-const err132 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/minItems",keyword:"minItems",params:{limit: 1}};
+}
+else {
+const err132 = {instancePath:instancePath+"/spec/authServerConfig/storage",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err132];
 }
@@ -5885,12 +5991,12 @@ return false;
 }
 errors++;
 }
-const len3 = data76.length;
-for(let i3=0; i3<len3; i3++){
-let data77 = data76[i3];
-if(data77 && typeof data77 == "object" && !Array.isArray(data77)){
-if(data77.name === undefined){
-const err133 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/required",keyword:"required",params:{missingProperty: "name"}};
+}
+if(data29.upstreamProviders !== undefined){
+let data77 = data29.upstreamProviders;
+if(Array.isArray(data77)){
+if(data77.length < 1){
+const err133 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/minItems",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err133];
 }
@@ -5900,8 +6006,12 @@ return false;
 }
 errors++;
 }
-if(data77.type === undefined){
-const err134 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/required",keyword:"required",params:{missingProperty: "type"}};
+const len3 = data77.length;
+for(let i3=0; i3<len3; i3++){
+let data78 = data77[i3];
+if(data78 && typeof data78 == "object" && !Array.isArray(data78)){
+if(data78.name === undefined){
+const err134 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err134];
 }
@@ -5911,11 +6021,8 @@ return false;
 }
 errors++;
 }
-if(data77.name !== undefined){
-let data78 = data77.name;
-if(typeof data78 === "string"){
-if(func2(data78) > 63){
-const err135 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/name/maxLength",keyword:"maxLength",params:{limit: 63}};
+if(data78.type === undefined){
+const err135 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/required",keyword:"required",params:{missingProperty: "type"}};
 if(vErrors === null){
 vErrors = [err135];
 }
@@ -5925,8 +6032,11 @@ return false;
 }
 errors++;
 }
-if(data78.length < 1){
-const err136 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(data78.name !== undefined){
+let data79 = data78.name;
+if(typeof data79 === "string"){
+if(func2(data79) > 63){
+const err136 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/name/maxLength",keyword:"maxLength",params:{limit: 63}};
 if(vErrors === null){
 vErrors = [err136];
 }
@@ -5936,8 +6046,8 @@ return false;
 }
 errors++;
 }
-if(!pattern11.test(data78)){
-const err137 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/name/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"}};
+if(data79.length < 1){
+const err137 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err137];
 }
@@ -5947,9 +6057,8 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err138 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/name/type",keyword:"type",params:{type: "string"}};
+if(!pattern11.test(data79)){
+const err138 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/name/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"}};
 if(vErrors === null){
 vErrors = [err138];
 }
@@ -5960,10 +6069,8 @@ return false;
 errors++;
 }
 }
-if(data77.type !== undefined){
-let data79 = data77.type;
-if(typeof data79 !== "string"){
-const err139 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/type",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/type/type",keyword:"type",params:{type: "string"}};
+else {
+const err139 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err139];
 }
@@ -5973,8 +6080,11 @@ return false;
 }
 errors++;
 }
-if(!((data79 === "oidc") || (data79 === "oauth2"))){
-const err140 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/type",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/type/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.authServerConfig.properties.upstreamProviders.items.properties.type.enum}};
+}
+if(data78.type !== undefined){
+let data80 = data78.type;
+if(typeof data80 !== "string"){
+const err140 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/type",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/type/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err140];
 }
@@ -5984,12 +6094,8 @@ return false;
 }
 errors++;
 }
-}
-if(data77.oidcConfig !== undefined){
-let data80 = data77.oidcConfig;
-if(data80 && typeof data80 == "object" && !Array.isArray(data80)){
-if(data80.issuerUrl === undefined){
-const err141 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/required",keyword:"required",params:{missingProperty: "issuerUrl"}};
+if(!((data80 === "oidc") || (data80 === "oauth2"))){
+const err141 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/type",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/type/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.authServerConfig.properties.upstreamProviders.items.properties.type.enum}};
 if(vErrors === null){
 vErrors = [err141];
 }
@@ -5999,8 +6105,12 @@ return false;
 }
 errors++;
 }
-if(data80.clientId === undefined){
-const err142 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/required",keyword:"required",params:{missingProperty: "clientId"}};
+}
+if(data78.oidcConfig !== undefined){
+let data81 = data78.oidcConfig;
+if(data81 && typeof data81 == "object" && !Array.isArray(data81)){
+if(data81.issuerUrl === undefined){
+const err142 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/required",keyword:"required",params:{missingProperty: "issuerUrl"}};
 if(vErrors === null){
 vErrors = [err142];
 }
@@ -6010,11 +6120,8 @@ return false;
 }
 errors++;
 }
-if(data80.issuerUrl !== undefined){
-let data81 = data80.issuerUrl;
-if(typeof data81 === "string"){
-if(!pattern12.test(data81)){
-const err143 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/issuerUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/pattern",keyword:"pattern",params:{pattern: "^https://[^\\n]*$"}};
+if(data81.clientId === undefined){
+const err143 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/required",keyword:"required",params:{missingProperty: "clientId"}};
 if(vErrors === null){
 vErrors = [err143];
 }
@@ -6024,9 +6131,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err144 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/issuerUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/type",keyword:"type",params:{type: "string"}};
+if(data81.issuerUrl !== undefined){
+let data82 = data81.issuerUrl;
+if(typeof data82 === "string"){
+if(!pattern12.test(data82)){
+const err144 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/issuerUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/pattern",keyword:"pattern",params:{pattern: "^https://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err144];
 }
@@ -6037,11 +6146,8 @@ return false;
 errors++;
 }
 }
-if(data80.clientId !== undefined){
-let data82 = data80.clientId;
-if(typeof data82 === "string"){
-if(data82.length < 1){
-const err145 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
+else {
+const err145 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/issuerUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err145];
 }
@@ -6052,8 +6158,11 @@ return false;
 errors++;
 }
 }
-else {
-const err146 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/type",keyword:"type",params:{type: "string"}};
+if(data81.clientId !== undefined){
+let data83 = data81.clientId;
+if(typeof data83 === "string"){
+if(data83.length < 1){
+const err146 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err146];
 }
@@ -6064,11 +6173,8 @@ return false;
 errors++;
 }
 }
-if(data80.clientSecretRef !== undefined){
-let data83 = data80.clientSecretRef;
-if(data83 && typeof data83 == "object" && !Array.isArray(data83)){
-if(data83.name === undefined){
-const err147 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+else {
+const err147 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err147];
 }
@@ -6078,8 +6184,12 @@ return false;
 }
 errors++;
 }
-if(data83.key === undefined){
-const err148 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+if(data81.clientSecretRef !== undefined){
+let data84 = data81.clientSecretRef;
+if(data84 && typeof data84 == "object" && !Array.isArray(data84)){
+if(data84.name === undefined){
+const err148 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err148];
 }
@@ -6089,11 +6199,8 @@ return false;
 }
 errors++;
 }
-if(data83.name !== undefined){
-let data84 = data83.name;
-if(typeof data84 === "string"){
-if(data84.length < 1){
-const err149 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(data84.key === undefined){
+const err149 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err149];
 }
@@ -6103,9 +6210,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err150 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data84.name !== undefined){
+let data85 = data84.name;
+if(typeof data85 === "string"){
+if(data85.length < 1){
+const err150 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err150];
 }
@@ -6116,11 +6225,8 @@ return false;
 errors++;
 }
 }
-if(data83.key !== undefined){
-let data85 = data83.key;
-if(typeof data85 === "string"){
-if(data85.length < 1){
-const err151 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+else {
+const err151 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err151];
 }
@@ -6131,8 +6237,11 @@ return false;
 errors++;
 }
 }
-else {
-const err152 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(data84.key !== undefined){
+let data86 = data84.key;
+if(typeof data86 === "string"){
+if(data86.length < 1){
+const err152 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err152];
 }
@@ -6143,9 +6252,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err153 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
+const err153 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err153];
 }
@@ -6156,9 +6264,9 @@ return false;
 errors++;
 }
 }
-if(data80.redirectUri !== undefined){
-if(typeof data80.redirectUri !== "string"){
-const err154 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/redirectUri",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/redirectUri/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err154 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err154];
 }
@@ -6169,13 +6277,9 @@ return false;
 errors++;
 }
 }
-if(data80.scopes !== undefined){
-let data87 = data80.scopes;
-if(Array.isArray(data87)){
-const len4 = data87.length;
-for(let i4=0; i4<len4; i4++){
-if(typeof data87[i4] !== "string"){
-const err155 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/scopes/" + i4,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+if(data81.redirectUri !== undefined){
+if(typeof data81.redirectUri !== "string"){
+const err155 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/redirectUri",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/redirectUri/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err155];
 }
@@ -6186,9 +6290,13 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err156 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/scopes",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/type",keyword:"type",params:{type: "array"}};
+if(data81.scopes !== undefined){
+let data88 = data81.scopes;
+if(Array.isArray(data88)){
+const len4 = data88.length;
+for(let i4=0; i4<len4; i4++){
+if(typeof data88[i4] !== "string"){
+const err156 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/scopes/" + i4,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err156];
 }
@@ -6199,12 +6307,9 @@ return false;
 errors++;
 }
 }
-if(data80.additionalAuthorizationParams !== undefined){
-let data89 = data80.additionalAuthorizationParams;
-if(data89 && typeof data89 == "object" && !Array.isArray(data89)){
-for(const key3 in data89){
-if(typeof data89[key3] !== "string"){
-const err157 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/additionalAuthorizationParams/" + pointerToken(key3),schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err157 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/scopes",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err157];
 }
@@ -6215,9 +6320,12 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err158 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/additionalAuthorizationParams",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/type",keyword:"type",params:{type: "object"}};
+if(data81.additionalAuthorizationParams !== undefined){
+let data90 = data81.additionalAuthorizationParams;
+if(data90 && typeof data90 == "object" && !Array.isArray(data90)){
+for(const key3 in data90){
+if(typeof data90[key3] !== "string"){
+const err158 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/additionalAuthorizationParams/" + pointerToken(key3),schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err158];
 }
@@ -6228,11 +6336,9 @@ return false;
 errors++;
 }
 }
-if(data80.userInfoOverride !== undefined){
-let data91 = data80.userInfoOverride;
-if(data91 && typeof data91 == "object" && !Array.isArray(data91)){
-if(data91.endpointUrl === undefined){
-const err159 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/required",keyword:"required",params:{missingProperty: "endpointUrl"}};
+}
+else {
+const err159 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/additionalAuthorizationParams",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err159];
 }
@@ -6242,11 +6348,12 @@ return false;
 }
 errors++;
 }
-if(data91.endpointUrl !== undefined){
-let data92 = data91.endpointUrl;
-if(typeof data92 === "string"){
-if(!pattern13.test(data92)){
-const err160 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/endpointUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+}
+if(data81.userInfoOverride !== undefined){
+let data92 = data81.userInfoOverride;
+if(data92 && typeof data92 == "object" && !Array.isArray(data92)){
+if(data92.endpointUrl === undefined){
+const err160 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/required",keyword:"required",params:{missingProperty: "endpointUrl"}};
 if(vErrors === null){
 vErrors = [err160];
 }
@@ -6256,9 +6363,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err161 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/endpointUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/type",keyword:"type",params:{type: "string"}};
+if(data92.endpointUrl !== undefined){
+let data93 = data92.endpointUrl;
+if(typeof data93 === "string"){
+if(!pattern13.test(data93)){
+const err161 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/endpointUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err161];
 }
@@ -6269,10 +6378,8 @@ return false;
 errors++;
 }
 }
-if(data91.httpMethod !== undefined){
-let data93 = data91.httpMethod;
-if(typeof data93 !== "string"){
-const err162 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/httpMethod",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/type",keyword:"type",params:{type: "string"}};
+else {
+const err162 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/endpointUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err162];
 }
@@ -6282,8 +6389,11 @@ return false;
 }
 errors++;
 }
-if(!((data93 === "GET") || (data93 === "POST"))){
-const err163 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/httpMethod",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.authServerConfig.properties.upstreamProviders.items.properties.oidcConfig.properties.userInfoOverride.properties.httpMethod.enum}};
+}
+if(data92.httpMethod !== undefined){
+let data94 = data92.httpMethod;
+if(typeof data94 !== "string"){
+const err163 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/httpMethod",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err163];
 }
@@ -6293,13 +6403,8 @@ return false;
 }
 errors++;
 }
-}
-if(data91.additionalHeaders !== undefined){
-let data94 = data91.additionalHeaders;
-if(data94 && typeof data94 == "object" && !Array.isArray(data94)){
-for(const key4 in data94){
-if(typeof data94[key4] !== "string"){
-const err164 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/additionalHeaders/" + pointerToken(key4),schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(!((data94 === "GET") || (data94 === "POST"))){
+const err164 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/httpMethod",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.authServerConfig.properties.upstreamProviders.items.properties.oidcConfig.properties.userInfoOverride.properties.httpMethod.enum}};
 if(vErrors === null){
 vErrors = [err164];
 }
@@ -6310,9 +6415,12 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err165 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/additionalHeaders",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/type",keyword:"type",params:{type: "object"}};
+if(data92.additionalHeaders !== undefined){
+let data95 = data92.additionalHeaders;
+if(data95 && typeof data95 == "object" && !Array.isArray(data95)){
+for(const key4 in data95){
+if(typeof data95[key4] !== "string"){
+const err165 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/additionalHeaders/" + pointerToken(key4),schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err165];
 }
@@ -6323,16 +6431,9 @@ return false;
 errors++;
 }
 }
-if(data91.fieldMapping !== undefined){
-let data96 = data91.fieldMapping;
-if(data96 && typeof data96 == "object" && !Array.isArray(data96)){
-if(data96.subjectFields !== undefined){
-let data97 = data96.subjectFields;
-if(Array.isArray(data97)){
-const len5 = data97.length;
-for(let i5=0; i5<len5; i5++){
-if(typeof data97[i5] !== "string"){
-const err166 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/subjectFields/" + i5,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/items/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err166 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/additionalHeaders",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err166];
 }
@@ -6343,9 +6444,16 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err167 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/subjectFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/type",keyword:"type",params:{type: "array"}};
+if(data92.fieldMapping !== undefined){
+let data97 = data92.fieldMapping;
+if(data97 && typeof data97 == "object" && !Array.isArray(data97)){
+if(data97.subjectFields !== undefined){
+let data98 = data97.subjectFields;
+if(Array.isArray(data98)){
+const len5 = data98.length;
+for(let i5=0; i5<len5; i5++){
+if(typeof data98[i5] !== "string"){
+const err167 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/subjectFields/" + i5,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err167];
 }
@@ -6356,13 +6464,9 @@ return false;
 errors++;
 }
 }
-if(data96.nameFields !== undefined){
-let data99 = data96.nameFields;
-if(Array.isArray(data99)){
-const len6 = data99.length;
-for(let i6=0; i6<len6; i6++){
-if(typeof data99[i6] !== "string"){
-const err168 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/nameFields/" + i6,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/items/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err168 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/subjectFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err168];
 }
@@ -6373,9 +6477,13 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err169 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/nameFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/type",keyword:"type",params:{type: "array"}};
+if(data97.nameFields !== undefined){
+let data100 = data97.nameFields;
+if(Array.isArray(data100)){
+const len6 = data100.length;
+for(let i6=0; i6<len6; i6++){
+if(typeof data100[i6] !== "string"){
+const err169 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/nameFields/" + i6,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err169];
 }
@@ -6386,13 +6494,9 @@ return false;
 errors++;
 }
 }
-if(data96.emailFields !== undefined){
-let data101 = data96.emailFields;
-if(Array.isArray(data101)){
-const len7 = data101.length;
-for(let i7=0; i7<len7; i7++){
-if(typeof data101[i7] !== "string"){
-const err170 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/emailFields/" + i7,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/items/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err170 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/nameFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err170];
 }
@@ -6403,9 +6507,13 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err171 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/emailFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/type",keyword:"type",params:{type: "array"}};
+if(data97.emailFields !== undefined){
+let data102 = data97.emailFields;
+if(Array.isArray(data102)){
+const len7 = data102.length;
+for(let i7=0; i7<len7; i7++){
+if(typeof data102[i7] !== "string"){
+const err171 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/emailFields/" + i7,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err171];
 }
@@ -6418,7 +6526,7 @@ errors++;
 }
 }
 else {
-const err172 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/type",keyword:"type",params:{type: "object"}};
+const err172 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/emailFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err172];
 }
@@ -6431,7 +6539,7 @@ errors++;
 }
 }
 else {
-const err173 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/type",keyword:"type",params:{type: "object"}};
+const err173 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err173];
 }
@@ -6444,7 +6552,7 @@ errors++;
 }
 }
 else {
-const err174 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/type",keyword:"type",params:{type: "object"}};
+const err174 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err174];
 }
@@ -6455,11 +6563,9 @@ return false;
 errors++;
 }
 }
-if(data77.oauth2Config !== undefined){
-let data103 = data77.oauth2Config;
-if(data103 && typeof data103 == "object" && !Array.isArray(data103)){
-if(data103.authorizationEndpoint === undefined){
-const err175 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/required",keyword:"required",params:{missingProperty: "authorizationEndpoint"}};
+}
+else {
+const err175 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err175];
 }
@@ -6469,8 +6575,12 @@ return false;
 }
 errors++;
 }
-if(data103.tokenEndpoint === undefined){
-const err176 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/required",keyword:"required",params:{missingProperty: "tokenEndpoint"}};
+}
+if(data78.oauth2Config !== undefined){
+let data104 = data78.oauth2Config;
+if(data104 && typeof data104 == "object" && !Array.isArray(data104)){
+if(data104.authorizationEndpoint === undefined){
+const err176 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/required",keyword:"required",params:{missingProperty: "authorizationEndpoint"}};
 if(vErrors === null){
 vErrors = [err176];
 }
@@ -6480,11 +6590,8 @@ return false;
 }
 errors++;
 }
-if(data103.authorizationEndpoint !== undefined){
-let data104 = data103.authorizationEndpoint;
-if(typeof data104 === "string"){
-if(!pattern13.test(data104)){
-const err177 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/authorizationEndpoint",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+if(data104.tokenEndpoint === undefined){
+const err177 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/required",keyword:"required",params:{missingProperty: "tokenEndpoint"}};
 if(vErrors === null){
 vErrors = [err177];
 }
@@ -6494,9 +6601,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err178 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/authorizationEndpoint",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/type",keyword:"type",params:{type: "string"}};
+if(data104.authorizationEndpoint !== undefined){
+let data105 = data104.authorizationEndpoint;
+if(typeof data105 === "string"){
+if(!pattern13.test(data105)){
+const err178 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/authorizationEndpoint",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err178];
 }
@@ -6507,11 +6616,8 @@ return false;
 errors++;
 }
 }
-if(data103.tokenEndpoint !== undefined){
-let data105 = data103.tokenEndpoint;
-if(typeof data105 === "string"){
-if(!pattern13.test(data105)){
-const err179 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenEndpoint",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+else {
+const err179 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/authorizationEndpoint",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err179];
 }
@@ -6522,8 +6628,11 @@ return false;
 errors++;
 }
 }
-else {
-const err180 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenEndpoint",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/type",keyword:"type",params:{type: "string"}};
+if(data104.tokenEndpoint !== undefined){
+let data106 = data104.tokenEndpoint;
+if(typeof data106 === "string"){
+if(!pattern13.test(data106)){
+const err180 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenEndpoint",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err180];
 }
@@ -6534,11 +6643,8 @@ return false;
 errors++;
 }
 }
-if(data103.clientId !== undefined){
-let data106 = data103.clientId;
-if(typeof data106 === "string"){
-if(data106.length < 1){
-const err181 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
+else {
+const err181 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenEndpoint",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err181];
 }
@@ -6549,8 +6655,11 @@ return false;
 errors++;
 }
 }
-else {
-const err182 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/type",keyword:"type",params:{type: "string"}};
+if(data104.clientId !== undefined){
+let data107 = data104.clientId;
+if(typeof data107 === "string"){
+if(data107.length < 1){
+const err182 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err182];
 }
@@ -6561,11 +6670,8 @@ return false;
 errors++;
 }
 }
-if(data103.clientSecretRef !== undefined){
-let data107 = data103.clientSecretRef;
-if(data107 && typeof data107 == "object" && !Array.isArray(data107)){
-if(data107.name === undefined){
-const err183 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+else {
+const err183 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err183];
 }
@@ -6575,8 +6681,12 @@ return false;
 }
 errors++;
 }
-if(data107.key === undefined){
-const err184 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+if(data104.clientSecretRef !== undefined){
+let data108 = data104.clientSecretRef;
+if(data108 && typeof data108 == "object" && !Array.isArray(data108)){
+if(data108.name === undefined){
+const err184 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err184];
 }
@@ -6586,11 +6696,8 @@ return false;
 }
 errors++;
 }
-if(data107.name !== undefined){
-let data108 = data107.name;
-if(typeof data108 === "string"){
-if(data108.length < 1){
-const err185 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(data108.key === undefined){
+const err185 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err185];
 }
@@ -6600,9 +6707,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err186 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data108.name !== undefined){
+let data109 = data108.name;
+if(typeof data109 === "string"){
+if(data109.length < 1){
+const err186 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err186];
 }
@@ -6613,11 +6722,8 @@ return false;
 errors++;
 }
 }
-if(data107.key !== undefined){
-let data109 = data107.key;
-if(typeof data109 === "string"){
-if(data109.length < 1){
-const err187 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+else {
+const err187 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err187];
 }
@@ -6628,8 +6734,11 @@ return false;
 errors++;
 }
 }
-else {
-const err188 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(data108.key !== undefined){
+let data110 = data108.key;
+if(typeof data110 === "string"){
+if(data110.length < 1){
+const err188 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err188];
 }
@@ -6640,9 +6749,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err189 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
+const err189 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err189];
 }
@@ -6653,9 +6761,9 @@ return false;
 errors++;
 }
 }
-if(data103.redirectUri !== undefined){
-if(typeof data103.redirectUri !== "string"){
-const err190 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/redirectUri",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/redirectUri/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err190 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err190];
 }
@@ -6666,13 +6774,9 @@ return false;
 errors++;
 }
 }
-if(data103.scopes !== undefined){
-let data111 = data103.scopes;
-if(Array.isArray(data111)){
-const len8 = data111.length;
-for(let i8=0; i8<len8; i8++){
-if(typeof data111[i8] !== "string"){
-const err191 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/scopes/" + i8,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+if(data104.redirectUri !== undefined){
+if(typeof data104.redirectUri !== "string"){
+const err191 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/redirectUri",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/redirectUri/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err191];
 }
@@ -6683,9 +6787,13 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err192 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/scopes",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/type",keyword:"type",params:{type: "array"}};
+if(data104.scopes !== undefined){
+let data112 = data104.scopes;
+if(Array.isArray(data112)){
+const len8 = data112.length;
+for(let i8=0; i8<len8; i8++){
+if(typeof data112[i8] !== "string"){
+const err192 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/scopes/" + i8,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err192];
 }
@@ -6696,12 +6804,9 @@ return false;
 errors++;
 }
 }
-if(data103.additionalAuthorizationParams !== undefined){
-let data113 = data103.additionalAuthorizationParams;
-if(data113 && typeof data113 == "object" && !Array.isArray(data113)){
-for(const key5 in data113){
-if(typeof data113[key5] !== "string"){
-const err193 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/additionalAuthorizationParams/" + pointerToken(key5),schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err193 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/scopes",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err193];
 }
@@ -6712,9 +6817,12 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err194 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/additionalAuthorizationParams",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/type",keyword:"type",params:{type: "object"}};
+if(data104.additionalAuthorizationParams !== undefined){
+let data114 = data104.additionalAuthorizationParams;
+if(data114 && typeof data114 == "object" && !Array.isArray(data114)){
+for(const key5 in data114){
+if(typeof data114[key5] !== "string"){
+const err194 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/additionalAuthorizationParams/" + pointerToken(key5),schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err194];
 }
@@ -6725,11 +6833,9 @@ return false;
 errors++;
 }
 }
-if(data103.tokenResponseMapping !== undefined){
-let data115 = data103.tokenResponseMapping;
-if(data115 && typeof data115 == "object" && !Array.isArray(data115)){
-if(data115.accessTokenPath === undefined){
-const err195 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/required",keyword:"required",params:{missingProperty: "accessTokenPath"}};
+}
+else {
+const err195 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/additionalAuthorizationParams",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err195];
 }
@@ -6739,11 +6845,12 @@ return false;
 }
 errors++;
 }
-if(data115.accessTokenPath !== undefined){
-let data116 = data115.accessTokenPath;
-if(typeof data116 === "string"){
-if(data116.length < 1){
-const err196 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/minLength",keyword:"minLength",params:{limit: 1}};
+}
+if(data104.tokenResponseMapping !== undefined){
+let data116 = data104.tokenResponseMapping;
+if(data116 && typeof data116 == "object" && !Array.isArray(data116)){
+if(data116.accessTokenPath === undefined){
+const err196 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/required",keyword:"required",params:{missingProperty: "accessTokenPath"}};
 if(vErrors === null){
 vErrors = [err196];
 }
@@ -6753,9 +6860,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err197 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/type",keyword:"type",params:{type: "string"}};
+if(data116.accessTokenPath !== undefined){
+let data117 = data116.accessTokenPath;
+if(typeof data117 === "string"){
+if(data117.length < 1){
+const err197 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err197];
 }
@@ -6766,9 +6875,8 @@ return false;
 errors++;
 }
 }
-if(data115.scopePath !== undefined){
-if(typeof data115.scopePath !== "string"){
-const err198 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/scopePath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/scopePath/type",keyword:"type",params:{type: "string"}};
+else {
+const err198 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err198];
 }
@@ -6779,9 +6887,9 @@ return false;
 errors++;
 }
 }
-if(data115.refreshTokenPath !== undefined){
-if(typeof data115.refreshTokenPath !== "string"){
-const err199 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/refreshTokenPath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/refreshTokenPath/type",keyword:"type",params:{type: "string"}};
+if(data116.scopePath !== undefined){
+if(typeof data116.scopePath !== "string"){
+const err199 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/scopePath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/scopePath/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err199];
 }
@@ -6792,9 +6900,9 @@ return false;
 errors++;
 }
 }
-if(data115.expiresInPath !== undefined){
-if(typeof data115.expiresInPath !== "string"){
-const err200 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/expiresInPath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/expiresInPath/type",keyword:"type",params:{type: "string"}};
+if(data116.refreshTokenPath !== undefined){
+if(typeof data116.refreshTokenPath !== "string"){
+const err200 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/refreshTokenPath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/refreshTokenPath/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err200];
 }
@@ -6805,9 +6913,9 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err201 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/type",keyword:"type",params:{type: "object"}};
+if(data116.expiresInPath !== undefined){
+if(typeof data116.expiresInPath !== "string"){
+const err201 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/expiresInPath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/expiresInPath/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err201];
 }
@@ -6818,11 +6926,9 @@ return false;
 errors++;
 }
 }
-if(data103.userInfo !== undefined){
-let data120 = data103.userInfo;
-if(data120 && typeof data120 == "object" && !Array.isArray(data120)){
-if(data120.endpointUrl === undefined){
-const err202 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/required",keyword:"required",params:{missingProperty: "endpointUrl"}};
+}
+else {
+const err202 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err202];
 }
@@ -6832,11 +6938,12 @@ return false;
 }
 errors++;
 }
-if(data120.endpointUrl !== undefined){
-let data121 = data120.endpointUrl;
-if(typeof data121 === "string"){
-if(!pattern13.test(data121)){
-const err203 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/endpointUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+}
+if(data104.userInfo !== undefined){
+let data121 = data104.userInfo;
+if(data121 && typeof data121 == "object" && !Array.isArray(data121)){
+if(data121.endpointUrl === undefined){
+const err203 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/required",keyword:"required",params:{missingProperty: "endpointUrl"}};
 if(vErrors === null){
 vErrors = [err203];
 }
@@ -6846,9 +6953,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err204 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/endpointUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/type",keyword:"type",params:{type: "string"}};
+if(data121.endpointUrl !== undefined){
+let data122 = data121.endpointUrl;
+if(typeof data122 === "string"){
+if(!pattern13.test(data122)){
+const err204 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/endpointUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err204];
 }
@@ -6859,10 +6968,8 @@ return false;
 errors++;
 }
 }
-if(data120.httpMethod !== undefined){
-let data122 = data120.httpMethod;
-if(typeof data122 !== "string"){
-const err205 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/httpMethod",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/type",keyword:"type",params:{type: "string"}};
+else {
+const err205 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/endpointUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err205];
 }
@@ -6872,8 +6979,11 @@ return false;
 }
 errors++;
 }
-if(!((data122 === "GET") || (data122 === "POST"))){
-const err206 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/httpMethod",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.authServerConfig.properties.upstreamProviders.items.properties.oauth2Config.properties.userInfo.properties.httpMethod.enum}};
+}
+if(data121.httpMethod !== undefined){
+let data123 = data121.httpMethod;
+if(typeof data123 !== "string"){
+const err206 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/httpMethod",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err206];
 }
@@ -6883,13 +6993,8 @@ return false;
 }
 errors++;
 }
-}
-if(data120.additionalHeaders !== undefined){
-let data123 = data120.additionalHeaders;
-if(data123 && typeof data123 == "object" && !Array.isArray(data123)){
-for(const key6 in data123){
-if(typeof data123[key6] !== "string"){
-const err207 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/additionalHeaders/" + pointerToken(key6),schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(!((data123 === "GET") || (data123 === "POST"))){
+const err207 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/httpMethod",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.authServerConfig.properties.upstreamProviders.items.properties.oauth2Config.properties.userInfo.properties.httpMethod.enum}};
 if(vErrors === null){
 vErrors = [err207];
 }
@@ -6900,9 +7005,12 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err208 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/additionalHeaders",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/type",keyword:"type",params:{type: "object"}};
+if(data121.additionalHeaders !== undefined){
+let data124 = data121.additionalHeaders;
+if(data124 && typeof data124 == "object" && !Array.isArray(data124)){
+for(const key6 in data124){
+if(typeof data124[key6] !== "string"){
+const err208 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/additionalHeaders/" + pointerToken(key6),schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err208];
 }
@@ -6913,16 +7021,9 @@ return false;
 errors++;
 }
 }
-if(data120.fieldMapping !== undefined){
-let data125 = data120.fieldMapping;
-if(data125 && typeof data125 == "object" && !Array.isArray(data125)){
-if(data125.subjectFields !== undefined){
-let data126 = data125.subjectFields;
-if(Array.isArray(data126)){
-const len9 = data126.length;
-for(let i9=0; i9<len9; i9++){
-if(typeof data126[i9] !== "string"){
-const err209 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/subjectFields/" + i9,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/items/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err209 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/additionalHeaders",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err209];
 }
@@ -6933,9 +7034,16 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err210 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/subjectFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/type",keyword:"type",params:{type: "array"}};
+if(data121.fieldMapping !== undefined){
+let data126 = data121.fieldMapping;
+if(data126 && typeof data126 == "object" && !Array.isArray(data126)){
+if(data126.subjectFields !== undefined){
+let data127 = data126.subjectFields;
+if(Array.isArray(data127)){
+const len9 = data127.length;
+for(let i9=0; i9<len9; i9++){
+if(typeof data127[i9] !== "string"){
+const err210 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/subjectFields/" + i9,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err210];
 }
@@ -6946,13 +7054,9 @@ return false;
 errors++;
 }
 }
-if(data125.nameFields !== undefined){
-let data128 = data125.nameFields;
-if(Array.isArray(data128)){
-const len10 = data128.length;
-for(let i10=0; i10<len10; i10++){
-if(typeof data128[i10] !== "string"){
-const err211 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/nameFields/" + i10,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/items/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err211 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/subjectFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err211];
 }
@@ -6963,9 +7067,13 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err212 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/nameFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/type",keyword:"type",params:{type: "array"}};
+if(data126.nameFields !== undefined){
+let data129 = data126.nameFields;
+if(Array.isArray(data129)){
+const len10 = data129.length;
+for(let i10=0; i10<len10; i10++){
+if(typeof data129[i10] !== "string"){
+const err212 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/nameFields/" + i10,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err212];
 }
@@ -6976,13 +7084,9 @@ return false;
 errors++;
 }
 }
-if(data125.emailFields !== undefined){
-let data130 = data125.emailFields;
-if(Array.isArray(data130)){
-const len11 = data130.length;
-for(let i11=0; i11<len11; i11++){
-if(typeof data130[i11] !== "string"){
-const err213 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/emailFields/" + i11,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/items/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err213 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/nameFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err213];
 }
@@ -6993,9 +7097,13 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err214 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/emailFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/type",keyword:"type",params:{type: "array"}};
+if(data126.emailFields !== undefined){
+let data131 = data126.emailFields;
+if(Array.isArray(data131)){
+const len11 = data131.length;
+for(let i11=0; i11<len11; i11++){
+if(typeof data131[i11] !== "string"){
+const err214 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/emailFields/" + i11,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err214];
 }
@@ -7008,7 +7116,7 @@ errors++;
 }
 }
 else {
-const err215 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/type",keyword:"type",params:{type: "object"}};
+const err215 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/emailFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err215];
 }
@@ -7021,7 +7129,7 @@ errors++;
 }
 }
 else {
-const err216 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/type",keyword:"type",params:{type: "object"}};
+const err216 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err216];
 }
@@ -7034,7 +7142,7 @@ errors++;
 }
 }
 else {
-const err217 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/type",keyword:"type",params:{type: "object"}};
+const err217 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err217];
 }
@@ -7045,9 +7153,12 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err218 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/type",keyword:"type",params:{type: "object"}};
+if(data104.identityFromToken !== undefined){
+let data133 = data104.identityFromToken;
+if(data133 && typeof data133 == "object" && !Array.isArray(data133)){
+if(data133.subjectPath !== undefined){
+if(typeof data133.subjectPath !== "string"){
+const err218 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/identityFromToken/subjectPath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/subjectPath/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err218];
 }
@@ -7058,9 +7169,9 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err219 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/type",keyword:"type",params:{type: "array"}};
+if(data133.namePath !== undefined){
+if(typeof data133.namePath !== "string"){
+const err219 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/identityFromToken/namePath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/namePath/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err219];
 }
@@ -7071,9 +7182,9 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err220 = {instancePath:instancePath+"/spec/authServerConfig",schemaPath:"#/properties/spec/properties/authServerConfig/type",keyword:"type",params:{type: "object"}};
+if(data133.emailPath !== undefined){
+if(typeof data133.emailPath !== "string"){
+const err220 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/identityFromToken/emailPath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/emailPath/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err220];
 }
@@ -7086,7 +7197,7 @@ errors++;
 }
 }
 else {
-const err221 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+const err221 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/identityFromToken",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err221];
 }
@@ -7097,20 +7208,10 @@ return false;
 errors++;
 }
 }
-if(data.status !== undefined){
-let data132 = data.status;
-if(data132 && typeof data132 == "object" && !Array.isArray(data132)){
-if(data132.discoveredBackends !== undefined){
-let data133 = data132.discoveredBackends;
-if(Array.isArray(data133)){
-const len12 = data133.length;
-for(let i12=0; i12<len12; i12++){
-let data134 = data133[i12];
-if(data134 && typeof data134 == "object" && !Array.isArray(data134)){
-if(data134.authConfigRef !== undefined){
-let data135 = data134.authConfigRef;
-if((typeof data135 !== "string") && (!(data135 && typeof data135 == "object" && !Array.isArray(data135)))){
-const err222 = {instancePath:instancePath+"/status/discoveredBackends/" + i12+"/authConfigRef",schemaPath:"#/properties/status/properties/discoveredBackends/items/properties/authConfigRef/type",keyword:"type",params:{type: schema12.properties.status.properties.discoveredBackends.items.properties.authConfigRef.type}};
+if(data104.dcrConfig !== undefined){
+let data137 = data104.dcrConfig;
+if(!(data137 && typeof data137 == "object" && !Array.isArray(data137))){
+const err222 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/dcrConfig",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err222];
 }
@@ -7121,9 +7222,9 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err223 = {instancePath:instancePath+"/status/discoveredBackends/" + i12,schemaPath:"#/properties/status/properties/discoveredBackends/items/type",keyword:"type",params:{type: "object"}};
+if(data104.insecureAllowHTTP !== undefined){
+if(typeof data104.insecureAllowHTTP !== "boolean"){
+const err223 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/insecureAllowHTTP",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/insecureAllowHTTP/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err223];
 }
@@ -7136,7 +7237,7 @@ errors++;
 }
 }
 else {
-const err224 = {instancePath:instancePath+"/status/discoveredBackends",schemaPath:"#/properties/status/properties/discoveredBackends/type",keyword:"type",params:{type: "array"}};
+const err224 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err224];
 }
@@ -7149,7 +7250,7 @@ errors++;
 }
 }
 else {
-const err225 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+const err225 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err225];
 }
@@ -7162,11 +7263,126 @@ errors++;
 }
 }
 else {
-const err226 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+const err226 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err226];
 }
 else if(vErrors.push(err226) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data29.insecureAllowHTTP !== undefined){
+if(typeof data29.insecureAllowHTTP !== "boolean"){
+const err227 = {instancePath:instancePath+"/spec/authServerConfig/insecureAllowHTTP",schemaPath:"#/properties/spec/properties/authServerConfig/properties/insecureAllowHTTP/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err227];
+}
+else if(vErrors.push(err227) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err228 = {instancePath:instancePath+"/spec/authServerConfig",schemaPath:"#/properties/spec/properties/authServerConfig/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err228];
+}
+else if(vErrors.push(err228) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err229 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err229];
+}
+else if(vErrors.push(err229) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.status !== undefined){
+let data140 = data.status;
+if(data140 && typeof data140 == "object" && !Array.isArray(data140)){
+if(data140.discoveredBackends !== undefined){
+let data141 = data140.discoveredBackends;
+if(Array.isArray(data141)){
+const len12 = data141.length;
+for(let i12=0; i12<len12; i12++){
+let data142 = data141[i12];
+if(data142 && typeof data142 == "object" && !Array.isArray(data142)){
+if(data142.authConfigRef !== undefined){
+let data143 = data142.authConfigRef;
+if((typeof data143 !== "string") && (!(data143 && typeof data143 == "object" && !Array.isArray(data143)))){
+const err230 = {instancePath:instancePath+"/status/discoveredBackends/" + i12+"/authConfigRef",schemaPath:"#/properties/status/properties/discoveredBackends/items/properties/authConfigRef/type",keyword:"type",params:{type: schema12.properties.status.properties.discoveredBackends.items.properties.authConfigRef.type}};
+if(vErrors === null){
+vErrors = [err230];
+}
+else if(vErrors.push(err230) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err231 = {instancePath:instancePath+"/status/discoveredBackends/" + i12,schemaPath:"#/properties/status/properties/discoveredBackends/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err231];
+}
+else if(vErrors.push(err231) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err232 = {instancePath:instancePath+"/status/discoveredBackends",schemaPath:"#/properties/status/properties/discoveredBackends/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err232];
+}
+else if(vErrors.push(err232) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err233 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err233];
+}
+else if(vErrors.push(err233) > MOST_FINDINGS){
+validate11.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err234 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err234];
+}
+else if(vErrors.push(err234) > MOST_FINDINGS){
 validate11.errors = vErrors;
 return false;
 }
@@ -7177,7 +7393,7 @@ return errors === 0;
 }
 
 export const MCPOIDCConfig = validate12;
-const schema13 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["inline","kubernetesServiceAccount"]},"inline":{"type":"object","required":["issuer"],"properties":{"issuer":{"type":"string","minLength":1},"clientId":{"type":"string"},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"jwksAllowPrivateIP":{"type":"boolean"}}},"kubernetesServiceAccount":{"type":"object","properties":{}},"jwksAllowPrivateIP":{"type":"boolean"}}},"status":{"type":"object","properties":{}}},"$id":"MCPOIDCConfig"};
+const schema13 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["inline","kubernetesServiceAccount"]},"inline":{"type":"object","required":["issuer"],"properties":{"issuer":{"type":"string","minLength":1},"clientId":{"type":"string"},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"jwksUrl":{"type":"string"},"insecureAllowHTTP":{"type":"boolean"},"jwksAllowPrivateIP":{"type":"boolean"}}},"kubernetesServiceAccount":{"type":"object","properties":{}},"jwksAllowPrivateIP":{"type":"boolean"}}},"status":{"type":"object","properties":{}}},"$id":"MCPOIDCConfig"};
 
 function validate12(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="MCPOIDCConfig" */;
@@ -7519,9 +7735,9 @@ return false;
 errors++;
 }
 }
-if(data12.jwksAllowPrivateIP !== undefined){
-if(typeof data12.jwksAllowPrivateIP !== "boolean"){
-const err25 = {instancePath:instancePath+"/spec/inline/jwksAllowPrivateIP",schemaPath:"#/properties/spec/properties/inline/properties/jwksAllowPrivateIP/type",keyword:"type",params:{type: "boolean"}};
+if(data12.jwksUrl !== undefined){
+if(typeof data12.jwksUrl !== "string"){
+const err25 = {instancePath:instancePath+"/spec/inline/jwksUrl",schemaPath:"#/properties/spec/properties/inline/properties/jwksUrl/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -7532,9 +7748,9 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err26 = {instancePath:instancePath+"/spec/inline",schemaPath:"#/properties/spec/properties/inline/type",keyword:"type",params:{type: "object"}};
+if(data12.insecureAllowHTTP !== undefined){
+if(typeof data12.insecureAllowHTTP !== "boolean"){
+const err26 = {instancePath:instancePath+"/spec/inline/insecureAllowHTTP",schemaPath:"#/properties/spec/properties/inline/properties/insecureAllowHTTP/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -7545,10 +7761,9 @@ return false;
 errors++;
 }
 }
-if(data10.kubernetesServiceAccount !== undefined){
-let data19 = data10.kubernetesServiceAccount;
-if(!(data19 && typeof data19 == "object" && !Array.isArray(data19))){
-const err27 = {instancePath:instancePath+"/spec/kubernetesServiceAccount",schemaPath:"#/properties/spec/properties/kubernetesServiceAccount/type",keyword:"type",params:{type: "object"}};
+if(data12.jwksAllowPrivateIP !== undefined){
+if(typeof data12.jwksAllowPrivateIP !== "boolean"){
+const err27 = {instancePath:instancePath+"/spec/inline/jwksAllowPrivateIP",schemaPath:"#/properties/spec/properties/inline/properties/jwksAllowPrivateIP/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -7559,9 +7774,9 @@ return false;
 errors++;
 }
 }
-if(data10.jwksAllowPrivateIP !== undefined){
-if(typeof data10.jwksAllowPrivateIP !== "boolean"){
-const err28 = {instancePath:instancePath+"/spec/jwksAllowPrivateIP",schemaPath:"#/properties/spec/properties/jwksAllowPrivateIP/type",keyword:"type",params:{type: "boolean"}};
+}
+else {
+const err28 = {instancePath:instancePath+"/spec/inline",schemaPath:"#/properties/spec/properties/inline/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -7572,9 +7787,10 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err29 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+if(data10.kubernetesServiceAccount !== undefined){
+let data21 = data10.kubernetesServiceAccount;
+if(!(data21 && typeof data21 == "object" && !Array.isArray(data21))){
+const err29 = {instancePath:instancePath+"/spec/kubernetesServiceAccount",schemaPath:"#/properties/spec/properties/kubernetesServiceAccount/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -7585,10 +7801,9 @@ return false;
 errors++;
 }
 }
-if(data.status !== undefined){
-let data21 = data.status;
-if(!(data21 && typeof data21 == "object" && !Array.isArray(data21))){
-const err30 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+if(data10.jwksAllowPrivateIP !== undefined){
+if(typeof data10.jwksAllowPrivateIP !== "boolean"){
+const err30 = {instancePath:instancePath+"/spec/jwksAllowPrivateIP",schemaPath:"#/properties/spec/properties/jwksAllowPrivateIP/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -7601,11 +7816,38 @@ errors++;
 }
 }
 else {
-const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+const err31 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err31];
 }
 else if(vErrors.push(err31) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.status !== undefined){
+let data23 = data.status;
+if(!(data23 && typeof data23 == "object" && !Array.isArray(data23))){
+const err32 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err32];
+}
+else if(vErrors.push(err32) > MOST_FINDINGS){
+validate12.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err33 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err33];
+}
+else if(vErrors.push(err33) > MOST_FINDINGS){
 validate12.errors = vErrors;
 return false;
 }

@@ -1,16 +1,15 @@
-/** The other objects as rules look them up: stored as small parts, indexed by every question. */
+/** The other objects as rules look them up: per namespace, by kind and name, and by who refers to them. */
 
-import { projected, type Projection } from '../kinds/between/projections.ts'
-import { type Link, linksOf } from '../kinds/between/links.ts'
+import { referencesOf } from '../kinds/between/references.ts'
 import type { SecretFacts } from '../kinds/between/secrets.ts'
 import type { Kind } from '../kinds/kind.ts'
-import { type Cluster, nameKey, type Names, NOBODY, type ObjectName } from '../rule/cluster.ts'
+import { type Cluster, compareNames, type Memo, nameKey, type ObjectName } from '../rule/cluster.ts'
 import type { Segment } from '../rule/path.ts'
 import type { Resource } from '../rule/resource.ts'
 import { ANYTHING, shape } from './shape.ts'
-import { Sorted } from './sorted.ts'
+import { factsOf, storedBytes } from './size.ts'
 
-/** Where a view has its objects from. */
+/** Where a world has its objects from. */
 export interface Extent {
   readonly group: string
   /** Whether every object of the kind in the namespace is known. */
@@ -19,39 +18,68 @@ export interface Extent {
   where?(namespace: string): string
 }
 
+/** How many bytes a world may keep, as they are estimated: of all objects, and of one. */
+export interface Budget {
+  readonly all: number
+  readonly object: number
+}
+
+const UNBOUNDED: Budget = { all: Infinity, object: Infinity }
+
+/** An object that was left out to make room for others. */
+export interface Displaced extends ObjectName {
+  readonly namespace: string
+}
+
 interface Stored {
   readonly name: ObjectName
+  /** As it came, without the metadata that no rule reads. */
+  readonly object: unknown
+  /** As rules read it: without nulls and parts of a wrong JSON type. */
   readonly resource: Resource
+  /** metadata.resourceVersion; empty where there is none. */
   readonly version: string
+  readonly bytes: number
+  /** Whether the object was too large, so that only the facts of `factsOf` are kept of it. */
+  readonly isPartial: boolean
 }
 
-type ByName<V> = Map<string, Map<string, V>>
+interface Referrers {
+  readonly names: Map<string, ObjectName>
+  /** The same in order; worked out when it is asked for, and forgotten when a name comes or goes. */
+  sorted: readonly ObjectName[] | undefined
+}
 
-/** What there is in one namespace, by kind and name. */
 interface Namespace {
-  readonly objects: ByName<Stored>
-  /** Who refers to an object, whether or not it exists. */
-  readonly referrers: ByName<Referrers>
+  /** By kind, then by name. */
+  readonly objects: Map<string, Map<string, Stored>>
+  /** By `kind/name` of the object referred to, whether or not it exists. */
+  readonly referrers: Map<string, Referrers>
+  /** The objects of which only facts are kept. */
+  readonly partial: Set<ObjectName>
+  /** Counts the changes. */
+  changes: number
+  /** Estimated bytes of the objects. */
+  bytes: number
 }
 
-/** A near name is looked for among this many. */
+/** Names for a near one are taken from this many. */
 const MOST_NAMES = 2_000
 
-/**
- * The other objects, each reduced to what is read of it, and indexed for every question that a rule asks: no answer
- * looks at objects that are not in it.
- */
+/** The other objects: those of a cluster, or those of the given files. */
 export class World {
   readonly #extent: Extent
-  readonly #project: Projection
   readonly #namespaces = new Map<string, Namespace>()
-  /** The namespaces that have an object of a kind and name, where it is not one alone. */
-  readonly #homes = new Map<string, string | Set<string>>()
+  readonly #budget: Budget
+  /** By namespace, the kinds of which objects are left out, and the count of `#leftOut` when that was last seen. */
+  readonly #lacking = new Map<string, Map<string, number>>()
+  #bytes = 0
+  #partial = 0
+  #leftOut = 0
 
-  /** `project` chooses what is kept of each object. */
-  constructor(extent: Extent, project: Projection = projected) {
+  constructor(extent: Extent, budget: Budget = UNBOUNDED) {
     this.#extent = extent
-    this.#project = project
+    this.#budget = budget
   }
 
   get group(): string {
@@ -59,60 +87,100 @@ export class World {
   }
 
   /**
-   * Takes an object in place of the one of its name, without the parts of a wrong JSON type and those at the places
-   * that are not known yet. An object that has no name is left out: nothing can refer to it.
+   * Takes an object in place of the one of its name. `fallback` is the namespace of an object that names none; the values
+   * at the places of `unknown` cannot be read yet. An object without a name is left out: nothing can refer to it. Of one
+   * over the budget only facts are kept. When the world is full, objects of the largest namespace are left out; the answer
+   * names them.
    */
-  put(kind: Kind, object: unknown, fallback = '', unknown: readonly (readonly Segment[])[] = []): void {
+  put(
+    kind: Kind,
+    object: unknown,
+    fallback = '',
+    unknown: readonly (readonly Segment[])[] = [],
+  ): readonly Displaced[] {
     const { resource } = shape(kind, object, ANYTHING, unknown)
     const { name, namespace = fallback } = resource?.metadata ?? {}
-    if (resource === undefined || typeof name !== 'string' || typeof namespace !== 'string') return
-    const kept = this.#project(kind.kind, resource, this.#extent.group)
-    this.#store(kind.kind, namespace, name, kept, versionOf(resource))
+    if (resource === undefined || typeof name !== 'string' || typeof namespace !== 'string') return []
+    const version = versionOf(resource)
+    return this.#store(namespace, { name: { kind: kind.kind, name }, object, resource, version })
+  }
+
+  /** Whether an object is kept, and not only facts of it. */
+  isWhole(kind: string, namespace: string, name: string): boolean {
+    return this.#find(kind, namespace, name)?.isPartial === false
+  }
+
+  /** The objects of a namespace of which only facts are kept. */
+  partialIn(namespace: string): Iterable<ObjectName> {
+    return this.#namespaces.get(namespace)?.partial ?? []
+  }
+
+  /** Whether objects of the namespace are left out because the world is full. */
+  lacksObjectsIn(namespace: string): boolean {
+    return this.#lacking.has(namespace)
+  }
+
+  /** Whether every object of the namespace that was put is kept whole. */
+  knowsWholeNamespace(namespace: string): boolean {
+    const partial = this.#namespaces.get(namespace)?.partial.size ?? 0
+    return partial === 0 && !this.lacksObjectsIn(namespace)
+  }
+
+  hasNamespace(namespace: string): boolean {
+    return this.#namespaces.has(namespace)
+  }
+
+  /** Estimated bytes of the kept objects; of how many only facts are kept; how often an object was left out. */
+  get sizes(): { readonly bytes: number; readonly partial: number; readonly leftOut: number } {
+    return { bytes: this.#bytes, partial: this.#partial, leftOut: this.#leftOut }
+  }
+
+  /** Whether any object is left out now. */
+  get isFull(): boolean {
+    return this.#lacking.size > 0
+  }
+
+  /**
+   * Every object of a kind was put since `leftOut` had the given value: what was left out before that no longer counts.
+   * Answers with the namespaces of which all of the kind is known again.
+   */
+  settle(kind: string, within: string | undefined, leftOut: number): string[] {
+    const settled: string[] = []
+    for (const [namespace, kinds] of this.#lacking) {
+      const last = kinds.get(kind)
+      if (last === undefined || last > leftOut || (within !== undefined && within !== namespace)) continue
+      kinds.delete(kind)
+      if (kinds.size === 0) this.#lacking.delete(namespace)
+      settled.push(namespace)
+    }
+    return settled
+  }
+
+  putSecret(namespace: string, name: string, facts: SecretFacts): void {
+    this.#store(namespace, { name: { kind: 'Secret', name }, object: facts, resource: facts, version: '' })
+  }
+
+  remove(kind: string, namespace: string, name: string): void {
+    const there = this.#namespaces.get(namespace)
+    const stored = this.#find(kind, namespace, name)
+    if (there === undefined || stored === undefined) return
+    this.#drop(there, stored)
+    if (there.objects.size === 0) this.#namespaces.delete(namespace)
+  }
+
+  /** An object as rules read it: without nulls and parts of a wrong JSON type. */
+  get(kind: string, namespace: string, name: string): Resource | undefined {
+    return this.#find(kind, namespace, name)?.resource
+  }
+
+  /** An object as it was put. */
+  object(kind: string, namespace: string, name: string): unknown {
+    return this.#find(kind, namespace, name)?.object
   }
 
   /** The resourceVersion of an object; undefined when it is not there. */
   version(kind: string, namespace: string, name: string): string | undefined {
     return this.#find(kind, namespace, name)?.version
-  }
-
-  putSecret(namespace: string, name: string, facts: SecretFacts): void {
-    this.#store('Secret', namespace, name, facts, '')
-  }
-
-  #store(kind: string, namespace: string, name: string, resource: Resource, version: string): void {
-    const there = this.#namespaces.get(namespace) ?? { objects: new Map(), referrers: new Map() }
-    this.#namespaces.set(namespace, there)
-    const names = branch(there.objects, kind)
-    const before = names.get(name)
-    const named = before?.name ?? { kind, name }
-    if (before !== undefined) unlink(there, before)
-    names.set(name, { name: named, resource, version })
-    for (const link of linksOf(kind, resource)) {
-      const targets = branch(there.referrers, link.to.kind)
-      const referrers = targets.get(link.to.name) ?? new Referrers()
-      targets.set(link.to.name, referrers)
-      referrers.add(link, named)
-    }
-    if (before === undefined) this.#addHome(nameKey(named), namespace)
-  }
-
-  remove(kind: string, namespace: string, name: string): void {
-    const there = this.#namespaces.get(namespace)
-    const stored = there?.objects.get(kind)?.get(name)
-    if (there === undefined || stored === undefined) return
-    unlink(there, stored)
-    prune(there.objects, kind, name)
-    if (there.objects.size === 0) this.#namespaces.delete(namespace)
-    const key = nameKey(stored.name)
-    const homes = this.#homes.get(key)
-    if (homes instanceof Set) homes.delete(namespace)
-    else this.#homes.delete(key)
-    if (homes instanceof Set && homes.size === 0) this.#homes.delete(key)
-  }
-
-  /** What is kept of an object. */
-  get(kind: string, namespace: string, name: string): Resource | undefined {
-    return this.#find(kind, namespace, name)?.resource
   }
 
   /** Every object of a kind, in no order; in one namespace or in all. */
@@ -123,52 +191,155 @@ export class World {
     }
   }
 
-  /** The view from one namespace. */
+  namespaces(): string[] {
+    return [...this.#namespaces.keys()]
+  }
+
+  /** Another number when an object of the namespace has come, changed or gone since; -1 when there is none. */
+  changes(namespace: string): number {
+    return this.#namespaces.get(namespace)?.changes ?? -1
+  }
+
+  /** The view from one namespace; to be made anew after a change. */
   in(namespace: string): Cluster {
-    return new Inside(namespace, this.#namespaces.get(namespace) ?? NOTHING, this.#homes, this.#extent)
+    return new NamespaceView(namespace, this.#namespaces, this.#extent, this.#lacking.get(namespace))
   }
 
   #find(kind: string, namespace: string, name: string): Stored | undefined {
     return this.#namespaces.get(namespace)?.objects.get(kind)?.get(name)
   }
 
-  #addHome(key: string, namespace: string): void {
-    const found = this.#homes.get(key)
-    if (found === undefined) this.#homes.set(key, namespace)
-    else if (typeof found !== 'string') found.add(namespace)
-    else if (found !== namespace) this.#homes.set(key, new Set([found, namespace]))
+  #store(namespace: string, given: Omit<Stored, 'bytes' | 'isPartial'>): readonly Displaced[] {
+    const { kind, name } = given.name
+    const before = this.#find(kind, namespace, name)
+    const there: Namespace = this.#namespaces.get(namespace) ?? {
+      objects: new Map(),
+      referrers: new Map(),
+      partial: new Set(),
+      changes: 0,
+      bytes: 0,
+    }
+    if (before !== undefined) this.#drop(there, before)
+    const isPartial = storedBytes(name, given.resource) > this.#budget.object
+    const facts = isPartial ? factsOf(given.resource, this.#budget.object) : undefined
+    const { object, resource } = facts === undefined ? given : { object: facts, resource: facts }
+    const bytes = storedBytes(name, resource)
+    const { fits, displaced } = this.#makeRoom(namespace, bytes)
+    if (!fits) {
+      this.#leaveOut(kind, namespace)
+      if (there.objects.size === 0) this.#namespaces.delete(namespace)
+      return displaced
+    }
+    this.#namespaces.set(namespace, there)
+    this.#keep(there, { ...given, object, resource, bytes, isPartial })
+    return displaced
+  }
+
+  #keep(there: Namespace, stored: Stored): void {
+    const { kind, name } = stored.name
+    const names = there.objects.get(kind) ?? new Map<string, Stored>()
+    there.objects.set(kind, names)
+    names.set(name, stored)
+    link(there, stored)
+    there.changes += 1
+    there.bytes += stored.bytes
+    this.#bytes += stored.bytes
+    if (!stored.isPartial) return
+    there.partial.add(stored.name)
+    this.#partial += 1
+  }
+
+  #drop(there: Namespace, stored: Stored): void {
+    const { kind, name } = stored.name
+    const names = there.objects.get(kind)
+    names?.delete(name)
+    if (names?.size === 0) there.objects.delete(kind)
+    unlink(there, stored)
+    there.changes += 1
+    there.bytes -= stored.bytes
+    this.#bytes -= stored.bytes
+    if (there.partial.delete(stored.name)) this.#partial -= 1
+  }
+
+  /** Leaves out objects of the largest namespace, until there is room or the one that comes is of the largest. */
+  #makeRoom(namespace: string, bytes: number): { readonly fits: boolean; readonly displaced: Displaced[] } {
+    const displaced: Displaced[] = []
+    while (this.#bytes + bytes > this.#budget.all) {
+      let largest = { from: namespace, size: (this.#namespaces.get(namespace)?.bytes ?? 0) + bytes }
+      for (const [from, { bytes: size }] of this.#namespaces) {
+        if (from !== namespace && size > largest.size) largest = { from, size }
+      }
+      const { from } = largest
+      const stored = from === namespace ? undefined : firstIn(this.#namespaces.get(from))
+      if (stored === undefined) return { fits: false, displaced }
+      displaced.push({ ...stored.name, namespace: from })
+      this.remove(stored.name.kind, from, stored.name.name)
+      this.#leaveOut(stored.name.kind, from)
+    }
+    return { fits: true, displaced }
+  }
+
+  #leaveOut(kind: string, namespace: string): void {
+    this.#leftOut += 1
+    const kinds = this.#lacking.get(namespace) ?? new Map<string, number>()
+    this.#lacking.set(namespace, kinds.set(kind, this.#leftOut))
+  }
+}
+
+function firstIn(there: Namespace | undefined): Stored | undefined {
+  for (const names of there?.objects.values() ?? []) for (const stored of names.values()) return stored
+  return undefined
+}
+
+function link({ referrers }: Namespace, { name, resource }: Stored): void {
+  for (const { to } of referencesOf(name.kind, resource)) {
+    const target = nameKey(to)
+    const found = referrers.get(target) ?? { names: new Map<string, ObjectName>(), sorted: undefined }
+    referrers.set(target, found)
+    found.names.set(nameKey(name), name)
+    found.sorted = undefined
   }
 }
 
 function unlink({ referrers }: Namespace, { name, resource }: Stored): void {
-  for (const link of linksOf(name.kind, resource)) {
-    const found = referrers.get(link.to.kind)?.get(link.to.name)
-    found?.remove(link, name)
-    if (found?.isEmpty) prune(referrers, link.to.kind, link.to.name)
+  for (const { to } of referencesOf(name.kind, resource)) {
+    const target = nameKey(to)
+    const found = referrers.get(target)
+    if (found === undefined) continue
+    found.names.delete(nameKey(name))
+    found.sorted = undefined
+    if (found.names.size === 0) referrers.delete(target)
   }
 }
 
-const NOTHING: Namespace = { objects: new Map(), referrers: new Map() }
+const EMPTY: Namespace = {
+  objects: new Map(),
+  referrers: new Map(),
+  partial: new Set(),
+  changes: -1,
+  bytes: 0,
+}
 
-/** What there is, as it is seen from one namespace. */
-class Inside implements Cluster {
+/** The objects of a world as they are seen from one namespace. */
+class NamespaceView implements Cluster {
+  readonly memo: Memo = new Map()
   readonly #namespace: string
-  readonly #objects: Namespace['objects']
-  readonly #referrers: Namespace['referrers']
-  readonly #homes: ReadonlyMap<string, string | ReadonlySet<string>>
+  readonly #all: ReadonlyMap<string, Namespace>
+  readonly #own: Namespace
   readonly #extent: Extent
+  readonly #lacking: ReadonlyMap<string, unknown> | undefined
 
   constructor(
     namespace: string,
-    { objects, referrers }: Namespace,
-    homes: ReadonlyMap<string, string | ReadonlySet<string>>,
+    all: ReadonlyMap<string, Namespace>,
     extent: Extent,
+    lacking: ReadonlyMap<string, unknown> | undefined,
   ) {
     this.#namespace = namespace
-    this.#objects = objects
-    this.#referrers = referrers
-    this.#homes = homes
+    this.#all = all
+    this.#own = all.get(namespace) ?? EMPTY
     this.#extent = extent
+    this.#lacking = lacking
   }
 
   get group(): string {
@@ -180,68 +351,30 @@ class Inside implements Cluster {
   }
 
   get(kind: string, name: string): Resource | undefined {
-    return this.#objects.get(kind)?.get(name)?.resource
+    return this.#own.objects.get(kind)?.get(name)?.resource
   }
 
-  referrers(kind: string, name: string, among?: readonly string[]): Names {
-    return this.#referrers.get(kind)?.get(name)?.of(among) ?? NOBODY
-  }
-
-  apart(kind: string, name: string, aspect: string): Iterable<readonly [string, Names]> {
-    return this.#referrers.get(kind)?.get(name)?.apart(aspect) ?? []
+  referrers(kind: string, name: string, among?: readonly string[]): readonly ObjectName[] {
+    const found = this.#own.referrers.get(nameKey({ kind, name }))
+    if (found === undefined) return []
+    found.sorted ??= [...found.names.values()].sort(compareNames)
+    return among === undefined ? found.sorted : found.sorted.filter((by) => among.includes(by.kind))
   }
 
   knows(kind: string): boolean {
-    return this.#extent.knows(kind, this.#namespace)
+    return this.#extent.knows(kind, this.#namespace) && this.#lacking?.has(kind) !== true
   }
 
   names(kind: string): Iterable<string> {
-    const objects = this.#objects.get(kind)
-    return objects === undefined ? [] : first(objects.keys(), MOST_NAMES)
+    return [...(this.#own.objects.get(kind)?.keys() ?? [])].slice(0, MOST_NAMES)
   }
 
   elsewhere(kind: string, name: string): readonly string[] {
-    const found = this.#homes.get(nameKey({ kind, name })) ?? []
-    return [...(typeof found === 'string' ? [found] : found)]
-      .filter((each) => each !== this.#namespace)
-      .toSorted()
-  }
-}
-
-/** Who refers to one object. */
-class Referrers {
-  readonly #all = new Sorted()
-  #apart: Map<string, Map<string, Sorted>> | undefined
-
-  get isEmpty(): boolean {
-    return this.#all.length === 0
-  }
-
-  add({ aspects }: Link, name: ObjectName): void {
-    this.#all.add(name)
-    for (const [aspect, value] of aspects) {
-      const values = branch((this.#apart ??= new Map<string, Map<string, Sorted>>()), aspect)
-      const sorted = values.get(value) ?? new Sorted()
-      values.set(value, sorted)
-      sorted.add(name)
+    const found: string[] = []
+    for (const [namespace, { objects }] of this.#all) {
+      if (namespace !== this.#namespace && objects.get(kind)?.has(name)) found.push(namespace)
     }
-  }
-
-  remove({ aspects }: Link, name: ObjectName): void {
-    this.#all.remove(name)
-    for (const [aspect, value] of aspects) {
-      const sorted = this.#apart?.get(aspect)?.get(value)
-      sorted?.remove(name)
-      if (sorted?.length === 0) prune(this.#apart, aspect, value)
-    }
-  }
-
-  of(kinds: readonly string[] | undefined): Names {
-    return kinds === undefined ? this.#all : this.#all.of(kinds)
-  }
-
-  apart(aspect: string): Iterable<readonly [string, Names]> {
-    return this.#apart?.get(aspect) ?? []
+    return found.sort()
   }
 }
 
@@ -249,30 +382,4 @@ class Referrers {
 export function versionOf({ metadata }: Resource): string {
   const version = (metadata as { readonly resourceVersion?: unknown } | undefined)?.resourceVersion
   return typeof version === 'string' ? version : ''
-}
-
-function* first<T>(items: Iterable<T>, most: number): Iterable<T> {
-  let count = 0
-  for (const item of items) {
-    if (count === most) return
-    count += 1
-    yield item
-  }
-}
-
-/** The map that lies under the key; an empty one is put there when there is none. */
-function branch<V>(tree: Map<string, Map<string, V>>, key: string): Map<string, V> {
-  let found = tree.get(key)
-  if (found === undefined) {
-    found = new Map()
-    tree.set(key, found)
-  }
-  return found
-}
-
-/** Takes a leaf away, and its branch when nothing else is on it. */
-function prune<V>(tree: Map<string, Map<string, V>> | undefined, key: string, leaf: string): void {
-  const found = tree?.get(key)
-  found?.delete(leaf)
-  if (found?.size === 0) tree?.delete(key)
 }

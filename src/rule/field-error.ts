@@ -1,5 +1,5 @@
 import type { ObjectName } from './cluster.ts'
-import { goQuote, goQuoteStart, goValue } from './go-text.ts'
+import { goQuote, goQuoteStart, goValue, withoutUserInfo } from './go-text.ts'
 import { LONGEST_SHOWN, type Path, type Segment, segmentsOf } from './path.ts'
 
 /** The error types of `k8s.io/apimachinery/pkg/util/validation/field`, with the phrase and the cause each prints. */
@@ -32,7 +32,15 @@ export interface FieldError {
   readonly detail: string
   /** The other objects that it rests on: what they hold, or that they are not there. */
   readonly restsOn?: readonly ObjectName[]
+  /**
+   * What it is about, where that is not the value at its place. The ratchet takes an error for stored when the stored
+   * object has errors about the same things, whatever their rule, place and text (decision 8).
+   */
+  readonly about?: () => Iterable<Thing>
 }
+
+/** Words that together stand for one thing; the first says what it is. */
+export type Thing = readonly [what: string, ...names: readonly string[]]
 
 type At = Path<unknown>
 type Value<T> = NonNullable<T>
@@ -63,6 +71,16 @@ export function restingOn(error: FieldError, ...restsOn: readonly ObjectName[]):
   return { ...error, restsOn }
 }
 
+/** The error with the one thing that it is about. */
+export function about(error: FieldError, ...thing: Thing): FieldError {
+  return { ...error, about: () => [thing] }
+}
+
+/** The error with the things that it is about; they are listed only when the ratchet asks. */
+export function aboutEach(error: FieldError, things: () => Iterable<Thing>): FieldError {
+  return { ...error, about: things }
+}
+
 export function duplicate<T>(path: Path<T>, value: Value<T>): FieldError {
   return { type: 'duplicate', at: segmentsOf(path), value, detail: '' }
 }
@@ -89,14 +107,9 @@ export function errorBody({ type, value, detail }: FieldError): string {
   return (detail === '' ? parts : [...parts, detail]).join(': ')
 }
 
-/** A URL with a password in it is printed without: denials end up in logs. */
-function withoutPassword(text: string): string {
-  return text.includes('@') ? text.replace(/(:\/\/[^/?#@:]*):[^/?#@]*@/, '$1:***@') : text
-}
-
 /** Cut before it is quoted: a body has room for a value of seven million characters, and each escape takes its time. */
 function shownValue(value: unknown): string {
-  const text = typeof value === 'string' ? withoutPassword(value) : undefined
+  const text = typeof value === 'string' ? withoutUserInfo(value) : undefined
   const shown = text === undefined ? goValue(value) : goQuoteStart(text, LONGEST_SHOWN)
   if (shown.length <= LONGEST_SHOWN) return shown
   return `${shown.slice(0, LONGEST_SHOWN).toWellFormed()}… (${(text ?? shown).length} characters)`

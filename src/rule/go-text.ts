@@ -1,3 +1,5 @@
+import { LONGEST_SHOWN } from './path.ts'
+
 const ESCAPES = new Map([
   [0x07, '\\a'],
   [0x08, '\\b'],
@@ -55,7 +57,44 @@ function goNumber(value: number): string {
 
 const LONGEST_QUOTED = 200
 
-/** As `goQuote`, cut where it is long: a text of another object, which may be anything and be told of many times. */
+/**
+ * As `goQuote`, cut where it is long and without user information: a text of another object, which may be anything and
+ * be told of many times.
+ */
 export function shortQuote(text: string): string {
-  return goQuote(text.length > LONGEST_QUOTED ? `${text.slice(0, LONGEST_QUOTED).toWellFormed()}…` : text)
+  const shown = withoutUserInfo(text)
+  return goQuote(shown.length > LONGEST_QUOTED ? `${shown.slice(0, LONGEST_QUOTED).toWellFormed()}…` : shown)
+}
+
+const END_OF_AUTHORITY = /[/?#]/g
+/** What follows a host is a port or nothing, an IPv6 address stands in brackets. */
+const HOST_AND_PORT = /^(?:\[[^\]]*\]|[^:]*)(?::\d*)?$/
+const WITHOUT_SLASHES = /^((?:https?:\/?)?)[^\s/?#@:"'()[\]{}]+:[^\s/?#"']*@/i
+
+/**
+ * A text as it may be printed: messages end up in logs, and `https://user:password@host` is printed as
+ * `https://***@host`. A password may hold anything, a `/` too; an e-mail address stays. What is too far behind to be printed
+ * is not looked at, so that a long text takes little time.
+ */
+export function withoutUserInfo(text: string): string {
+  const last = text.lastIndexOf('@')
+  if (last < 0) return text
+  let shown = ''
+  let done = 0
+  while (shown.length <= LONGEST_SHOWN) {
+    const slashes = text.indexOf('//', done)
+    if (slashes < 0) break
+    const start = slashes + 2
+    END_OF_AUTHORITY.lastIndex = start
+    const authority = text.slice(start, END_OF_AUTHORITY.exec(text)?.index)
+    const at = authority.lastIndexOf('@')
+    const end = at >= 0 ? start + at : HOST_AND_PORT.test(authority) ? -1 : last
+    shown += text.slice(done, start)
+    done = start
+    if (end < start) continue
+    shown += '***'
+    done = end
+  }
+  const rest = text.slice(done)
+  return done === 0 ? rest.replace(WITHOUT_SLASHES, '$1***@') : shown + rest
 }

@@ -1,5 +1,6 @@
 import { type Gateway, getOidcConfig, oidcConfigNamed, providersOf } from '../../kinds/between/neighbours.ts'
 import type { Cluster } from '../../rule/cluster.ts'
+import { withoutUserInfo } from '../../rule/go-text.ts'
 import { isAbsent } from '../../rule/resource.ts'
 import { notFound, notSpecified, unreadable } from './unknown.ts'
 
@@ -98,7 +99,7 @@ function configOf(incomingAuth: IncomingAuth, cluster: Cluster): Config {
       const { inline } = spec
       if (inline === undefined)
         return { ...found, reason: unreadable(spec, 'inline', `inline of MCPOIDCConfig ${name}`) }
-      if (inline.issuer !== undefined) return { ...found, issuer: inline.issuer }
+      if (inline.issuer !== undefined) return { ...found, issuer: withoutUserInfo(inline.issuer) }
       return { ...found, reason: unreadable(inline, 'issuer', `issuer of MCPOIDCConfig ${name}`) }
     }
     case undefined:
@@ -126,7 +127,8 @@ function audienceOf(incomingAuth: IncomingAuth): Pick<Incoming, 'audience' | 're
 export function authServerOf({ spec }: Gateway): AuthServer | null {
   const found = providersOf(spec, 'authServerConfig')
   if (found === undefined) return null
-  const issuer = spec?.authServerConfig?.issuer ?? null
+  const given = spec?.authServerConfig?.issuer
+  const issuer = given === undefined ? null : withoutUserInfo(given)
   const { names: providers, complete } = found
   const listed = [...providers, ...(complete ? [] : ['others that are not known'])]
   const summary = `issuer ${issuer ?? 'not known'}, ${listed.length === 0 ? 'no provider' : `login at ${listed.join(', ')}`}`

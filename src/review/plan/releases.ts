@@ -4,6 +4,7 @@ import { type Backend, sourceOf } from '../../kinds/between/reach.ts'
 import { type Cluster, nameText, type ObjectName } from '../../rule/cluster.ts'
 import { referencesOf } from '../../kinds/between/references.ts'
 import { pathText } from '../../rule/path.ts'
+import { withoutUserInfo } from '../../rule/go-text.ts'
 import { isAbsent } from '../../rule/resource.ts'
 import type { Incoming } from './incoming.ts'
 import type { Outgoing } from './outgoing.ts'
@@ -36,7 +37,7 @@ function* otherAudience(
   const url =
     isAbsent(ref, 'resourceUrl') || ref.resourceUrl === '' ? serviceUrl(namespace, name) : ref.resourceUrl
   if (typeof url === 'string' && url !== audience)
-    yield `beside an embedded authorization server the audience must be resourceUrl, which is ${url}`
+    yield `beside an embedded authorization server the audience must be resourceUrl, which is ${withoutUserInfo(url)}`
 }
 
 const serviceUrl = (namespace: string, name: string) => `http://${name}.${namespace}.svc.cluster.local:4483`

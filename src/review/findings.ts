@@ -1,0 +1,68 @@
+/** The steps that find everything in one object: shape, check, placeholders. */
+
+import type { Kind } from '../kinds/kind.ts'
+import { type Cluster, emptyCluster } from '../rule/cluster.ts'
+import { pathText, type Segment } from '../rule/path.ts'
+import { isObject, type Resource } from '../rule/resource.ts'
+import { ALONE, check, type Surroundings } from './check.ts'
+import type { Finding } from './finding.ts'
+import { mayHoldPlaceholders, type Placeholder, placeholdersIn, unresolved } from './placeholder.ts'
+import { ANYTHING, type Contents, outside, shape } from './shape.ts'
+import { withObject } from './with-object.ts'
+
+/** Everything found in one object among the others; severities are those of the rules. */
+export function findingsIn(
+  kind: Kind,
+  value: unknown,
+  around: Surroundings = ALONE,
+  contents: Contents = ANYTHING,
+): readonly Finding[] {
+  const { findings, resource } = shape(kind, value, contents)
+  if (resource === undefined) return findings
+  const all = check(kind, resource, including(resource, around), around, findings)
+  const { text } = contents
+  if (text !== undefined && !mayHoldPlaceholders(text)) return all
+  return [...all, ...placeholdersIn(kind, resource).map(unresolved)]
+}
+
+/**
+ * As `findingsIn`, before deployment: a value with a placeholder in it is not judged, and nothing that rests on it is
+ * reported; the placeholders are returned instead (decision 28).
+ */
+export function findingsBeforeDeployment(
+  kind: Kind,
+  value: unknown,
+  around: Surroundings = ALONE,
+): { readonly findings: readonly Finding[]; readonly placeholders: readonly Placeholder[] } {
+  const placeholders = isObject(value) ? placeholdersIn(kind, value) : []
+  const found = (unknown: readonly (readonly Segment[])[]) => {
+    const { findings, resource } = shape(kind, value, ANYTHING, unknown)
+    return resource ? check(kind, resource, including(resource, around), around, findings) : findings
+  }
+  const findings = found(placeholders.map(({ at }) => at))
+  const maps = placeholders.flatMap(({ at, members }) => (members === undefined ? [] : [at]))
+  if (maps.length === 0) return { findings, placeholders }
+  // Which members a map will have is not known; those that have a name are judged by themselves.
+  const members = placeholders.flatMap((placeholder) => placeholder.members ?? [placeholder.at])
+  const named = outside(members, found(members))
+  const elsewhere = new Set(outside(maps, named))
+  const whole = new Set(maps.map(pathText))
+  const ofMembers = named.filter(
+    (finding) => !elsewhere.has(finding) && !whole.has(pathText(finding.error.at)),
+  )
+  return { findings: [...findings, ...ofMembers], placeholders }
+}
+
+/** What is to be said when an object goes. */
+export function findingsOnDelete(kind: Kind, value: unknown, around: Surroundings): readonly Finding[] {
+  const { resource } = shape(kind, value)
+  return resource === undefined
+    ? []
+    : check(kind, resource, around.cluster ?? emptyCluster(), around, [], 'delete')
+}
+
+/** The other objects and the judged one: what a rule judges is part of what it sees. */
+function including(resource: Resource, { cluster, self, isStored }: Surroundings): Cluster {
+  if (cluster === undefined) return emptyCluster()
+  return isStored ? cluster : withObject(cluster, self, resource)
+}
