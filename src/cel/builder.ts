@@ -11,7 +11,10 @@ import type {
   Select,
 } from './ast.ts'
 
-/** Deepest nesting or chaining, as in cel-go; chains of && and of || count by the logarithm of their length. */
+/**
+ * Deepest nesting, as in cel-go, which counts each way to nest on its own: expressions (in parentheses, lists, maps,
+ * arguments and indexes), comparisons and arithmetic while it parses, and the height of the tree that comes of it.
+ */
 export const maxDepth = 250
 
 /** Most nodes of a tree after the expansion of macros. */
@@ -51,27 +54,34 @@ export class TreeBuilder {
     return { kind: 'select', offset, height: above(offset, operand.height), operand, field, testOnly }
   }
 
+  /** An operator with two or three operands, an index or a method: one level above its operands. */
   call(offset: number, name: string, args: readonly Expr[], target?: Expr): Call {
     this.#count(offset)
     const height = above(offset, tallest(args, target?.height))
     return { kind: 'call', offset, height, name, target, args }
   }
 
+  /** A call that adds no level: of a function, !, -, && and ||, and whatever macros insert. */
+  flatCall(offset: number, name: string, args: readonly Expr[]): Call {
+    this.#count(offset)
+    return { kind: 'call', offset, height: tallest(args), name, target: undefined, args }
+  }
+
   list(offset: number, elements: readonly Expr[]): ListExpr {
     this.#count(offset)
-    return { kind: 'list', offset, height: above(offset, tallest(elements)), elements }
+    return { kind: 'list', offset, height: tallest(elements), elements }
   }
 
   map(offset: number, entries: readonly MapEntry[]): MapExpr {
     this.#count(offset, 1 + entries.length)
     const tallestEntry = entries.reduce((top, { key, value }) => Math.max(top, key.height, value.height), 0)
-    return { kind: 'map', offset, height: above(offset, tallestEntry), entries }
+    return { kind: 'map', offset, height: tallestEntry, entries }
   }
 
   message(offset: number, name: string, fields: Message['fields']): Message {
     this.#count(offset, 1 + fields.length)
     const tallestField = fields.reduce((top, { value }) => Math.max(top, value.height), 0)
-    return { kind: 'message', offset, height: above(offset, tallestField), name, fields }
+    return { kind: 'message', offset, height: tallestField, name, fields }
   }
 
   /** `written`: the parts that stand in the source; a macro counts as one level above them. */

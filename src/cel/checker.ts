@@ -15,12 +15,16 @@ import {
   list,
   map,
   nullType,
+  resolve,
   string,
   uint,
   variable,
 } from './types.ts'
 import type { Type } from './types.ts'
 import { TooComplex, Unifier } from './unifier.ts'
+import type { CelGoVersion } from './unifier.ts'
+
+export type { CelGoVersion }
 
 export interface Problem {
   /** UTF-16 index in the source. */
@@ -28,8 +32,16 @@ export interface Problem {
   readonly message: string
 }
 
-export type CheckResult =
+/** For some calls the types that cel-go takes at run time, because it settled on one signature while it compiled. */
+export type SettledCalls = ReadonlyMap<Call, readonly string[]>
+
+export type CheckResult = {
+  /** Whether another version of cel-go may say something else. */
+  readonly dependsOnVersion: boolean
+  readonly settled: SettledCalls
+} & (
   { readonly ok: true; readonly type: string } | { readonly ok: false; readonly problems: readonly Problem[] }
+)
 
 /** Most problems that are told about one expression. */
 export const maxProblems = 20
@@ -37,35 +49,76 @@ export const maxProblems = 20
 // More than are told, because they are found in another order than that of the source.
 const maxCollected = 200
 
+interface Told {
+  readonly offset: number
+  readonly tell: () => string
+}
+
 interface Check {
+  readonly version: CelGoVersion
   readonly unifier: Unifier
   /** The variables of the comprehensions around the place that is checked. */
   readonly scope: Map<string, Type>
-  loops: number
-  readonly problems: { readonly offset: number; readonly tell: () => string }[]
+  /** Whether numbers of different types may be compared: in 0.32 from the first comprehension on. */
+  mixedNumbers: boolean
+  dependsOnVersion: boolean
+  readonly settled: Map<Call, readonly string[]>
+  readonly problems: Told[]
+  /** Types that must not be the type of a type name when all variables are bound, or no program can be made. */
+  readonly noTypeName: (Told & { readonly type: Type })[]
+  /** What else passes the type check, but no program can be made of. */
+  readonly unplannable: Told[]
 }
 
 const literalTypes = { int, uint, double, string, bytes, bool, null_type: nullType }
 
 /**
  * Type-checks an expression over `claims: map(string, dyn)` and the standard definitions (CEL language definition,
- * "Gradual Type Checking"). Gives the type of the result, or the problems in the order of the source. Never throws.
+ * "Gradual Type Checking") as a version of cel-go does, and looks for what passes there but stops it when it makes the
+ * program. Gives the type of the result, or the problems in the order of the source. Never throws.
  */
-export function check(expr: Expr): CheckResult {
-  const state: Check = { unifier: new Unifier(), scope: new Map(), loops: 0, problems: [] }
+export function check(expr: Expr, version: CelGoVersion): CheckResult {
+  const state: Check = {
+    version,
+    unifier: new Unifier(version),
+    scope: new Map(),
+    mixedNumbers: false,
+    dependsOnVersion: false,
+    settled: new Map(),
+    problems: [],
+    noTypeName: [],
+    unplannable: [],
+  }
+  const result = checked(state, expr)
+  const dependsOnVersion = state.dependsOnVersion || state.unifier.comparedTypeNames
+  return { ...result, dependsOnVersion, settled: state.settled }
+}
+
+type Checked =
+  { readonly ok: true; readonly type: string } | { readonly ok: false; readonly problems: readonly Problem[] }
+
+function checked(state: Check, expr: Expr): Checked {
+  let told: readonly Told[] = state.problems
   try {
     const type = typeOf(state, expr)
-    if (state.problems.length === 0) return { ok: true, type: display(type) }
+    state.unifier.countBound()
+    if (told.length === 0) told = programProblems(state)
+    if (told.length === 0) return { ok: true, type: display(type) }
   } catch (error) {
     if (!(error instanceof TooComplex)) throw error
-    const problem = { offset: expr.offset, message: 'the types of this expression are too large to check' }
-    return { ok: false, problems: [problem] }
+    const message = 'the types of this expression are too large: cel-go would take too long to compile it'
+    return { ok: false, problems: [{ offset: expr.offset, message }] }
   }
-  const problems = state.problems
+  const problems = told
     .toSorted((one, other) => one.offset - other.offset)
     .slice(0, maxProblems)
     .map(({ offset, tell }) => ({ offset, message: tell() }))
   return { ok: false, problems }
+}
+
+/** What passes the type check, but no program can be made of. */
+function programProblems({ unplannable, noTypeName }: Check): Told[] {
+  return [...unplannable, ...noTypeName.filter(({ type }) => resolve(type).kind === 'type')]
 }
 
 function report(state: Check, offset: number, tell: () => string): Type {
@@ -74,6 +127,12 @@ function report(state: Check, offset: number, tell: () => string): Type {
 }
 
 function typeOf(state: Check, expr: Expr): Type {
+  const type = typeOfNode(state, expr)
+  state.unifier.count(type)
+  return type
+}
+
+function typeOfNode(state: Check, expr: Expr): Type {
   switch (expr.kind) {
     case 'literal':
       return literalTypes[expr.type]
@@ -100,18 +159,48 @@ function typeOfAll(state: Check, elements: readonly Expr[]): Type | undefined {
   return type
 }
 
-function lookUp(state: Check, { name, absolute }: Ident): Type | undefined {
-  const local = state.loops === 0 || absolute ? undefined : state.scope.get(name)
-  return local ?? variables.get(name) ?? typeNames.get(name)
+/** The variable of a comprehension; a leading dot passes it by. */
+function localOf({ scope }: Check, { name, absolute }: Ident): Type | undefined {
+  return absolute || scope.size === 0 ? undefined : scope.get(name)
 }
 
 function typeOfIdent(state: Check, ident: Ident): Type {
-  const type = lookUp(state, ident)
-  if (type !== undefined) return type
+  const { name, offset } = ident
+  const local = localOf(state, ident)
+  if (local !== undefined) {
+    if (mayBeTypeName(local) && !typeNames.has(name)) {
+      const tell = () => `'${shorten(name)}' stands for the name of a type, which a loop variable cannot`
+      state.noTypeName.push({ offset, tell, type: local })
+    }
+    return local
+  }
+  const variableType = variables.get(name)
+  if (variableType !== undefined) return variableType
+  const typeName = typeNames.get(name)
+  if (typeName !== undefined) {
+    if (ident.absolute && state.scope.has(name)) reportHidden(state, offset, name)
+    return typeName
+  }
   if (state.problems.length >= maxCollected) return errorType
   const inScope = [...state.scope.keys()]
-  return report(state, ident.offset, () => {
-    return `undeclared reference to '${shorten(ident.name)}'${variableHint(ident.name, inScope)}`
+  return report(state, offset, () => {
+    return `undeclared reference to '${shorten(name)}'${variableHint(name, inScope)}`
+  })
+}
+
+/** Whether it is the type of a type name, or may become that. */
+function mayBeTypeName(type: Type): boolean {
+  const { kind } = resolve(type)
+  return kind === 'type' || kind === 'variable'
+}
+
+/** A type that is written with a leading dot because a loop variable has its name: 0.32 does not find it. */
+function reportHidden(state: Check, offset: number, name: string): void {
+  state.dependsOnVersion = true
+  if (state.version !== '0.32') return
+  state.unplannable.push({
+    offset,
+    tell: () => `a loop variable hides the type ${name}, give it another name`,
   })
 }
 
@@ -124,31 +213,41 @@ function typeOfSelect(state: Check, outermost: Select): Type {
     root = root.operand
   }
   chain.reverse()
-  const named =
-    root.kind === 'ident' && lookUp(state, root) === undefined ? dottedType(root, chain) : undefined
+  const named = root.kind === 'ident' ? dottedType(state, root, chain) : undefined
   let type = named?.type ?? typeOf(state, root)
-  for (const select of chain.slice(named?.length ?? 0)) type = typeOfField(state, select, type)
+  for (const [index, select] of chain.entries()) {
+    if (index < (named?.length ?? 0)) continue
+    type = typeOfField(state, select, type)
+    if (select !== outermost) state.unifier.count(type)
+  }
   return type
 }
 
-function dottedType(root: Ident, chain: readonly Select[]): { type: Type; length: number } | undefined {
+function dottedType(
+  state: Check,
+  root: Ident,
+  chain: readonly Select[],
+): { type: Type; length: number } | undefined {
+  if (localOf(state, root) !== undefined) return undefined
   let name = root.name
   for (const [index, select] of chain.slice(0, 2).entries()) {
     if (select.testOnly) return undefined
     name += `.${select.field}`
     const type = typeNames.get(name)
-    if (type !== undefined) return { type, length: index + 1 }
+    if (type === undefined) continue
+    if (state.scope.has(root.name)) reportHidden(state, select.offset, name)
+    return { type, length: index + 1 }
   }
   return undefined
 }
 
 function typeOfField(state: Check, select: Select, operandType: Type): Type {
-  const operand = state.unifier.resolve(operandType)
+  const operand = state.unifier.settle(operandType)
   const field = fieldType(state, operand)
   if (field === undefined) {
     report(state, select.offset, () => `type '${display(operand)}' does not support field selection`)
   }
-  return select.testOnly ? bool : (field ?? errorType)
+  return select.testOnly ? bool : state.unifier.settle(field ?? errorType)
 }
 
 function fieldType(state: Check, operand: Type): Type | undefined {
@@ -157,9 +256,9 @@ function fieldType(state: Check, operand: Type): Type | undefined {
       return operand.args[1]
     case 'dyn':
     case 'error':
-      return operand
+      return dyn
     case 'variable':
-      state.unifier.bind(operand, dyn)
+      state.unifier.assign(dyn, operand)
       return dyn
     default:
       return undefined
@@ -186,34 +285,51 @@ function typeOfMessage(state: Check, message: Message): Type {
 }
 
 function typeOfCall(state: Check, call: Call): Type {
-  if (call.name === '_&&_' || call.name === '_||_') return typeOfLogical(state, call)
-  const types: Type[] = []
-  if (call.target !== undefined) types.push(typeOf(state, call.target))
-  for (const arg of call.args) types.push(typeOf(state, arg))
-  if (isImpossibleIndex(call)) {
-    return report(state, call.offset, () => 'a list or map cannot be indexed with null or bytes')
-  }
+  // cel-go checks the receiver last, and what is bound first may decide.
+  const argTypes = call.args.map((arg) => typeOf(state, arg))
+  if (call.name === '_&&_' || call.name === '_||_') return typeOfLogical(state, call, argTypes)
+  const types = call.target === undefined ? argTypes : [typeOf(state, call.target), ...argTypes]
+  if (call.name === '_[_]') noteConstantIndex(state, call, argTypes[1])
   const result = resultOf(state, call, types)
   return result ?? report(state, call.offset, () => describeMismatch(call, types))
 }
 
-function typeOfLogical(state: Check, call: Call): Type {
-  for (const arg of call.args) expectType(state, arg, bool)
+function typeOfLogical(state: Check, { args }: Call, types: readonly Type[]): Type {
+  for (const [index, arg] of args.entries()) {
+    const type = types[index] ?? errorType
+    if (!state.unifier.assign(type, bool)) reportType(state, arg, bool, type)
+  }
   return bool
 }
 
+/** The type of an expression, to which the wanted type must go. */
 function expectType(state: Check, expr: Expr, wanted: Type): void {
   const type = typeOf(state, expr)
-  if (state.unifier.assign(type, wanted)) return
-  report(state, expr.offset, () => `expected type '${display(wanted)}' but found '${display(type)}'`)
+  if (!state.unifier.assign(wanted, type)) reportType(state, expr, wanted, type)
 }
 
-// cel-go's type check lets these pass; making the program then fails.
-function isImpossibleIndex({ name, args }: Call): boolean {
-  const index = args[1]
-  return (
-    name === '_[_]' && index?.kind === 'literal' && (index.type === 'null_type' || index.type === 'bytes')
-  )
+function reportType(state: Check, { offset }: Expr, wanted: Type, type: Type): void {
+  report(state, offset, () => `expected type '${display(wanted)}' but found '${display(type)}'`)
+}
+
+/** Constant keys are made ready with the program, and null, bytes and types are none of those that can be. */
+function noteConstantIndex(state: Check, call: Call, type: Type | undefined): void {
+  const index = call.args[1]
+  if (index === undefined || type === undefined) return
+  const { offset } = call
+  const tell = () => 'a list or map cannot be indexed with null, bytes or the name of a type'
+  if (index.kind === 'literal' && (index.type === 'null_type' || index.type === 'bytes')) {
+    state.unplannable.push({ offset, tell })
+  }
+  if (index.kind === 'ident' && mayBeTypeName(type)) state.noTypeName.push({ offset, tell, type })
+  if (index.kind === 'select' && isDottedType(state, index)) state.unplannable.push({ offset, tell })
+}
+
+function isDottedType(state: Check, select: Select): boolean {
+  const chain = [select]
+  let root = select.operand
+  for (; root.kind === 'select'; root = root.operand) chain.unshift(root)
+  return root.kind === 'ident' && dottedType(state, root, chain)?.length === chain.length
 }
 
 /** The result type over all signatures that fit: dyn when they differ; undefined when none fits. */
@@ -221,15 +337,39 @@ function resultOf(state: Check, call: Call, types: readonly Type[]): Type | unde
   // Without variables to bind, nothing after the first dyn matters.
   const closed = !types.some((type) => type.open)
   let result: Type | undefined
+  const fitting: Overload[] = []
   for (const overload of overloadsOf(call.name, call.target !== undefined, types.length)) {
-    if (overload.loopOnly && state.loops === 0) continue
+    if (overload.mixedNumbers && ((closed && result !== undefined) || !mayMixNumbers(state, overload, types)))
+      continue
     const next = applyOverload(state.unifier, overload, types)
     if (next === undefined) continue
+    fitting.push(overload)
     if (result === undefined) result = next
-    else if (!state.unifier.equal(next, state.unifier.settle(result))) result = dyn
+    else if (result !== dyn && !state.unifier.equal(next, result)) result = dyn
     if (closed && result === dyn) break
   }
+  const [only, another] = fitting
+  if (!closed && only !== undefined && another === undefined && isSettledEarly(call.name)) {
+    state.settled.set(
+      call,
+      only.args.map(({ kind }) => kind),
+    )
+  }
   return result
+}
+
+/**
+ * cel-go implements conversions and parts of times by signature. The type of `claims.a["b"]` is unknown until the first
+ * signature that it meets binds it: `int(claims.a["b"])` takes an int and nothing else. The other functions look at the
+ * values.
+ */
+const isSettledEarly = (name: string) => /^[a-z]/.test(name) && !['size', 'dyn', 'type'].includes(name)
+
+/** Whether two numbers of different types are compared, which only 0.32 does. */
+function mayMixNumbers(state: Check, overload: Overload, types: readonly Type[]): boolean {
+  if (!state.mixedNumbers || !mayFit(types, overload.args)) return false
+  state.dependsOnVersion = true
+  return state.version === '0.32'
 }
 
 function applyOverload(unifier: Unifier, overload: Overload, types: readonly Type[]): Type | undefined {
@@ -255,21 +395,22 @@ function mayFit(types: readonly Type[], wanted: readonly Type[]): boolean {
 const FITTING: ReadonlySet<Type['kind']> = new Set(['dyn', 'error', 'null_type', 'variable'])
 
 function typeOfComprehension(state: Check, loop: Comprehension): Type {
-  const element = elementType(state, loop.range)
+  const rangeType = typeOf(state, loop.range)
   const accu = typeOf(state, loop.init)
+  const element = elementType(state, loop.range, rangeType)
   const { scope } = state
   const outerAccu = scope.get(loop.accuVar)
   const outerIter = scope.get(loop.iterVar)
   scope.set(loop.accuVar, accu)
   scope.set(loop.iterVar, element)
-  state.loops++
+  // cel-go 0.32 does not leave out the comparisons of mixed numbers in a comprehension, nor in what it checks after it.
+  state.mixedNumbers = true
   expectType(state, loop.condition, bool)
   expectType(state, loop.step, accu)
   restore(scope, loop.iterVar, outerIter)
-  const result = state.unifier.resolve(typeOf(state, loop.result))
+  const result = state.unifier.settle(typeOf(state, loop.result))
   restore(scope, loop.accuVar, outerAccu)
-  state.loops--
-  return result.kind === 'variable' ? dyn : result
+  return result
 }
 
 function restore(scope: Map<string, Type>, name: string, type: Type | undefined): void {
@@ -277,8 +418,8 @@ function restore(scope: Map<string, Type>, name: string, type: Type | undefined)
   else scope.set(name, type)
 }
 
-function elementType(state: Check, range: Expr): Type {
-  const type = state.unifier.resolve(typeOf(state, range))
+function elementType(state: Check, range: Expr, rangeType: Type): Type {
+  const type = state.unifier.settle(rangeType)
   switch (type.kind) {
     case 'list':
     case 'map':
@@ -287,7 +428,7 @@ function elementType(state: Check, range: Expr): Type {
     case 'error':
       return dyn
     case 'variable':
-      state.unifier.bind(type, dyn)
+      state.unifier.assign(dyn, type)
       return dyn
     default:
       return report(
@@ -302,7 +443,7 @@ function describeMismatch(call: Call, types: readonly Type[]): string {
   const { name } = call
   if (!isFunction(name)) return `undeclared reference to '${shorten(name)}'${functionHint(name)}`
   const shown = types.map((type) => display(type))
-  return `found no matching overload for ${showCall(call, shown)}${formHint(call, types)}`
+  return `found no matching overload for ${showCall(call, shown)}${numberHint(call, types)}${formHint(call, types)}`
 }
 
 /** A call with types in place of its arguments. */
@@ -316,6 +457,15 @@ function showCall({ name, target }: Call, types: readonly string[]): string {
   return target === undefined
     ? `${name}(${types.join(', ')})`
     : `${first}.${name}(${types.slice(1).join(', ')})`
+}
+
+const NUMBERS: ReadonlySet<Type['kind']> = new Set(['int', 'uint', 'double'])
+
+/** For an operator between numbers of two types. */
+function numberHint({ name }: Call, types: readonly Type[]): string {
+  const isOperator = /^_[^[?]+_$/.test(name)
+  if (!isOperator || !types.every((type) => NUMBERS.has(resolve(type).kind))) return ''
+  return ' (convert one, as in double(x))'
 }
 
 /** For a function that exists, but in the other form: receiver.f(x) against f(receiver, x). */

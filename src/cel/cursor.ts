@@ -2,12 +2,17 @@ import { SyntaxProblem } from './builder.ts'
 import type { TreeBuilder } from './builder.ts'
 import type { Token } from './lexer.ts'
 
-/** The state of one parse: a place in the tokens, and how many expressions are open there. */
+/** The state of one parse: a place in the tokens, and what is open there. */
 export interface Parser {
   readonly tokens: readonly Token[]
   readonly build: TreeBuilder
   index: number
-  depth: number
+  /** Expressions, the whole and those in parentheses, lists, maps, arguments, indexes and behind a ':'. */
+  expressions: number
+  /** Comparisons: one for each expression, one more at the right of an operator. */
+  comparisons: number
+  /** Sums and products: one for each operand of a comparison, one more at the right of an operator. */
+  calculations: number
 }
 
 const operatorForWord = new Map([

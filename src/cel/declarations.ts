@@ -25,8 +25,8 @@ export interface Overload {
   readonly result: Type
   /** Whether type parameters occur in it. */
   readonly generic: boolean
-  /** cel-go knows the comparisons of different number types, but takes them only inside a comprehension. */
-  readonly loopOnly: boolean
+  /** Whether it compares numbers of two types, which cel-go does not always let it do. */
+  readonly mixedNumbers: boolean
 }
 
 const A = parameter(0)
@@ -36,7 +36,7 @@ const mapOfAB = map(A, B)
 
 function overload(name: string, method: boolean, args: readonly Type[], result: Type): Overload {
   const generic = args.some((type) => type.kind === 'parameter' || type.args.length > 0)
-  return { name, method, args, result, generic, loopOnly: false }
+  return { name, method, args, result, generic, mixedNumbers: false }
 }
 
 function global(name: string, args: readonly Type[], result: Type): Overload {
@@ -47,17 +47,19 @@ function method(name: string, args: readonly Type[], result: Type): Overload {
   return overload(name, true, args, result)
 }
 
-const ordered = [bool, int, uint, double, string, bytes, timestamp, duration]
-const numbers = [int, uint, double]
-
 function comparisons(name: string): Overload[] {
-  const same = ordered.map((type) => global(name, [type, type], bool))
-  const mixed = numbers.flatMap((left) =>
-    numbers
+  const same = (type: Type) => global(name, [type, type], bool)
+  const number = (left: Type) => [
+    same(left),
+    ...[double, int, uint]
       .filter((right) => right !== left)
-      .map((right) => ({ ...global(name, [left, right], bool), loopOnly: true })),
-  )
-  return [...same, ...mixed]
+      .map((right) => ({ ...global(name, [left, right], bool), mixedNumbers: true })),
+  ]
+  return [
+    same(bool),
+    ...[int, uint, double].flatMap(number),
+    ...[string, bytes, timestamp, duration].map(same),
+  ]
 }
 
 function conversions(name: string, result: Type, from: readonly Type[]): Overload[] {
@@ -76,7 +78,10 @@ function timeParts(name: string): Overload[] {
   return [...dateParts(name), method(name, [duration], int)]
 }
 
-/** The standard definitions (CEL language definition, "List of Standard Definitions"), as in cel-go's default environment. */
+/**
+ * The standard definitions (CEL language definition, "List of Standard Definitions"), as in cel-go's default
+ * environment and in its order: the first signature that fits binds the type variables of the call.
+ */
 export const overloads: readonly Overload[] = [
   global('_==_', [A, A], bool),
   global('_!=_', [A, A], bool),
@@ -86,12 +91,14 @@ export const overloads: readonly Overload[] = [
   global('!_', [bool], bool),
   global('@not_strictly_false', [bool], bool),
   global('_?_:_', [bool, A, A], A),
-  ...[bytes, double, duration, int, listOfA, string, uint].map((type) => global('_+_', [type, type], type)),
+  ...[bytes, double, duration].map((type) => global('_+_', [type, type], type)),
   global('_+_', [duration, timestamp], timestamp),
   global('_+_', [timestamp, duration], timestamp),
-  ...[double, duration, int, uint].map((type) => global('_-_', [type, type], type)),
+  ...[int, listOfA, string, uint].map((type) => global('_+_', [type, type], type)),
+  ...[double, duration, int].map((type) => global('_-_', [type, type], type)),
   global('_-_', [timestamp, duration], timestamp),
   global('_-_', [timestamp, timestamp], duration),
+  global('_-_', [uint, uint], uint),
   ...[double, int, uint].map((type) => global('_*_', [type, type], type)),
   ...[double, int, uint].map((type) => global('_/_', [type, type], type)),
   ...[int, uint].map((type) => global('_%_', [type, type], type)),
@@ -106,11 +113,11 @@ export const overloads: readonly Overload[] = [
   global('matches', [string, string], bool),
   ...conversions('bool', bool, [bool, string]),
   ...conversions('bytes', bytes, [bytes, string]),
-  ...conversions('double', double, [double, int, uint, string]),
-  ...conversions('int', int, [int, uint, double, string, timestamp, duration]),
-  ...conversions('uint', uint, [uint, int, double, string]),
-  ...conversions('string', string, [string, bool, int, uint, double, bytes, timestamp, duration]),
-  ...conversions('timestamp', timestamp, [timestamp, string, int]),
+  ...conversions('double', double, [double, int, string, uint]),
+  ...conversions('int', int, [int, double, duration, string, timestamp, uint]),
+  ...conversions('uint', uint, [uint, double, int, string]),
+  ...conversions('string', string, [string, bool, bytes, double, duration, int, timestamp, uint]),
+  ...conversions('timestamp', timestamp, [timestamp, int, string]),
   ...conversions('duration', duration, [duration, string]),
   global('dyn', [A], dyn),
   global('type', [A], typeType(A)),

@@ -1,12 +1,14 @@
 import { check, maxProblems } from './checker.ts'
-import type { Problem } from './checker.ts'
+import type { CelGoVersion, CheckResult, Problem } from './checker.ts'
 import { parse } from './parser.ts'
 
 export { maxDepth, maxNodes } from './builder.ts'
-export { maxProblems }
+export { check, maxProblems }
+export type { SettledCalls } from './checker.ts'
 export { outsideStringLiterals } from './lexer.ts'
 export { parse } from './parser.ts'
 export type { ParseResult } from './parser.ts'
+export type { CelGoVersion }
 
 /** Longest source in UTF-8 bytes, as upstream. */
 export const maxBytes = 10_000
@@ -25,13 +27,15 @@ export type MatcherVerdict =
       readonly type: string
       /** The value, when the whole expression is the literal true or false. */
       readonly constant?: boolean
+      /** The first error of the version of cel-go that refuses what the other one takes. */
+      readonly refusedBy?: MatcherError & { readonly version: CelGoVersion }
     }
   | (MatcherError & { readonly ok: false; readonly errors: readonly MatcherError[] })
 
 /**
- * Parses and type-checks a CEL expression over the variable `claims: map(string, dyn)`, with cel-go's verdict.
- * Any string may go in; never throws. A failure repeats its first error, in the order of the source.
- * Source: CEL language definition.
+ * Parses and type-checks a CEL expression over the variable `claims: map(string, dyn)`, with cel-go's verdict: not ok
+ * when both versions refuse it. Any string may go in; never throws. A failure repeats its first error, in the order of
+ * the source. Source: CEL language definition.
  */
 export function checkMatcher(source: string): MatcherVerdict {
   if (isLongerThan(source, maxBytes)) {
@@ -40,10 +44,23 @@ export function checkMatcher(source: string): MatcherVerdict {
   const parsed = parse(source)
   if (!parsed.ok) return failure(source, [parsed])
   const { expr } = parsed
-  const checked = check(expr)
-  if (!checked.ok) return failure(source, checked.problems)
-  if (expr.kind === 'literal' && expr.type === 'bool') return { ok: true, type: 'bool', constant: expr.value }
-  return { ok: true, type: checked.type }
+  const older = check(expr, '0.32')
+  const newer = older.dependsOnVersion ? check(expr, '0.33') : older
+  if (!newer.ok && !older.ok) return failure(source, newer.problems)
+  const constant = expr.kind === 'literal' && expr.type === 'bool' ? { constant: expr.value } : {}
+  return { ok: true, type: typeOfEither(newer, older), ...constant, ...refusal(source, newer, older) }
+}
+
+function typeOfEither(newer: CheckResult, older: CheckResult): string {
+  if (newer.ok) return newer.type
+  return older.ok ? older.type : 'dyn'
+}
+
+function refusal(source: string, newer: CheckResult, older: CheckResult) {
+  const version = newer.ok ? '0.32' : '0.33'
+  const problems = newer.ok ? (older.ok ? [] : older.problems) : newer.problems
+  const [error] = withPositions(source, problems)
+  return error === undefined ? {} : { refusedBy: { version, ...error } as const }
 }
 
 function failure(source: string, problems: readonly Problem[]): MatcherVerdict {

@@ -179,7 +179,10 @@ function readString(source: string, start: number, bodyStart: number): Token {
   return { kind: bytes ? 'bytes' : 'string', start, end, text }
 }
 
-/** Reads on after a bad escape, so that `end` is right; without a closing quote `end` is the end of the source. */
+/**
+ * Reads on after a bad escape, so that `end` is right; without a closing quote `end` is the end of the source.
+ * As in cel-go every line break that stands in the source, CR alone included, is an LF in the value.
+ */
 function scanString(source: string, start: number, bodyStart: number, bytes: boolean): StringLiteral {
   const first = source.charAt(bodyStart - 1)
   const quote = bodyStart - start >= 3 && source[bodyStart - 3] === first ? first.repeat(3) : first
@@ -190,7 +193,7 @@ function scanString(source: string, start: number, bodyStart: number, bytes: boo
   let plainStart = bodyStart
   let offset = bodyStart
   const takePlain = (): void => {
-    const plain = source.slice(plainStart, offset)
+    const plain = source.slice(plainStart, offset).replace(/\r\n?/g, '\n')
     text += bytes ? utf8Characters(plain) : plain
   }
   while (offset < source.length) {

@@ -26,7 +26,7 @@ export function expandGlobalMacro(
 ): Expr | undefined {
   const argument = args[0]
   if (name !== 'has' || argument === undefined || args.length !== 1) return undefined
-  if (argument.kind !== 'select' || argument.testOnly) {
+  if (argument.kind !== 'select') {
     throw new SyntaxProblem(
       argument.offset,
       'has() takes a field selection such as has(claims.act); for a computed key write "key" in claims',
@@ -57,7 +57,8 @@ export function expandReceiverMacro(
   }
   const result = loopParts(build, offset, name, variable.name, body, transform)
   return build.comprehension(offset, [range, ...args], {
-    iterVar: variable.name,
+    // With a leading dot it is a variable that nothing in the body can name.
+    iterVar: variable.absolute ? `.${variable.name}` : variable.name,
     range,
     accuVar: accumulator,
     ...result,
@@ -77,7 +78,7 @@ function loopParts(
   const accu = () => build.ident(offset, accumulator)
   const bool = (value: boolean) => build.literal(offset, { type: 'bool', value })
   const int = (value: bigint) => build.literal(offset, { type: 'int', value })
-  const call = (operator: string, ...args: Expr[]) => build.call(offset, operator, args)
+  const call = (operator: string, ...args: Expr[]) => build.flatCall(offset, operator, args)
   switch (name) {
     case 'all':
       return {

@@ -22,15 +22,17 @@ const reservedWords = new Set(
   ).split(' '),
 )
 
-/** The left-associative operators, the loosest first. */
-const binaryOperators = new Map(
+/** Operators between the operands of a comparison, left-associative, with the name of their function. */
+const comparisonOperators = new Map(
+  ['==', '!=', '<', '<=', '>', '>=', 'in'].map((kind) => [kind, kind === 'in' ? '@in' : `_${kind}_`]),
+)
+
+/** Operators of arithmetic, left-associative, the loosest first. */
+const calculationOperators = new Map(
   [
-    ['==', '!=', '<', '<=', '>', '>=', 'in'],
     ['+', '-'],
     ['*', '/', '%'],
-  ].flatMap((level, precedence) =>
-    level.map((kind) => [kind, { name: kind === 'in' ? '@in' : `_${kind}_`, precedence }] as const),
-  ),
+  ].flatMap((level, precedence) => level.map((kind) => [kind, { name: `_${kind}_`, precedence }] as const)),
 )
 
 /**
@@ -38,7 +40,14 @@ const binaryOperators = new Map(
  * with its default options. Never throws: the first syntax error is returned with its UTF-16 offset.
  */
 export function parse(source: string): ParseResult {
-  const parser: Parser = { tokens: tokenize(source), build: new TreeBuilder(), index: 0, depth: 0 }
+  const parser: Parser = {
+    tokens: tokenize(source),
+    build: new TreeBuilder(),
+    index: 0,
+    expressions: 0,
+    comparisons: 0,
+    calculations: 0,
+  }
   try {
     const expr = parseExpr(parser)
     if (peek(parser).kind !== 'end') throw unexpected(parser)
@@ -51,10 +60,10 @@ export function parse(source: string): ParseResult {
 
 // Every recursion passes through here, so this bounds the stack.
 function parseExpr(parser: Parser): Expr {
-  if (++parser.depth > maxDepth) throw tooDeep(peek(parser).start)
+  if (++parser.expressions > maxDepth) throw tooDeep(peek(parser).start)
   const condition = parseOr(parser)
   const expr = peek(parser).kind === '?' ? parseConditional(parser, condition) : condition
-  parser.depth--
+  parser.expressions--
   return expr
 }
 
@@ -109,23 +118,42 @@ function balance(
   const middle = (from + to) >> 1
   const left = balance(parser, name, terms, offsets, from, middle)
   const right = balance(parser, name, terms, offsets, middle + 1, to)
-  return parser.build.call(offsets[middle] ?? 0, name, [left, right])
+  return parser.build.flatCall(offsets[middle] ?? 0, name, [left, right])
 }
 
 function parseRelation(parser: Parser): Expr {
-  return parseBinary(parser, 0)
+  let left = parseComparand(parser)
+  let name = comparisonOperators.get(peek(parser).kind)
+  if (name === undefined) return left
+  if (++parser.comparisons > maxDepth) throw tooDeep(peek(parser).start)
+  while (name !== undefined) {
+    const offset = take(parser).start
+    left = parser.build.call(offset, name, [left, parseComparand(parser)])
+    name = comparisonOperators.get(peek(parser).kind)
+  }
+  parser.comparisons--
+  return left
+}
+
+function parseComparand(parser: Parser): Expr {
+  if (++parser.comparisons > maxDepth) throw tooDeep(peek(parser).start)
+  const operand = parseCalculation(parser, 0)
+  parser.comparisons--
+  return operand
 }
 
 /** An operand, and all operators after it that bind at least as tightly as `loosest`. */
-function parseBinary(parser: Parser, loosest: number): Expr {
+function parseCalculation(parser: Parser, loosest: number): Expr {
+  if (++parser.calculations > maxDepth) throw tooDeep(peek(parser).start)
   let left = parseUnary(parser)
-  let operator = binaryOperators.get(peek(parser).kind)
+  let operator = calculationOperators.get(peek(parser).kind)
   while (operator !== undefined && operator.precedence >= loosest) {
     const offset = take(parser).start
-    const right = parseBinary(parser, operator.precedence + 1)
+    const right = parseCalculation(parser, operator.precedence + 1)
     left = parser.build.call(offset, operator.name, [left, right])
-    operator = binaryOperators.get(peek(parser).kind)
+    operator = calculationOperators.get(peek(parser).kind)
   }
+  parser.calculations--
   return left
 }
 
@@ -142,13 +170,13 @@ function parseUnary(parser: Parser): Expr {
   if (next.kind === '-' && !isSignedNumber(parser.tokens[parser.index + 1])) {
     throw failAt(next, "'-' cannot follow '!' here, use parentheses")
   }
-  if (first.kind === '-' && isSignedNumber(next)) {
-    // The last minus belongs to the number: -9223372036854775808 is a literal.
+  if (first.kind === '-' && count === 1 && isSignedNumber(next)) {
+    // A single minus belongs to the number: -9223372036854775808 is a literal, --9223372036854775808 is out of range.
     parser.index--
-    count--
+    return parseMember(parser)
   }
   const operand = parseMember(parser)
-  return count % 2 === 0 ? operand : parser.build.call(first.start, `${first.kind}_`, [operand])
+  return count % 2 === 0 ? operand : parser.build.flatCall(first.start, `${first.kind}_`, [operand])
 }
 
 function isSignedNumber(token: Token | undefined): boolean {
@@ -302,7 +330,7 @@ function parseName(parser: Parser): Expr {
   const open = take(parser)
   const args = parseArguments(parser)
   const macro = absolute ? undefined : expandGlobalMacro(parser.build, open.start, name.text, args)
-  return macro ?? parser.build.call(open.start, name.text, args)
+  return macro ?? parser.build.flatCall(open.start, name.text, args)
 }
 
 /** The index of the '{' that makes a dotted name the start of a message, if there is one. */

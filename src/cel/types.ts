@@ -2,8 +2,10 @@
 export interface Type {
   readonly kind: Kind
   readonly args: readonly Type[]
-  /** Whether a type variable occurs in it. */
+  /** Whether a type variable occurs in it, bound or not. */
   readonly open: boolean
+  /** Names in the type, written out: `map(string, dyn)` has three. */
+  readonly names: number
   /** The number of a declaration's type parameter. */
   readonly index: number
   /** What a type variable stands for; the only thing about a type that changes. */
@@ -30,7 +32,7 @@ type Kind = ScalarKind | 'list' | 'map' | 'type' | 'parameter' | 'variable'
 const none: readonly Type[] = []
 
 function scalar(kind: ScalarKind): Type {
-  return { kind, args: none, open: false, index: 0, bound: undefined }
+  return { kind, args: none, open: false, names: 1, index: 0, bound: undefined }
 }
 
 export const dyn = scalar('dyn')
@@ -46,17 +48,21 @@ export const duration = scalar('google.protobuf.Duration')
 export const errorType = scalar('error')
 
 export function parameter(index: number): Type {
-  return { kind: 'parameter', args: none, open: false, index, bound: undefined }
+  return { kind: 'parameter', args: none, open: false, names: 1, index, bound: undefined }
 }
 
 export function variable(): Type {
-  return { kind: 'variable', args: none, open: true, index: 0, bound: undefined }
+  return { kind: 'variable', args: none, open: true, names: 1, index: 0, bound: undefined }
 }
 
 function container(kind: Kind, args: readonly Type[]): Type {
   let open = false
-  for (const arg of args) open ||= arg.open
-  return { kind, args, open, index: 0, bound: undefined }
+  let names = 1
+  for (const arg of args) {
+    open ||= arg.open
+    names += arg.names
+  }
+  return { kind, args, open, names, index: 0, bound: undefined }
 }
 
 export function list(element: Type): Type {

@@ -1,14 +1,26 @@
-import { dyn, variable, withArgs } from './types.ts'
+import { dyn, resolve, variable, withArgs } from './types.ts'
 import type { Type } from './types.ts'
 
 /**
- * Most list and map types that one check may walk through. A type may share parts, so that comparing two of them
- * takes time exponential in the length of the source: [1].map(a, {a: a}).map(b, {b: b})… . What people write needs
- * less than a hundred steps, the longest sources without such types up to 10,000.
+ * The versions of cel-go whose type checks differ; 0.31 checks as 0.32 does. In 0.33 the types of two type names must
+ * go together where one of them is not known in full, and numbers of two types are never compared.
+ */
+export type CelGoVersion = '0.32' | '0.33'
+
+/**
+ * Most names in the types of all parts of an expression together. cel-go writes types out to compare them, so that
+ * [1].map(a, {a: a}).map(b, {b: b})… takes it time exponential in the length of the source: at this limit it needs
+ * up to a second. What people write has less than a hundred names, the longest sources of common parts 6,000.
+ */
+export const maxNames = 10_000
+
+/**
+ * Most types that one check may walk through; the walk goes through a shared part each time that it occurs. What
+ * people write needs less than a hundred steps, the longest sources without large types up to 10,000.
  */
 export const maxSteps = 40_000
 
-/** The check of one expression would take too long. */
+/** The check of one expression would take too long, here or in cel-go. */
 export class TooComplex extends Error {}
 
 interface Binding {
@@ -16,10 +28,35 @@ interface Binding {
   readonly before: Type | undefined
 }
 
-/** Decides which types go together, and binds type variables on the way (CEL language definition, "Gradual Type Checking"). */
+/**
+ * Decides which types go together, and binds type variables on the way (CEL language definition, "Gradual Type
+ * Checking"). Which of two types is assigned to the other, and which of them a variable then stands for, decides
+ * verdicts: both follow cel-go.
+ */
 export class Unifier {
+  /** Whether types of type names were compared: the verdict may be another in another version. */
+  comparedTypeNames = false
+  readonly #version: CelGoVersion
   readonly #trail: Binding[] = []
+  readonly #open: Type[] = []
   #steps = 0
+  #names = 0
+
+  constructor(version: CelGoVersion) {
+    this.#version = version
+  }
+
+  /** Counts the type of one part of the expression; what its variables stand for is counted at the end. Throws TooComplex. */
+  count(type: Type): void {
+    if (type.open) this.#open.push(type)
+    this.#addNames(type.names)
+  }
+
+  /** Counts what the variables of all counted types stand for, when no more of them will be bound. Throws TooComplex. */
+  countBound(): void {
+    const known = new Map<Type, number>()
+    for (const type of this.#open) this.#addNames(namesWrittenOut(type, known) - type.names)
+  }
 
   /** Whether each type is usable where the wanted one stands; if not, nothing is bound. Throws TooComplex. */
   assignAll(types: readonly Type[], wanted: readonly Type[]): boolean {
@@ -39,20 +76,7 @@ export class Unifier {
   /** The type of a list element or map key when `next` joins the ones before; dyn when they do not fit. */
   join(previous: Type | undefined, next: Type): Type {
     if (previous === undefined) return next
-    if (this.assign(next, previous)) return this.#general(previous, next)
-    return this.assign(previous, next) ? next : dyn
-  }
-
-  /** A type variable's meaning so far; any other type is returned as it is. */
-  resolve(type: Type): Type {
-    const last = this.#representative(type)
-    return last.bound ?? last
-  }
-
-  /** Binds a variable that has no meaning yet. */
-  bind(target: Type, type: Type): void {
-    this.#trail.push({ variable: target, before: target.bound })
-    target.bound = type
+    return this.assign(previous, next) ? this.#general(previous, next) : dyn
   }
 
   /** A declared type with variables in place of its parameters; `variables` holds those of one call. */
@@ -69,7 +93,7 @@ export class Unifier {
 
   /** The type with all bound variables replaced. */
   settle(type: Type): Type {
-    const resolved = this.resolve(type)
+    const resolved = resolve(type)
     if (!resolved.open || resolved.args.length === 0) return resolved
     this.#step()
     const args: Type[] = []
@@ -77,29 +101,42 @@ export class Unifier {
     return withArgs(resolved, args)
   }
 
-  /** Whether two settled types are equal. */
+  /** Whether two types are written alike. A bound variable is equal to itself only. */
   equal(one: Type, other: Type): boolean {
     if (one === other) return true
     if (one.kind !== other.kind || one.kind === 'variable' || one.args.length !== other.args.length)
       return false
-    this.#step()
+    if (one.names !== other.names || one.open !== other.open) return false
+    if (one.args.length > 0) this.#step()
     return one.args.every((arg, index) => this.equal(arg, other.args[index] ?? arg))
   }
 
   #assign(type: Type, wanted: Type): boolean {
-    if (type === wanted && !type.open) return true
-    const want = this.#representative(wanted)
-    if (want.bound !== undefined) return this.#assignToBound(type, want, want.bound)
-    const from = this.resolve(type)
-    if (want.kind === 'variable') return from === want || this.#bindUnlessWithin(want, from)
-    if (from.kind === 'variable') return this.#bindUnlessWithin(from, want)
-    if (isAnything(from) || isAnything(want)) return true
-    if (from.kind === 'null_type') return isNullable(want)
-    if (from.kind !== want.kind) return false
-    if (from.kind === 'type') return true
-    if (from.args.length === 0) return true
+    if (type === wanted) return true
+    if (wanted.kind === 'variable') {
+      const isBound = wanted.bound !== undefined
+      if (this.#assignToVariable(type, wanted)) return true
+      if (isBound) return false
+    }
+    if (type.kind === 'variable') return this.#assignToVariable(wanted, type)
+    if (isAnything(type) || isAnything(wanted)) return true
+    if (type.kind === 'null_type') return isNullable(wanted)
+    if (wanted.kind === 'null_type') return isNullable(type)
+    if (type.kind !== wanted.kind) return false
+    if (type.kind === 'type') return this.#assignTypeNames(type, wanted)
+    if (type.args.length === 0) return true
     this.#step()
-    return this.#assignArgs(from.args, want.args)
+    return this.#assignArgs(type.args, wanted.args)
+  }
+
+  /** Any two type names may be compared; from 0.33 on only if what is unknown of them can be made equal. */
+  #assignTypeNames(type: Type, wanted: Type): boolean {
+    this.comparedTypeNames = true
+    if (this.#version === '0.32') return true
+    const [from] = type.args
+    const [to] = wanted.args
+    if (from === undefined || to === undefined) return to === undefined
+    return !(from.open || to.open) || this.#assign(from, to)
   }
 
   #assignArgs(types: readonly Type[], wanted: readonly Type[]): boolean {
@@ -112,53 +149,55 @@ export class Unifier {
   }
 
   /** A variable that has a type keeps the more general one of that and the new. */
-  #assignToBound(type: Type, variable: Type, bound: Type): boolean {
-    const fits = this.#assign(type, bound) || (bound.kind === 'null_type' && this.#assign(bound, type))
-    if (fits) this.bind(variable, this.#general(bound, type))
-    return fits
-  }
-
-  /** The last of the variables that stand for each other; shortens the way there, or long chains cost a square. */
-  #representative(type: Type): Type {
-    let last = type
-    let hops = 0
-    while (last.bound?.kind === 'variable') {
-      last = last.bound
-      hops++
+  #assignToVariable(type: Type, target: Type): boolean {
+    const { bound } = target
+    if (bound === undefined) {
+      if (this.#occurs(target, type)) return false
+      this.#bind(target, type)
+      return true
     }
-    if (hops > 1) this.bind(type, last)
-    return last
-  }
-
-  #bindUnlessWithin(target: Type, type: Type): boolean {
-    if (this.#occurs(target, type)) return false
-    this.bind(target, type)
+    this.#step()
+    if (this.equal(type, bound)) return true
+    if (!this.#assign(type, bound)) return false
+    const general = this.#general(type, bound)
+    if (!this.#occurs(target, general)) this.#bind(target, general)
     return true
   }
 
+  /** Whether a variable occurs in a type, or in what the variables of that stand for. */
   #occurs(target: Type, type: Type): boolean {
-    const resolved = this.resolve(type)
-    if (resolved === target) return true
-    if (!resolved.open || resolved.args.length === 0) return false
+    if (type === target) return true
+    if (!type.open) return false
     this.#step()
-    for (const arg of resolved.args) if (this.#occurs(target, arg)) return true
+    if (type.bound !== undefined) return this.#occurs(target, type.bound)
+    for (const arg of type.args) if (this.#occurs(target, arg)) return true
     return false
   }
 
-  /** The less specific of two types of which one is usable as the other. */
   #general(one: Type, other: Type): Type {
-    const first = this.resolve(one)
-    const second = this.resolve(other)
-    if (first === second) return first
-    if (first.kind === 'variable') return second
-    if (isAnything(first) || second.kind === 'dyn') return dyn
-    if (first.kind === 'null_type') return second
-    if (first.kind !== second.kind || first.kind === 'type') return first
-    if (first.args.length === 0) return first
-    this.#step()
-    const args: Type[] = []
-    for (const arg of first.args) args.push(this.#general(arg, second.args[args.length] ?? arg))
-    return withArgs(first, args)
+    return this.#isLessSpecific(one, other) ? one : other
+  }
+
+  /** Whether one type is equal to the other, or less specific; a variable counts as dyn, bound or not. */
+  #isLessSpecific(one: Type, other: Type): boolean {
+    if (one.kind === 'dyn' || one.kind === 'variable') return true
+    if (other.kind === 'dyn' || other.kind === 'variable') return false
+    if (one.kind !== other.kind) return false
+    if (one.args.length > 0) this.#step()
+    if (one.kind === 'type') {
+      this.comparedTypeNames = true
+      if (this.#version === '0.32') return true
+      const [inner] = one.args
+      const [innerOfOther] = other.args
+      if (inner === undefined || innerOfOther === undefined) return inner === undefined
+      return this.#isLessSpecific(inner, innerOfOther)
+    }
+    return one.args.every((arg, index) => this.#isLessSpecific(arg, other.args[index] ?? arg))
+  }
+
+  #bind(target: Type, type: Type): void {
+    this.#trail.push({ variable: target, before: target.bound })
+    target.bound = type
   }
 
   #undo(mark: number): void {
@@ -168,9 +207,26 @@ export class Unifier {
     }
   }
 
+  #addNames(names: number): void {
+    this.#names += names
+    if (this.#names > maxNames) throw new TooComplex()
+  }
+
   #step(): void {
     if (++this.#steps > maxSteps) throw new TooComplex()
   }
+}
+
+/** Names in a type with its variables replaced. `known` keeps each answer: parts are shared. */
+function namesWrittenOut(type: Type, known: Map<Type, number>): number {
+  const resolved = resolve(type)
+  if (!resolved.open) return resolved.names
+  const before = known.get(resolved)
+  if (before !== undefined) return before
+  let names = 1
+  for (const arg of resolved.args) names += namesWrittenOut(arg, known)
+  known.set(resolved, names)
+  return names
 }
 
 function isAnything(type: Type): boolean {
@@ -178,5 +234,6 @@ function isAnything(type: Type): boolean {
 }
 
 function isNullable(type: Type): boolean {
-  return type.kind === 'google.protobuf.Timestamp' || type.kind === 'google.protobuf.Duration'
+  const { kind } = type
+  return kind === 'null_type' || kind === 'google.protobuf.Timestamp' || kind === 'google.protobuf.Duration'
 }

@@ -1,20 +1,39 @@
+import { parseDuration } from '../../rule/duration.ts'
+import { plainDouble } from './doubles.ts'
 import { Failure, Instant, type Result, Span } from './values.ts'
 
 const SECOND = 1_000_000_000n
+const MINUTE = 60_000
 const EARLIEST = -62_135_596_800n
 const LATEST = 253_402_300_799n
 const INT64 = 1n << 63n
 
-/** From 0001-01-01 to 9999-12-31. */
-export function instant(nanoseconds: bigint): Result {
+/** From 0001-01-01 to 9999-12-31 in UTC; `offset` in minutes is that of the text it was read from. */
+export function instant(nanoseconds: bigint, offset = 0): Result {
   const seconds = floorDivide(nanoseconds, SECOND)
   if (seconds < EARLIEST || seconds > LATEST) return new Failure('the timestamp is out of range')
-  return new Instant(nanoseconds)
+  return new Instant(nanoseconds, offset)
 }
 
 export function span(nanoseconds: bigint): Result {
   if (nanoseconds < -INT64 || nanoseconds >= INT64) return new Failure('the duration is out of range')
   return new Span(nanoseconds)
+}
+
+/** A later moment; as in Go it is printed with the offset of the first. */
+export const later = ({ nanoseconds, offset }: Instant, by: Span): Result =>
+  instant(nanoseconds + by.nanoseconds, offset)
+
+/** An earlier moment. cel-go turns the duration's sign first, which the shortest duration has no room for. */
+export function earlier(from: Instant, by: Span): Result {
+  const turned = span(-by.nanoseconds)
+  return turned instanceof Span ? later(from, turned) : turned
+}
+
+/** What lies between. As in cel-go the whole seconds alone must fit too. */
+export function between(from: Instant, to: Instant): Result {
+  const seconds = span((secondsOf(to) - secondsOf(from)) * SECOND)
+  return seconds instanceof Span ? span(to.nanoseconds - from.nanoseconds) : seconds
 }
 
 export const secondsOf = ({ nanoseconds }: Instant): bigint => floorDivide(nanoseconds, SECOND)
@@ -38,22 +57,31 @@ export function parseInstant(text: string): Result {
   date.setUTCFullYear(year, month - 1, day)
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return failure
   date.setUTCHours(hours, minutes, seconds)
-  const offset = (match[8] === '-' ? -60 : 60) * (Number(match[9] ?? 0) * 60 + Number(match[10] ?? 0))
-  const whole = BigInt(date.getTime() / 1000 - offset)
-  return instant(whole * SECOND + BigInt((match[7] ?? '').slice(0, 9).padEnd(9, '0')))
+  const offset = (match[8] === '-' ? -1 : 1) * (Number(match[9] ?? 0) * 60 + Number(match[10] ?? 0))
+  const whole = BigInt(date.getTime() / 1000 - offset * 60)
+  return instant(whole * SECOND + BigInt((match[7] ?? '').slice(0, 9).padEnd(9, '0')), offset)
 }
 
-/** As `time.RFC3339Nano` in UTC. */
+/** As Go's `time.RFC3339Nano`: in the offset of the text that the timestamp was read from. */
 export function printInstant(value: Instant): string {
+  const { nanoseconds, offset } = value
   const seconds = secondsOf(value)
-  const [date = ''] = new Date(Number(seconds) * 1000).toISOString().split('.')
-  return `${date}${fraction(value.nanoseconds - seconds * SECOND)}Z`
+  const local = new Date(Number(seconds) * 1000 + offset * MINUTE)
+  const [, monthToSecond = ''] = /^[+-]?\d+(.*)\./.exec(local.toISOString()) ?? []
+  const year = String(local.getUTCFullYear()).padStart(4, '0')
+  return `${year}${monthToSecond}${fraction(nanoseconds - seconds * SECOND)}${printOffset(offset)}`
 }
 
-/** In seconds, `1.5s`. */
+function printOffset(offset: number): string {
+  if (offset === 0) return 'Z'
+  const minutes = Math.abs(offset)
+  const two = (value: number) => String(value).padStart(2, '0')
+  return `${offset < 0 ? '-' : '+'}${two(Math.trunc(minutes / 60))}:${two(minutes % 60)}`
+}
+
+/** In seconds, `1.5s`; as in cel-go they are a double first, so that long durations lose digits. */
 export function printSpan({ nanoseconds }: Span): string {
-  const size = nanoseconds < 0n ? -nanoseconds : nanoseconds
-  return `${nanoseconds < 0n ? '-' : ''}${size / SECOND}${fraction(size % SECOND)}s`
+  return `${plainDouble(Number(nanoseconds / SECOND) + Number(nanoseconds % SECOND) / 1e9)}s`
 }
 
 function fraction(nanoseconds: bigint): string {
@@ -61,30 +89,12 @@ function fraction(nanoseconds: bigint): string {
   return digits === '' ? '' : `.${digits}`
 }
 
-const UNITS: ReadonlyMap<string, bigint> = new Map([
-  ['h', 3600n * SECOND],
-  ['m', 60n * SECOND],
-  ['s', SECOND],
-  ['ms', 1_000_000n],
-  ['us', 1_000n],
-  ['µs', 1_000n],
-  ['μs', 1_000n],
-  ['ns', 1n],
-])
-const SPAN = /^[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:h|ms|m|s|us|µs|μs|ns))+)$/
-
 /** As Go's `time.ParseDuration`. */
 export function parseSpan(text: string): Result {
-  if (!SPAN.test(text)) return new Failure('the text is no duration such as 1h30m')
-  let sum = 0n
-  for (const [, whole = '', part = '', unit = ''] of text.matchAll(/(\d*)\.?(\d*)(h|ms|m|s|us|µs|μs|ns)/g)) {
-    const size = UNITS.get(unit) ?? 1n
-    const digits = part.slice(0, 18)
-    // Go has no better fractions.
-    const fraction = Math.trunc(Number(digits) * (Number(size) / 10 ** digits.length))
-    sum += BigInt(whole) * size + BigInt(fraction)
-  }
-  return span(text.startsWith('-') ? -sum : sum)
+  const nanoseconds = parseDuration(text)
+  return nanoseconds === undefined
+    ? new Failure('the text is no duration such as 1h30m')
+    : new Span(nanoseconds)
 }
 
 /** A part of a date, from the moment as a date whose UTC parts are those of the time zone. */
@@ -118,19 +128,18 @@ export const datePart: ReadonlyMap<string, (value: Instant, zone: string) => Res
   ]),
 )
 
-/** The getters of a duration count the whole of it. */
-export const spanPart: ReadonlyMap<string, (value: Span) => Result> = new Map(
-  (
-    [
-      ['getHours', 3600n * SECOND],
-      ['getMinutes', 60n * SECOND],
-      ['getSeconds', SECOND],
-      ['getMilliseconds', 1_000_000n],
-    ] as const
-  ).map(([name, unit]) => [name, ({ nanoseconds }) => nanoseconds / unit]),
-)
+/** The getters of a duration count the whole of it; as in Go the larger units are doubles first. */
+export const spanPart: ReadonlyMap<string, (value: Span) => Result> = new Map([
+  ['getHours', inUnits(3600n * SECOND)],
+  ['getMinutes', inUnits(60n * SECOND)],
+  ['getSeconds', inUnits(SECOND)],
+  ['getMilliseconds', ({ nanoseconds }: Span) => nanoseconds / 1_000_000n],
+])
 
-const MINUTE = 60_000
+function inUnits(unit: bigint): (value: Span) => bigint {
+  return ({ nanoseconds }) =>
+    BigInt(Math.trunc(Number(nanoseconds / unit) + Number(nanoseconds % unit) / Number(unit)))
+}
 
 function inZone(date: Date, zone: string): Date | Failure {
   const offset = zone.includes(':') ? offsetOf(zone) : ianaOffset(date, zone)

@@ -1,6 +1,8 @@
-import type { Call, Comprehension, Expr, Ident, MapExpr, Select } from '../../../cel/ast.ts'
+import type { Call, Comprehension, Expr, Ident, MapExpr, Select } from '../ast.ts'
+import type { CelGoVersion, SettledCalls } from '../index.ts'
 import { call } from './functions.ts'
 import {
+  Aborted,
   CelMap,
   described,
   Failure,
@@ -8,27 +10,59 @@ import {
   type Result,
   type Spend,
   TypeName,
+  typeOf,
   Uint,
   type Value,
 } from './values.ts'
 
-/** An evaluation on its way: the variables in scope, and who counts the work. */
-interface Evaluation {
+export interface Situation {
   readonly claims: Value
-  readonly scope: Map<string, Result>
+  readonly settled: SettledCalls
+  readonly celGo: CelGoVersion
   readonly spend: Spend
+}
+
+/** An evaluation on its way: with the variables in scope. */
+interface Evaluation extends Situation {
+  readonly scope: Map<string, Result>
 }
 
 /**
  * Evaluates a checked expression over `claims` (CEL language definition, "Evaluation"), with the results of cel-go.
- * A turn of a loop is a step; what goes through long texts and lists is counted in parts of one. Throws only what
- * `spend` throws.
+ * `spend` hears of at least the cost that cel-go counts. Throws only what `spend` throws.
  */
-export function evaluate(expr: Expr, claims: Value, spend: Spend): Result {
-  return run({ claims, scope: new Map(), spend }, expr)
+export function evaluate(expr: Expr, situation: Situation): Result {
+  try {
+    return run({ ...situation, scope: new Map() }, expr)
+  } catch (error) {
+    if (error instanceof Aborted) return new Failure(error.message)
+    throw error
+  }
 }
 
+/** As in cel-go (common/cost.go). What a call costs beyond this depends on its arguments. */
+const COSTS: Readonly<Record<Expr['kind'], number>> = {
+  literal: 0,
+  ident: 1,
+  select: 1,
+  call: 1,
+  list: 10,
+  map: 30,
+  message: 40,
+  comprehension: 0,
+}
+
+/** cel-go counts one more where a path begins with anything but a name: `[1][0]`, `f(x).y`. */
+function costOf(expr: Expr): number {
+  const holder = isPath(expr) ? (expr.kind === 'select' ? expr.operand : expr.args[0]) : undefined
+  return COSTS[expr.kind] + Number(holder !== undefined && holder.kind !== 'ident' && !isPath(holder))
+}
+
+const isPath = (expr: Expr): expr is Select | Call =>
+  expr.kind === 'select' || (expr.kind === 'call' && expr.name === '_[_]')
+
 function run(evaluation: Evaluation, expr: Expr): Result {
+  if (expr.kind !== 'literal') evaluation.spend(costOf(expr))
   switch (expr.kind) {
     case 'literal':
       return expr.type === 'uint' ? new Uint(expr.value) : expr.value
@@ -135,9 +169,21 @@ function runCall(evaluation: Evaluation, expr: Call): Result {
   const operands = expr.target === undefined ? expr.args : [expr.target, ...expr.args]
   const args = runAll(evaluation, operands)
   if (args instanceof Failure) return args
+  const settled = evaluation.settled.get(expr)
+  if (settled?.some((type, i) => typeOf(args[i] ?? null) !== type)) return unsettled(expr.name, settled, args)
   if (expr.name !== '_[_]') return call(expr.name, args, evaluation.spend)
   const [holder = null, key = null] = args
   return member(expr, holder, key)
+}
+
+function unsettled(
+  name: string,
+  [wanted = '']: readonly string[],
+  [found = null]: readonly Value[],
+): Failure {
+  return new Failure(
+    `\`${name}\` takes only the type ${wanted} here and finds ${described(found)}: write dyn(…) around the argument`,
+  )
 }
 
 /** One side that decides is enough, whatever becomes of the other (CEL language definition, "Logical Operators"). */
@@ -172,20 +218,19 @@ function runMap(evaluation: Evaluation, { entries }: MapExpr): Result {
     const pair = runAll(evaluation, [entry.key, entry.value])
     if (pair instanceof Failure) return pair
     const [key = null, value = null] = pair
-    if (key instanceof Uint8Array) return new Failure('bytes cannot be the key of a map')
+    if (key instanceof Uint8Array) throw new Aborted('bytes cannot be the key of a map')
     map.set(key, value)
   }
   return map
 }
 
 function runComprehension(evaluation: Evaluation, loop: Comprehension): Result {
-  const { scope, spend } = evaluation
-  const elements = elementsOf(run(evaluation, loop.range))
+  const { scope } = evaluation
+  const elements = elementsOf(run(evaluation, loop.range), evaluation.celGo)
   if (elements instanceof Failure) return elements
   const outer = [loop.accuVar, loop.iterVar].map((name) => [name, scope.get(name)] as const)
   let accumulated = run(evaluation, loop.init)
   for (const element of elements) {
-    spend(1)
     scope.set(loop.accuVar, accumulated)
     scope.set(loop.iterVar, element)
     if (run(evaluation, loop.condition) === false) break
@@ -214,15 +259,19 @@ function appendedIn(evaluation: Evaluation, { step, accuVar }: Comprehension): V
   const [accumulator, elements] = append.kind === 'call' ? append.args : []
   if (accumulator?.kind !== 'ident' || accumulator.name !== accuVar || elements?.kind !== 'list')
     return undefined
+  evaluation.spend(COSTS.call + COSTS.ident + COSTS.list)
   const wanted = test === undefined ? true : run(evaluation, test)
   if (wanted instanceof Failure) return wanted
   if (typeof wanted !== 'boolean') return new Failure(`\`filter\` does not take ${described(wanted)} as test`)
   return wanted ? runAll(evaluation, elements.elements) : []
 }
 
-function elementsOf(range: Result): Iterable<Value> | Failure {
+function elementsOf(range: Result, celGo: CelGoVersion): Iterable<Value> | Failure {
   if (range instanceof Failure || isList(range)) return range
   if (range instanceof CelMap) return Array.from(range.entries(), ([key]) => key)
+  // cel-go 0.33 asks for the size before the type.
+  const isEmpty = range === '' || (range instanceof Uint8Array && range.length === 0)
+  if (isEmpty && celGo === '0.33') return []
   return new Failure(`a loop goes over a list or a map, and not over ${described(range)}`)
 }
 

@@ -2,9 +2,11 @@
 
 import { RE2JS } from '@bufbuild/re2'
 import {
+  between,
   datePart,
-  instant,
+  earlier,
   instantOfSeconds,
+  later,
   parseInstant,
   parseSpan,
   printInstant,
@@ -13,7 +15,9 @@ import {
   span,
   spanPart,
 } from './time.ts'
+import { parseDouble, printDouble } from './doubles.ts'
 import {
+  Aborted,
   CelMap,
   compare,
   described,
@@ -32,6 +36,26 @@ import {
 
 const INT64 = 1n << 63n
 const UINT64 = 1n << 64n
+
+/** How much of a text or a list counts as a unit of cost: what cel-go counts (common/cost.go), or the work of a copy. */
+const TEXT_PER_UNIT = 10
+const PATTERN_PER_UNIT = 4
+const COPIED_PER_UNIT = 64
+
+/** The cost of going through the shorter of two values. */
+function costOfBoth(a: Value, b: Value): number {
+  return Math.min(sizeOf(a), sizeOf(b)) / TEXT_PER_UNIT
+}
+
+/** The cost of going through one value for each part of the other. */
+function costOfProduct(a: Value, b: Value, partPerUnit = PATTERN_PER_UNIT): number {
+  return Math.ceil((sizeOf(a) + 1) / TEXT_PER_UNIT) * Math.ceil(sizeOf(b) / partPerUnit)
+}
+
+function sizeOf(value: Value): number {
+  if (typeof value === 'string' || isList(value) || value instanceof Uint8Array) return value.length
+  return value instanceof CelMap ? value.size : 1
+}
 
 /** Longest text that an expression may build, in UTF-16 code units. */
 const LONGEST_TEXT = 1 << 20
@@ -71,17 +95,17 @@ export function call(name: string, args: readonly Value[], spend: Spend): Result
   const [a = null, b = null] = args
   switch (name) {
     case '_==_':
+      spend(costOfBoth(a, b))
       return equal(a, b, spend)
     case '_!=_':
+      spend(costOfBoth(a, b))
       return !equal(a, b, spend)
     case '_<_':
-      return ordered(name, a, b, (order) => order < 0)
     case '_<=_':
-      return ordered(name, a, b, (order) => order <= 0)
     case '_>_':
-      return ordered(name, a, b, (order) => order > 0)
     case '_>=_':
-      return ordered(name, a, b, (order) => order >= 0)
+      spend(costOfBoth(a, b))
+      return ordered(name, a, b, ORDERS[name])
     case '@in':
       return contained(a, b, spend)
     case 'dyn':
@@ -90,17 +114,35 @@ export function call(name: string, args: readonly Value[], spend: Spend): Result
       return new TypeName(typeOf(a))
   }
   const run = overloads.get(`${name}(${args.map(typeOf).join(', ')})`)
-  return run === undefined ? noOverload(name, args) : run(args as never, spend)
+  if (run !== undefined) return run(args as never, spend)
+  // cel-go counts a call that fails like one that does not; this is as much as any function costs.
+  spend(costOfProduct(a, b))
+  return noOverload(name, args)
+}
+
+const ORDERS = {
+  '_<_': (order: number) => order < 0,
+  '_<=_': (order: number) => order <= 0,
+  '_>_': (order: number) => order > 0,
+  '_>=_': (order: number) => order >= 0,
 }
 
 function ordered(name: string, a: Value, b: Value, test: (order: number) => boolean): Result {
   const order = compare(a, b)
+  // As in cel-go NaN is looked for before the type of the right side.
+  if ((Number.isNaN(a) || Number.isNaN(b)) && compare(a, a) !== undefined) return false
   return order === undefined ? noOverload(name, [a, b]) : test(order)
 }
 
 function contained(value: Value, holder: Value, spend: Spend): Result {
+  spend(sizeOf(holder))
   if (isList(holder)) return holder.some((item) => equal(item, value, spend))
-  if (holder instanceof CelMap) return holder.get(value) !== undefined
+  if (holder instanceof CelMap) {
+    // Go cannot look such a key up where there are others; in objects of the claims cel-go looks for strings only.
+    if (value instanceof Uint8Array && !holder.ofClaims && holder.size > 0)
+      throw new Aborted('bytes cannot be the key of a map')
+    return holder.get(value) !== undefined
+  }
   return new Failure(`\`in\` needs a list or a map, and finds ${described(holder)}`)
 }
 
@@ -146,34 +188,35 @@ define('_%_(uint, uint)', ([a, b]) =>
 )
 define('-_(int)', ([a]) => checkedInt(-a))
 define('-_(double)', ([a]) => -a)
+define('-_(google.protobuf.Duration)', ([a]) => span(-a.nanoseconds))
 define('!_(bool)', ([a]) => !a)
 
 define('_+_(string, string)', ([a, b], spend) => {
   if (a.length + b.length > LONGEST_TEXT) return new Failure('the text grows beyond 1 MiB')
-  spend((a.length + b.length) / 1024)
+  spend((a.length + b.length) / TEXT_PER_UNIT)
   return a + b
 })
 define('_+_(bytes, bytes)', ([a, b], spend) => {
   if (a.length + b.length > LONGEST_TEXT) return new Failure('the bytes grow beyond 1 MiB')
-  spend((a.length + b.length) / 1024)
+  spend((a.length + b.length) / TEXT_PER_UNIT)
   const joined = new Uint8Array(a.length + b.length)
   joined.set(a)
   joined.set(b, a.length)
   return joined
 })
 define('_+_(list, list)', ([a, b], spend) => {
-  spend((a.length + b.length) / 16)
+  spend((a.length + b.length) / COPIED_PER_UNIT)
   return [...a, ...b]
 })
 
 const TIME = 'google.protobuf.Timestamp'
 const SPAN = 'google.protobuf.Duration'
 define(`_+_(${SPAN}, ${SPAN})`, ([a, b]) => span(a.nanoseconds + b.nanoseconds))
-define(`_+_(${TIME}, ${SPAN})`, ([a, b]) => instant(a.nanoseconds + b.nanoseconds))
-define(`_+_(${SPAN}, ${TIME})`, ([a, b]) => instant(a.nanoseconds + b.nanoseconds))
+define(`_+_(${TIME}, ${SPAN})`, ([a, b]) => later(a, b))
+define(`_+_(${SPAN}, ${TIME})`, ([a, b]) => later(b, a))
 define(`_-_(${SPAN}, ${SPAN})`, ([a, b]) => span(a.nanoseconds - b.nanoseconds))
-define(`_-_(${TIME}, ${SPAN})`, ([a, b]) => instant(a.nanoseconds - b.nanoseconds))
-define(`_-_(${TIME}, ${TIME})`, ([a, b]) => span(a.nanoseconds - b.nanoseconds))
+define(`_-_(${TIME}, ${SPAN})`, ([a, b]) => earlier(a, b))
+define(`_-_(${TIME}, ${TIME})`, ([a, b]) => between(b, a))
 for (const [name, part] of datePart) {
   define(`${name}(${TIME})`, ([value]) => part(value, ''))
   define(`${name}(${TIME}, string)`, ([value, zone]) => part(value, zone))
@@ -181,7 +224,7 @@ for (const [name, part] of datePart) {
 for (const [name, part] of spanPart) define(`${name}(${SPAN})`, ([value]) => part(value))
 
 define('size(string)', ([text], spend) => {
-  spend(text.length / 1024)
+  spend(text.length / COPIED_PER_UNIT)
   let count = 0n
   for (const character of text) if (character !== '') count++
   return count
@@ -190,26 +233,40 @@ define('size(bytes)', ([bytes]) => BigInt(bytes.length))
 define('size(list)', ([list]) => BigInt(list.length))
 define('size(map)', ([map]) => BigInt(map.size))
 
-const TESTS = {
-  contains: (text: string, part: string) => text.includes(part),
-  startsWith: (text: string, part: string) => text.startsWith(part),
-  endsWith: (text: string, part: string) => text.endsWith(part),
-}
-for (const [name, test] of Object.entries(TESTS)) {
-  define(`${name}(string, string)`, ([text, part], spend) => {
-    spend(text.length / 1024)
-    return test(text, part)
-  })
-}
+define('startsWith(string, string)', ([text, part], spend) => {
+  spend(part.length / TEXT_PER_UNIT)
+  return text.startsWith(part)
+})
+define('endsWith(string, string)', ([text, part], spend) => {
+  spend(part.length / TEXT_PER_UNIT)
+  return text.endsWith(part)
+})
+define('contains(string, string)', ([text, part], spend) => {
+  spend(costOfProduct(text, part, TEXT_PER_UNIT))
+  return text.includes(part)
+})
 define('matches(string, string)', ([text, pattern], spend) => {
+  spend(costOfProduct(text, pattern))
   const compiled = regularExpression(pattern)
-  if (compiled instanceof Failure) return compiled
-  spend((text.length * pattern.length) / 4096)
-  return compiled.test(text)
+  return compiled instanceof Failure ? compiled : compiled.test(text)
 })
 
 const MOST_PATTERNS = 100
 const patterns = new Map<string, RE2JS | Failure>()
+
+const PATTERN_TOKENS =
+  /\\Q[\s\S]*?(?:\\E|$)|\\[\s\S]|\[\^?\]?(?:\[:\^?\w+:\]|\\[\s\S]|[^\]\\])*\]|\(\?P?<\w+>|\{(?=[*+?{])/g
+
+/**
+ * What RE2JS refuses and Go's regexp takes, written in another way: two groups of one name, and the repetition of a
+ * `{` that is no repetition itself. Escapes and classes are kept.
+ */
+function asRE2JS(pattern: string): string {
+  return pattern.replace(PATTERN_TOKENS, (token) => {
+    if (token === '{') return '\\{'
+    return token.startsWith('(') ? '(' : token
+  })
+}
 
 /** Patterns are constant as a rule, and stand in loops. */
 function regularExpression(pattern: string): RE2JS | Failure {
@@ -223,10 +280,16 @@ function regularExpression(pattern: string): RE2JS | Failure {
 
 function compile(pattern: string): RE2JS | Failure {
   try {
-    return RE2JS.compile(pattern)
+    return RE2JS.compile(asRE2JS(pattern))
   } catch {
     return new Failure('the regular expression is none that RE2 takes')
   }
+}
+
+/** Digits with a sign or without. Beyond 20 of them the number fits no type, and its exact value does not matter. */
+function wholeNumber(text: string): bigint {
+  const digits = text.replace(/^[+-]?0*/, '').slice(0, 21)
+  return text.startsWith('-') ? -BigInt(digits) : BigInt(digits)
 }
 
 const unfit = (type: string) => new Failure(`the text is no ${type}`)
@@ -238,22 +301,20 @@ define('bool(string)', ([text]) => {
 })
 define('bytes(bytes)', ([a]) => a)
 define('bytes(string)', ([text], spend) => {
-  spend(text.length / 1024)
+  spend(text.length / TEXT_PER_UNIT)
   return new TextEncoder().encode(text)
 })
 define('double(double)', ([a]) => a)
 define('double(int)', ([a]) => Number(a))
 define('double(uint)', ([a]) => Number(a.value))
-define('double(string)', ([text]) => parseDouble(text))
+define('double(string)', ([text]) => parseDouble(text) ?? unfit('double'))
 define('int(int)', ([a]) => a)
 define('int(uint)', ([a]) => checkedInt(a.value))
 define('int(double)', ([a]) =>
   // As in cel-go the lowest int does not come from a double.
   Math.abs(a) < 2 ** 63 ? BigInt(Math.trunc(a)) : new Failure('integer overflow'),
 )
-define('int(string)', ([text]) =>
-  /^[+-]?\d{1,100}$/.test(text) ? checkedInt(BigInt(text.replace('+', ''))) : unfit('int'),
-)
+define('int(string)', ([text]) => (/^[+-]?\d+$/.test(text) ? checkedInt(wholeNumber(text)) : unfit('int')))
 define(`int(${TIME})`, ([a]) => secondsOf(a))
 define(`int(${SPAN})`, ([a]) => a.nanoseconds)
 define('uint(uint)', ([a]) => a)
@@ -261,14 +322,14 @@ define('uint(int)', ([a]) => checkedUint(a))
 define('uint(double)', ([a]) =>
   a >= 0 && a < 2 ** 64 ? new Uint(BigInt(Math.trunc(a))) : new Failure('unsigned integer overflow'),
 )
-define('uint(string)', ([text]) => (/^\d{1,100}$/.test(text) ? checkedUint(BigInt(text)) : unfit('uint')))
+define('uint(string)', ([text]) => (/^\d+$/.test(text) ? checkedUint(wholeNumber(text)) : unfit('uint')))
 define('string(string)', ([a]) => a)
 define('string(bool)', ([a]) => String(a))
 define('string(int)', ([a]) => String(a))
 define('string(uint)', ([a]) => String(a.value))
 define('string(double)', ([a]) => printDouble(a))
 define('string(bytes)', ([bytes], spend) => {
-  spend(bytes.length / 1024)
+  spend(bytes.length / TEXT_PER_UNIT)
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
@@ -282,24 +343,3 @@ define('timestamp(string)', ([text]) => parseInstant(text))
 define('timestamp(int)', ([seconds]) => instantOfSeconds(seconds))
 define(`duration(${SPAN})`, ([a]) => a)
 define('duration(string)', ([text]) => parseSpan(text))
-
-/** As Go's `strconv.ParseFloat`, but for hexadecimal ones. */
-function parseDouble(text: string): Result {
-  if (/^nan$/i.test(text)) return NaN
-  if (/^[+-]?inf(?:inity)?$/i.test(text)) return text.startsWith('-') ? -Infinity : Infinity
-  const digits = text.replace(/(?<=\d)_(?=\d)/g, '')
-  if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(digits)) return unfit('double')
-  const value = Number(digits)
-  return Number.isFinite(value) ? value : unfit('double')
-}
-
-/** As Go's `strconv.FormatFloat(v, 'g', -1, 64)`. */
-function printDouble(value: number): string {
-  if (Number.isNaN(value)) return 'NaN'
-  if (!Number.isFinite(value)) return value < 0 ? '-Inf' : '+Inf'
-  if (Object.is(value, -0)) return '-0'
-  const [digits = '', exponent = '0'] = value.toExponential().split('e')
-  const power = Number(exponent)
-  if (power >= -4 && power < 6) return String(value)
-  return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`
-}

@@ -24,6 +24,9 @@ export class Failure {
 
 export type Result = Value | Failure
 
+/** Thrown where cel-go panics: the whole evaluation fails, and no operator absorbs that. */
+export class Aborted extends Error {}
+
 export class Uint {
   readonly value: bigint
 
@@ -32,12 +35,14 @@ export class Uint {
   }
 }
 
-/** A timestamp, in nanoseconds since 1970. */
+/** A timestamp, in nanoseconds since 1970, and the offset in minutes that it is printed with. */
 export class Instant {
   readonly nanoseconds: bigint
+  readonly offset: number
 
-  constructor(nanoseconds: bigint) {
+  constructor(nanoseconds: bigint, offset: number) {
     this.nanoseconds = nanoseconds
+    this.offset = offset
   }
 }
 
@@ -60,7 +65,13 @@ export class TypeName {
 
 /** As in cel-go, 1, 1u and 1.0 are three keys, and a lookup tries the number types that cel-go tries. */
 export class CelMap {
+  /** Whether it is an object of the claims and not written in the expression. */
+  readonly ofClaims: boolean
   readonly #entries = new Map<unknown, readonly [Value, Value]>()
+
+  constructor(ofClaims = false) {
+    this.ofClaims = ofClaims
+  }
 
   get size(): number {
     return this.#entries.size
@@ -145,7 +156,7 @@ export function described(value: Value): string {
 export function fromJson(value: unknown): Value {
   if (Array.isArray(value)) return value.map(fromJson)
   if (typeof value === 'object' && value !== null) {
-    const map = new CelMap()
+    const map = new CelMap(true)
     for (const [key, member] of Object.entries(value)) map.set(key, fromJson(member))
     return map
   }
@@ -156,7 +167,7 @@ export function isList(value: Value): value is readonly Value[] {
   return Array.isArray(value)
 }
 
-/** Says how much work is done; throws when it was too much. */
+/** Says how much work is done, in units of cel-go's cost; throws when it was too much. */
 export type Spend = (steps: number) => void
 
 /** Equality over all types (CEL language definition, "Equality"): numbers by value, other types only among themselves. */

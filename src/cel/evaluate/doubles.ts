@@ -1,0 +1,60 @@
+/** Doubles as Go reads and prints them. */
+
+const HEXADECIMAL = /^([+-]?)0x([\da-f]*)\.?([\da-f]*)p([+-]?\d+)$/i
+
+/** As Go's `strconv.ParseFloat`; undefined where that is an error: no number, or one that is too large. */
+export function parseDouble(text: string): number | undefined {
+  if (/^nan$/i.test(text)) return NaN
+  if (/^[+-]?inf(?:inity)?$/i.test(text)) return text.startsWith('-') ? -Infinity : Infinity
+  const value = /^[+-]?0x/i.test(text) ? parseHexadecimal(text) : parseDecimal(text)
+  return value !== undefined && Number.isFinite(value) ? value : undefined
+}
+
+function parseDecimal(text: string): number | undefined {
+  const digits = text.replace(/(?<=\d)_(?=\d)/g, '')
+  return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(digits) ? Number(digits) : undefined
+}
+
+/** `0x1.8p3`: an exponent is required, and an underscore may stand behind the prefix too. */
+function parseHexadecimal(text: string): number | undefined {
+  const match = HEXADECIMAL.exec(text.replace(/(?<=[\da-fx])_(?=[\da-f])/gi, ''))
+  const [, sign, whole = '', part = '', power = ''] = match ?? []
+  if (match === null || whole + part === '') return undefined
+  const value = scaled(BigInt(`0x${whole}${part}`), Number(power) - 4 * part.length)
+  return sign === '-' ? -value : value
+}
+
+/** The double nearest to `integer * 2 ** power`, the even one of two. */
+function scaled(integer: bigint, power: number): number {
+  if (integer === 0n) return 0
+  const top = integer.toString(2).length + power
+  if (top > 1024) return Infinity
+  if (top < -1074) return 0
+  // The weight of the last bit: a double has 53, and none below 2 ** -1074.
+  const last = Math.max(top - 53, -1074)
+  const dropped = last - power
+  if (dropped <= 0) return Number(integer << BigInt(-dropped)) * 2 ** last
+  const kept = integer >> BigInt(dropped)
+  const twiceRest = (integer - (kept << BigInt(dropped))) * 2n
+  const unit = 1n << BigInt(dropped)
+  const up = twiceRest > unit || (twiceRest === unit && kept % 2n === 1n)
+  return Number(up ? kept + 1n : kept) * 2 ** last
+}
+
+/** As Go's `strconv.FormatFloat(v, 'g', -1, 64)`. */
+export function printDouble(value: number): string {
+  if (Number.isNaN(value)) return 'NaN'
+  if (!Number.isFinite(value)) return value < 0 ? '-Inf' : '+Inf'
+  if (Object.is(value, -0)) return '-0'
+  const [digits = '', exponent = '0'] = value.toExponential().split('e')
+  const power = Number(exponent)
+  if (power >= -4 && power < 6) return String(value)
+  return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`
+}
+
+/** As Go's `strconv.FormatFloat(v, 'f', -1, 64)`: without an exponent. For values below 1e21. */
+export function plainDouble(value: number): string {
+  const [, sign = '', first = '', rest = '', exponent = ''] =
+    /^(-?)(\d)\.?(\d*)e-(\d+)$/.exec(value.toExponential()) ?? []
+  return exponent === '' ? String(value) : `${sign}0.${'0'.repeat(Number(exponent) - 1)}${first}${rest}`
+}
