@@ -7,7 +7,7 @@ import { PATTERNS } from './patterns.ts'
  * - `rePattern`: the specification's text of a pattern, for the CRDs (`pattern` is the ECMAScript equivalent);
  * - `decided`: the keywords that a decision adds to the specification: not in `crds-strict`;
  * - `open`: an object whose field list the specification leaves open (decision 2);
- * - `newer`: a field of a newer release that stands in for a required one (decision 3);
+ * - `newer`: a field of other releases, which the specification does not list (decision 3);
  * - `create`: an absent object that /mutate creates when it has defaults inside (decision 23);
  * - `defaultFrom`: a default that is copied from another field of the resource.
  */
@@ -86,8 +86,7 @@ export const object = <P extends TProperties>(
   annotations?: Annotations,
 ): TObject<P> => Type.Object(properties, describe(description, annotations))
 
-/** A field of a newer release: present or not is all that is read of it. */
-export const newer = (description: string) =>
-  Type.Optional(Type.Unknown(describe(description, { newer: true })))
+/** An optional field of other releases, of the type that they give it: no CRD of ours declares it. */
+export const newer = <T extends TSchema>(field: T) => Type.Optional<T>({ ...field, newer: true })
 
 export const optional = Type.Optional

@@ -30,6 +30,8 @@ export const SPEC_CHANGES =
 
 const ADMISSION = 'admissionregistration.k8s.io/v1'
 export const WEBHOOK_NAME = 'vmcp-admission'
+/** The Deployment of the chart that writes, where it is one of its own. */
+export const LEADER_NAME = 'vmcp-admission-leader'
 
 /** A dry run of an object with this annotation is refused before anything else: so the webhook proves that it is asked. */
 export const probeAnnotation = (group: string): string => `${group}/vmcp-admission-probe`
@@ -56,6 +58,7 @@ export function validatingWebhookConfiguration(registration: Registration) {
           { ...ofGroup(group), operations: ['DELETE'], resources: KINDS.filter(warnsOnDelete).map(plural) },
         ],
         ...ALWAYS,
+        timeoutSeconds: DELETE_TIMEOUT,
       },
     ],
   }
@@ -95,6 +98,9 @@ const ofGroup = (group: string) => ({
   apiVersions: [API_VERSION],
   scope: 'Namespaced',
 })
+
+/** Seconds that a deletion waits for a server that hangs: the answer is a warning, which is not worth five. */
+const DELETE_TIMEOUT = 2
 
 const ALWAYS = {
   matchPolicy: 'Equivalent',

@@ -1,4 +1,4 @@
-import { type Names, namesText } from '../../rule/cluster.ts'
+import { namesText, type ObjectName } from '../../rule/cluster.ts'
 import { advice, type FieldError } from '../../rule/field-error.ts'
 import { shortQuote } from '../../rule/go-text.ts'
 import type { Path } from '../../rule/path.ts'
@@ -24,7 +24,7 @@ export function heldIn<F extends string>(
 
 /** One piece of advice for each field that changes, if anybody uses the object; another type brings other fields. */
 export function* changesFor(
-  consumers: Names,
+  consumers: readonly ObjectName[],
   type: Watched,
   others: readonly Watched[],
 ): Iterable<FieldError> {

@@ -1,5 +1,30 @@
-import type { Use } from './aspects.ts'
-import type { AuthConfig } from './neighbours.ts'
+import { type AuthConfig, groupOf, type Workload } from './neighbours.ts'
+import { referencesOf } from './references.ts'
+
+/** How a workload uses a configuration, as far as it matters to what the type does. */
+export interface Use {
+  readonly kind: string
+  /** The fields in which the workload names the configuration. */
+  readonly fields: readonly string[]
+  /** Whether the workload names a group; `group` is undefined where the name cannot be read. */
+  readonly inGroup: boolean
+  readonly group: string | undefined
+  readonly validatesTokens: boolean
+}
+
+/** `authServerRef` and `oidcConfigRef` are fields of releases, which the specification does not name (decision 3). */
+export function useOf(kind: string, workload: Workload, config: string): Use {
+  const given: Readonly<Record<string, unknown>> = workload.spec ?? {}
+  return {
+    kind,
+    fields: referencesOf(kind, workload, 'MCPExternalAuthConfig')
+      .filter(({ to }) => to.name === config)
+      .map(({ field }) => field),
+    inGroup: Object.hasOwn(given, 'groupRef'),
+    group: groupOf(workload),
+    validatesTokens: Object.hasOwn(given, 'oidcConfigRef'),
+  }
+}
 
 type AuthType = NonNullable<NonNullable<AuthConfig['spec']>['type']>
 

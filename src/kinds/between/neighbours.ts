@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import type { Cluster, Names, ObjectName } from '../../rule/cluster.ts'
+import { type Cluster, type ObjectName, oncePerView } from '../../rule/cluster.ts'
 import { type Given, isAbsent, isObject } from '../../rule/resource.ts'
 import type { MCPExternalAuthConfig } from '../mcp-external-auth-config/schema.ts'
 import type { MCPOIDCConfig } from '../mcp-oidc-config/schema.ts'
@@ -32,21 +32,10 @@ export const getGateway = (cluster: Cluster, name: string) =>
 export const getWorkload = (cluster: Cluster, { kind, name }: ObjectName) =>
   cluster.get(kind, name) as Workload | undefined
 
-/**
- * A function of a resource or a name and what it sees that several rules of one review ask for: computed once. It keeps
- * the last answer, and no other: the view is another one after each change.
- */
-export function onceAReview<Of, R>(compute: (of: Of, cluster: Cluster) => R) {
-  let last: { readonly of: Of; readonly cluster: Cluster; readonly result: R } | undefined
-  return (of: Of, cluster: Cluster): R => {
-    if (last?.of !== of || last.cluster !== cluster) last = { of, cluster, result: compute(of, cluster) }
-    return last.result
-  }
-}
-
 /** The backends of a group: who names it, whether or not the MCPGroup exists (decision 10). */
-export const membersOf = (cluster: Cluster, group: string): Names =>
-  cluster.referrers('MCPGroup', group, BACKEND_KINDS)
+export const membersOf = (cluster: Cluster, group: string): readonly ObjectName[] => members(group, cluster)
+
+const members = oncePerView((group: string, cluster) => cluster.referrers('MCPGroup', group, BACKEND_KINDS))
 
 /** The backends of a group that have this name: at most one of each kind. */
 export const membersNamed = (cluster: Cluster, group: string, name: string): readonly ObjectName[] =>

@@ -1,5 +1,5 @@
-import { type Cluster, type ObjectName, nameText, namesText } from '../../rule/cluster.ts'
-import { type FieldError, invalid, notFound, required, restingOn } from '../../rule/field-error.ts'
+import { type Cluster, type ObjectName, nameText, namesText, oncePerView } from '../../rule/cluster.ts'
+import { about, type FieldError, invalid, notFound, required, restingOn } from '../../rule/field-error.ts'
 import { shortQuote } from '../../rule/go-text.ts'
 import { MOST_HINTS, nearest } from '../../rule/nearest.ts'
 import { type Path, pathTo } from '../../rule/path.ts'
@@ -9,11 +9,10 @@ import {
   type Gateway,
   type NamedProvider,
   namedProvider,
-  onceAReview,
   type Providers,
   providersOf,
 } from './neighbours.ts'
-import { configsReached, type Reached } from './reach.ts'
+import { configsReached, type Reached, routeOf } from './reach.ts'
 
 /** Why a VirtualMCPServer cannot serve a configuration that it reaches. */
 export interface Unserved extends NamedProvider {
@@ -45,15 +44,17 @@ export function* unservedBy(
   gateway: Gateway,
   path: Path<Gateway>,
   cluster: Cluster,
-  wanted: (problem: Unserved) => boolean,
+  wanted: (problem: Unserved, config: string) => boolean,
 ): Iterable<FieldError> {
   let hints = MOST_HINTS
   for (const { reached, problem } of allUnserved(gateway, cluster)) {
-    if (wanted(problem)) yield errorAt(reached, problem, path, hints-- > 0)
+    if (!wanted(problem, reached.config)) continue
+    const error = errorAt(reached, problem, path, hints-- > 0)
+    yield about(error, 'unserved', reached.config, ...routeOf(reached, gateway))
   }
 }
 
-const allUnserved = onceAReview((gateway: Gateway, cluster) => {
+const allUnserved = oncePerView((gateway: Gateway, cluster) => {
   const providers = providersOf(gateway.spec, 'authServerConfig')
   return configsReached(gateway, cluster).flatMap((reached) => {
     const needed = reached.auth && neededProvider(reached.auth, cluster.group)
@@ -66,19 +67,19 @@ const allUnserved = onceAReview((gateway: Gateway, cluster) => {
 function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>, isHinted: boolean): FieldError {
   const { members, at } = reached
   const config = authConfigNamed(reached.config)
-  const rests = [config, ...members.first(1)]
+  const rests = [config, ...members.slice(0, 1)]
   const { field, provider, reason, written } = problem
   if (at !== undefined) {
     const detail = `${nameText(config)} ${claim(problem)}, and ${lacking(problem, isHinted)}`
     return restingOn(invalid(pathTo<string>(at()), reached.config, detail), ...rests)
   }
-  const who = `${nameText(config)} of ${namesText(members)}`
+  const users = `used by ${namesText(members)}`
   if (reason === 'no authorization server') {
-    const detail = `${who} ${claim(problem)}: set an authorization server with that provider, or use another configuration`
+    const detail = `set an authorization server with the provider, or use another configuration; ${nameText(config)} ${claim(problem)}, ${users}`
     return restingOn(required(path.spec.authServerConfig, detail), ...rests)
   }
   const hint = written ? '; written by default: set or remove it there' : nearText(problem, isHinted)
-  const detail = `${who} has it as ${field}${hint}`
+  const detail = `${nameText(config)} has it as ${field}${hint}; ${users}`
   return restingOn(
     notFound(path.spec.authServerConfig.upstreamProviders as Path<unknown>, provider, detail),
     ...rests,

@@ -1,15 +1,6 @@
-import {
-  type Cluster,
-  compareNames,
-  type Names,
-  namesOf,
-  NOBODY,
-  type ObjectName,
-  without,
-} from '../../rule/cluster.ts'
-import type { Segment } from '../../rule/path.ts'
+import { type Cluster, compareNames, type ObjectName, oncePerView } from '../../rule/cluster.ts'
+import { pathText, type Segment } from '../../rule/path.ts'
 import { isAbsent } from '../../rule/resource.ts'
-import { CONFIG, NO_CONFIG, ownConfigOf } from './aspects.ts'
 import {
   type AuthConfig,
   BACKEND_KINDS,
@@ -20,7 +11,6 @@ import {
   groupOf,
   membersNamed,
   membersOf,
-  onceAReview,
   type Workload,
 } from './neighbours.ts'
 import { isOwnStrategy } from './references.ts'
@@ -67,14 +57,15 @@ export function backendsOf(gateway: Gateway, cluster: Cluster): readonly Backend
 }
 
 function discovered(member: ObjectName, cluster: Cluster): Backend {
-  const { name } = member
-  return { name, member, ...configFrom(ownConfigOf(getWorkload(cluster, member) ?? {})) }
+  return { name: member.name, member, ...ownConfigOf(getWorkload(cluster, member) ?? {}) }
 }
 
-function configFrom(text: string): Pick<Backend, 'from' | 'config'> {
-  if (text === NO_CONFIG) return { from: 'none' }
-  if (!text.startsWith(CONFIG)) return { from: 'unknown' }
-  return { from: 'discovered', config: text.slice(CONFIG.length) }
+/** How a workload is contacted where its own reference counts. Section 5.2. */
+function ownConfigOf({ spec }: Workload): Pick<Backend, 'from' | 'config'> {
+  if (spec === undefined) return { from: 'unknown' }
+  if (isAbsent(spec, 'externalAuthConfigRef')) return { from: 'none' }
+  const config = spec.externalAuthConfigRef?.name
+  return config === undefined ? { from: 'unknown' } : { from: 'discovered', config }
 }
 
 /** What a VirtualMCPServer with the source `inline` has for the backend of the name. */
@@ -115,11 +106,11 @@ export interface NamedGateway {
 }
 
 /** The VirtualMCPServers that front a group, by name. */
-export const frontersOf = onceAReview((group: string, cluster) =>
+export const frontersOf = oncePerView((group: string, cluster) =>
   gatewaysAmong(cluster.referrers('MCPGroup', group, GATEWAY), cluster),
 )
 
-function gatewaysAmong(names: Names, cluster: Cluster): NamedGateway[] {
+function gatewaysAmong(names: readonly ObjectName[], cluster: Cluster): NamedGateway[] {
   const found: NamedGateway[] = []
   for (const name of names) {
     const gateway = getGateway(cluster, name.name)
@@ -138,42 +129,27 @@ export function frontingsOf(name: string, workload: Workload, cluster: Cluster):
   const group = groupOf(workload)
   if (group === undefined) return []
   return frontersOf(group, cluster).map(({ name: gateway, gateway: found, source }) => {
-    if (source === 'discovered') return { name, gateway, source, ...configFrom(ownConfigOf(workload)) }
+    if (source === 'discovered') return { name, gateway, source, ...ownConfigOf(workload) }
     return source === 'inline'
       ? { gateway, source, ...inlineBackend(found, name) }
       : { name, gateway, source, from: 'unknown' }
   })
 }
 
-/**
- * Of workloads of a group that name the configuration themselves: those for which no VirtualMCPServer of the group uses
- * it, if there is any. `named` finds those of a name.
- */
-export function unusedOf(
-  names: Names,
-  named: (name: string) => readonly ObjectName[],
+/** Whether VirtualMCPServers front the group, and none of them uses the configuration for the workload of the name. */
+export function isUnused(
+  name: string,
   { group, config }: { readonly group: string; readonly config: string },
   cluster: Cluster,
-): Names {
+): boolean {
   const fronters = frontersOf(group, cluster)
-  if (fronters.length === 0 || fronters.some(({ source }) => source !== 'inline')) return NOBODY
-  const uses = (found: Pick<Backend, 'from' | 'config'>) =>
-    found.from === 'unknown' || found.config === config
-  const used = new Set<string>()
-  let only: readonly string[] | undefined
-  for (const { gateway } of fronters) {
-    const keys = keysOf(gateway)
-    if (keys === undefined) return NOBODY
-    const others = new Set<string>()
-    for (const key of keys) (uses(inlineBackend(gateway, key)) ? used : others).add(key)
-    if (uses(defaultOf(gateway))) only = (only ?? keys).filter((key) => others.has(key))
-  }
-  if (only === undefined) return without(names, [...used].flatMap(named))
-  return namesOf(
-    only
-      .filter((key) => !used.has(key))
-      .flatMap(named)
-      .toSorted(compareNames),
+  return (
+    fronters.length > 0 &&
+    fronters.every(({ gateway, source }) => {
+      if (source !== 'inline') return false
+      const found = inlineBackend(gateway, name)
+      return found.from !== 'unknown' && found.config !== config
+    })
   )
 }
 
@@ -191,42 +167,53 @@ export interface Reached {
   /** The configuration itself, if it is known. */
   readonly auth: AuthConfig | undefined
   readonly at?: () => readonly Segment[]
-  readonly members: Names
+  readonly members: readonly ObjectName[]
 }
 
-/**
- * Every configuration once for each place; the default of inline counts even while every member is listed. Looks at no
- * backend but those that `backends` lists.
- */
-export const configsReached = onceAReview((gateway: Gateway, cluster): readonly Reached[] => {
+/** Which way a VirtualMCPServer reaches a configuration: by a place of its own, or by the group whose backends name it. */
+export const routeOf = ({ at }: Reached, gateway: Gateway): readonly string[] =>
+  at === undefined ? ['group', groupOf(gateway) ?? ''] : ['place', pathText(at())]
+
+/** Every configuration once for each place; the default of inline counts even while every member is listed. */
+export const configsReached = oncePerView((gateway: Gateway, cluster): readonly Reached[] => {
   const source = sourceOf(gateway)
-  const group = groupOf(gateway)
-  const reached = (config: string, members: Names, at?: () => readonly Segment[]): Reached => ({
-    config,
-    auth: getAuthConfig(cluster, config),
-    members,
-    ...(at && { at }),
-  })
+  const reached = (
+    config: string,
+    members: readonly ObjectName[],
+    at?: () => readonly Segment[],
+  ): Reached => ({ config, auth: getAuthConfig(cluster, config), members, ...(at && { at }) })
   if (source === 'discovered') {
-    if (group === undefined) return []
-    return [...cluster.apart('MCPGroup', group, 'config')]
-      .filter(([own]) => own.startsWith(CONFIG))
-      .map(([own, members]) => reached(own.slice(CONFIG.length), members))
-      .sort((a, b) => compareFirst(a.members, b.members))
+    const members = membersByConfig(groupOf(gateway) ?? '', cluster)
+    return Array.from(members, ([config, names]) =>
+      config === undefined ? [] : reached(config, names),
+    ).flat()
   }
   if (source !== 'inline') return []
   const found: Reached[] = []
   for (const { key, members } of listedIn(gateway, cluster)) {
     const { config, at } = inlineBackend(gateway, key)
-    if (config !== undefined) found.push(reached(config, namesOf(members), at))
+    if (config !== undefined) found.push(reached(config, members, at))
   }
   const { config, at } = defaultOf(gateway)
   if (config !== undefined) found.push(reached(config, unlisted(gateway, cluster), at))
   return found
 })
 
+/** The members of a group by the configuration that they name, in order; undefined for those that name none. */
+const membersByConfig = oncePerView((group: string, cluster) => {
+  const found = new Map<string | undefined, ObjectName[]>()
+  for (const member of membersOf(cluster, group)) {
+    const { from, config } = ownConfigOf(getWorkload(cluster, member) ?? {})
+    if (from === 'unknown') continue
+    const names = found.get(config)
+    if (names === undefined) found.set(config, [member])
+    else names.push(member)
+  }
+  return found
+})
+
 /** Each key of `backends`, and the members of the group that have it as their name. */
-export const listedIn = onceAReview((gateway: Gateway, cluster) => {
+export const listedIn = oncePerView((gateway: Gateway, cluster) => {
   const group = groupOf(gateway)
   return (keysOf(gateway) ?? []).map((key) => ({
     key,
@@ -234,33 +221,25 @@ export const listedIn = onceAReview((gateway: Gateway, cluster) => {
   }))
 })
 
-const compareFirst = (a: Names, b: Names): number => {
-  const [[one], [other]] = [a.first(1), b.first(1)]
-  return one === undefined || other === undefined ? 0 : compareNames(one, other)
-}
-
 /** The backends that are contacted without credentials, for want of a strategy. */
-export function withoutStrategy(gateway: Gateway, cluster: Cluster): Names {
+export function withoutStrategy(gateway: Gateway, cluster: Cluster): readonly ObjectName[] {
   const source = sourceOf(gateway)
-  const group = groupOf(gateway)
   if (source === 'inline' && defaultOf(gateway).from === 'none') return unlisted(gateway, cluster)
-  if (source !== 'discovered' || group === undefined) return NOBODY
-  for (const [own, members] of cluster.apart('MCPGroup', group, 'config')) {
-    if (own === NO_CONFIG) return members
-  }
-  return NOBODY
+  if (source !== 'discovered') return []
+  return membersByConfig(groupOf(gateway) ?? '', cluster).get(undefined) ?? []
 }
 
 /** The members of the group that `backends` does not list. */
-function unlisted(gateway: Gateway, cluster: Cluster): Names {
+function unlisted(gateway: Gateway, cluster: Cluster): readonly ObjectName[] {
   const group = groupOf(gateway)
-  if (group === undefined || keysOf(gateway) === undefined) return NOBODY
-  const listed = listedIn(gateway, cluster).flatMap(({ members }) => members)
-  return without(membersOf(cluster, group), listed)
+  const keys = keysOf(gateway)
+  if (group === undefined || keys === undefined) return []
+  const listed = new Set(keys)
+  return membersOf(cluster, group).filter(({ name }) => !listed.has(name))
 }
 
-/** Every VirtualMCPServer that reaches the configuration, once, by name. Looks at no backend. */
-export const reachersOf = onceAReview((config: string, cluster): readonly NamedGateway[] => {
+/** Every VirtualMCPServer that reaches the configuration, once, by name. */
+export const reachersOf = oncePerView((config: string, cluster): readonly NamedGateway[] => {
   const found: NamedGateway[] = []
   for (const { through, gateways } of candidates(config, cluster)) {
     for (const each of gateways) if (each.source === through) found.push(each)
@@ -282,11 +261,22 @@ interface Candidates {
 }
 
 /** The VirtualMCPServers that would reach the configuration through the source. */
-function candidates(config: string, cluster: Cluster): Candidates[] {
+const candidates = oncePerView((config: string, cluster): readonly Candidates[] => {
   const naming = cluster.referrers('MCPExternalAuthConfig', config, GATEWAY)
   const found: Candidates[] = [{ through: 'inline', gateways: gatewaysAmong(naming, cluster) }]
-  for (const [group] of cluster.apart('MCPExternalAuthConfig', config, 'group')) {
+  for (const group of groupsUsing(config, cluster)) {
     found.push({ through: 'discovered', gateways: frontersOf(group, cluster) })
   }
   return found
+})
+
+/** The groups of the workloads that name the configuration as their own. */
+function groupsUsing(config: string, cluster: Cluster): ReadonlySet<string> {
+  const groups = new Set<string>()
+  for (const name of cluster.referrers('MCPExternalAuthConfig', config, BACKEND_KINDS)) {
+    const workload = getWorkload(cluster, name)
+    const group = workload === undefined ? undefined : groupOf(workload)
+    if (group !== undefined && workload?.spec?.externalAuthConfigRef?.name === config) groups.add(group)
+  }
+  return groups
 }

@@ -57,17 +57,12 @@ export const REFERENCES: Readonly<Record<string, readonly Field[]>> = {
   MCPServerEntry: [GROUP, AUTH],
 }
 
-const TARGETS: ReadonlySet<string> = new Set(
-  Object.values(REFERENCES).flatMap((fields) => fields.map(({ to }) => to)),
-)
-
-/** Whether others refer to resources of the kind. */
-export const isReferredTo = (kind: string): boolean => TARGETS.has(kind)
-
-/** Every reference that the resource makes, in the order in which the specification has them. */
-export function referencesOf(kind: string, resource: { readonly spec?: unknown }): Reference[] {
+/** Every reference that the resource makes, in the order of the specification; `to` leaves those to one kind. */
+export function referencesOf(kind: string, resource: { readonly spec?: unknown }, to?: string): Reference[] {
   const found: Reference[] = []
-  for (const field of REFERENCES[kind] ?? []) collect(resource, field, 0, '', found)
+  for (const field of REFERENCES[kind] ?? []) {
+    if (to === undefined || field.to === to) collect(resource, field, 0, '', found)
+  }
   return found
 }
 

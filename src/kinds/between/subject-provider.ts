@@ -1,7 +1,7 @@
-import type { Cluster, ObjectName } from '../../rule/cluster.ts'
+import { type Cluster, type ObjectName, oncePerView } from '../../rule/cluster.ts'
 import { shortQuote } from '../../rule/go-text.ts'
-import { BACKEND_KINDS, type Gateway, onceAReview, providersOf } from './neighbours.ts'
-import { mayBeReached, reachersOf } from './reach.ts'
+import { BACKEND_KINDS, type Gateway, providersOf } from './neighbours.ts'
+import { configsReached, mayBeReached, reachersOf } from './reach.ts'
 
 /**
  * The provider whose token a VirtualMCPServer exchanges when none is named; undefined when it has none, or none that can
@@ -19,7 +19,7 @@ export interface Choice {
 }
 
 /** The first provider of each VirtualMCPServer that reaches a configuration and has an embedded server, once. */
-export const subjectProviders = onceAReview((config: string, cluster): readonly Choice[] => {
+export const subjectProviders = oncePerView((config: string, cluster): readonly Choice[] => {
   const choices = new Map<string, ObjectName[]>()
   for (const { name, gateway } of reachersOf(config, cluster)) {
     const provider = firstProvider(gateway)
@@ -56,6 +56,23 @@ export function agreedProvider(config: string, cluster: Cluster): string | undef
   if (reachersOf(config, cluster).some(isUndecided) || mayBeReached(config, cluster)) return undefined
   const [choice, ...others] = subjectProviders(config, cluster)
   return others.length === 0 ? choice?.provider : undefined
+}
+
+/**
+ * Whether /mutate can have written the provider: a VirtualMCPServer that reaches the configuration decides so, or the
+ * judged one did as it is stored (`before`). The annotation alone proves nothing, since everybody may set it.
+ */
+export function isDecided(
+  { config, provider }: { readonly config: string; readonly provider: string },
+  cluster: Cluster,
+  before: Gateway | undefined,
+): boolean {
+  if (reachersOf(config, cluster).some(({ gateway }) => firstProvider(gateway) === provider)) return true
+  return (
+    before !== undefined &&
+    firstProvider(before) === provider &&
+    configsReached(before, cluster).some((reached) => reached.config === config)
+  )
 }
 
 const DECIDED_BY = ['VirtualMCPServer', ...BACKEND_KINDS]

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { type Given, isAbsent, isObject } from '../../rule/resource.ts'
+import { type Given, isAbsent } from '../../rule/resource.ts'
 import type { EmbeddedAuthServer } from './schema.ts'
 
 /** The part and its pieces, as rules see them. */
@@ -24,16 +24,7 @@ export function requestedScopes(provider: Provider, config: 'oidcConfig' | 'oaut
   return provider[config]?.scopes
 }
 
-/**
- * Whether an alternative of newer releases is there to be used (decision 3): an object, or for `addr` a text; a value
- * that was taken away may be either.
- */
+/** Whether an alternative of newer releases is there to be used (decision 3); one that cannot be read may be. */
 export function mayStandIn<T extends object>(holder: T, alternative: keyof T): boolean {
-  if (isAbsent(holder, alternative)) return false
-  const value: unknown = holder[alternative]
-  return (
-    value === undefined ||
-    isObject(value) ||
-    (typeof value === 'string' && value !== '' && alternative === 'addr')
-  )
+  return !isAbsent(holder, alternative) && holder[alternative] !== ''
 }

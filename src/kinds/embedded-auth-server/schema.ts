@@ -73,7 +73,7 @@ const redis = object(
     dialTimeout: optional(matching('duration', 'Connection timeout.', { default: '5s' })),
     readTimeout: optional(matching('duration', 'Socket read timeout.', { default: '3s' })),
     writeTimeout: optional(matching('duration', 'Socket write timeout.', { default: '3s' })),
-    addr: newer('Address of a Redis without Sentinel (newer releases).'),
+    addr: newer(text('Address of a Redis without Sentinel, host:port (newer releases).')),
   },
   'Redis storage for upstream tokens.',
   { source: SOURCE },
@@ -114,6 +114,16 @@ const authorizationParams = map(
 const redirectUri = text('Callback URL; {resourceUrl}/oauth/callback of the consumer when not given.')
 const clientSecretRef = secretRef('Secret with the client secret; not needed for public clients with PKCE.')
 
+const identityFromToken = object(
+  {
+    subjectPath: newer(text('Dot-separated path of the user id in the token answer.')),
+    namePath: newer(text('Path of the display name.')),
+    emailPath: newer(text('Path of the email address.')),
+  },
+  'Takes the identity of the user from the token answer (newer releases).',
+  { open: true },
+)
+
 const oauth2Config = object(
   {
     authorizationEndpoint: matching('url', 'Authorization endpoint of the provider.'),
@@ -138,9 +148,9 @@ const oauth2Config = object(
     userInfo: optional(
       userInfo('How to learn who the user is. Required without identityFromToken or dcrConfig.'),
     ),
-    identityFromToken: newer('Takes the identity of the user from the token answer (newer releases).'),
-    dcrConfig: newer('Registers the client dynamically (newer releases).'),
-    insecureAllowHTTP: newer('Allows plaintext endpoints (newer releases).'),
+    identityFromToken: newer(identityFromToken),
+    dcrConfig: newer(object({}, 'Registers the client dynamically (newer releases).', { open: true })),
+    insecureAllowHTTP: newer(flag('Allows plaintext endpoints (newer releases).')),
   },
   'An OAuth 2.0 provider. With type oauth2 only.',
   { source: SOURCE },
@@ -230,7 +240,7 @@ export const EmbeddedAuthServer = object(
       'Upstream identity providers, in login order. One for MCPServer and MCPRemoteProxy, several for VirtualMCPServer.',
       { minItems: 1, decided: ['minItems'] },
     ),
-    insecureAllowHTTP: newer('Allows an http issuer on any host (newer releases).'),
+    insecureAllowHTTP: newer(flag('Allows an http issuer on any host (newer releases).')),
   },
   'An OAuth authorization server inside the vMCP process.',
   { title: 'EmbeddedAuthServer', source: SOURCE },

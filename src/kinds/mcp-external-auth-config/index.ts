@@ -7,6 +7,8 @@ import { headerInjectionNameIsToken } from './rules/header-injection-name-is-tok
 import { roleMappingClaimOrMatcher } from './rules/role-mapping-claim-or-matcher.ts'
 import { roleMappingHasCondition } from './rules/role-mapping-has-condition.ts'
 import { roleMappingMatcherCompiles } from './rules/role-mapping-matcher-compiles.ts'
+import { roleMappingMatcherCompilesInNewerReleases } from './rules/role-mapping-matcher-compiles-in-newer-releases.ts'
+import { roleMappingMatcherCompilesInOlderReleases } from './rules/role-mapping-matcher-compiles-in-older-releases.ts'
 import { roleMappingMatcherTypeKnown } from './rules/role-mapping-matcher-type-known.ts'
 import { roleMappingMatchersFit } from './rules/role-mapping-matchers-fit.ts'
 import { roleMappingReachable } from './rules/role-mapping-reachable.ts'
@@ -34,6 +36,8 @@ export const mcpExternalAuthConfig: Kind = {
     roleMappingMatcherCompiles,
     roleMappingMatchersFit,
     roleMappingHasCondition,
+    roleMappingMatcherCompilesInNewerReleases,
+    roleMappingMatcherCompilesInOlderReleases,
     roleMappingMatcherTypeKnown,
     roleMappingReachable,
     externalAuthTypeAuthenticates,

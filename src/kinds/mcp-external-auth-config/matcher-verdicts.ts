@@ -1,14 +1,21 @@
 import { checkMatcher, maxBytes } from '../../cel/index.ts'
+import type { CelGoVersion, MatcherError } from '../../cel/index.ts'
 
-export { utf8Length } from '../../cel/index.ts'
+export { type CelGoVersion, utf8Length } from '../../cel/index.ts'
 
 /** Longest matcher in UTF-8 bytes (decision 15). */
 export const LONGEST_MATCHER = maxBytes
 
 /** What the compiler says of a matcher: the type of its result, or the first error and where it is. */
 export type MatcherVerdict =
-  | { readonly ok: true; readonly type: string; readonly constant?: boolean }
-  | { readonly ok: false; readonly line: number; readonly column: number; readonly message: string }
+  | {
+      readonly ok: true
+      readonly type: string
+      readonly constant?: boolean
+      /** The error of the one version of cel-go that refuses it. */
+      readonly refusedBy?: MatcherError & { readonly version: CelGoVersion }
+    }
+  | (MatcherError & { readonly ok: false })
 
 /** Several rules ask for the same matcher, and the same configuration comes again: verdicts are kept by text. */
 const MOST_VERDICTS = 50_000
@@ -31,7 +38,15 @@ export function matcherVerdict(text: string): MatcherVerdict {
 
 function compiled(text: string): MatcherVerdict {
   const verdict = checkMatcher(text)
-  if (verdict.ok) return { ...verdict, type: shortened(verdict.type) }
+  if (verdict.ok) {
+    const { type, refusedBy } = verdict
+    if (refusedBy === undefined) return { ...verdict, type: shortened(type) }
+    return {
+      ...verdict,
+      type: shortened(type),
+      refusedBy: { ...refusedBy, message: shortened(refusedBy.message) },
+    }
+  }
   const { line, column, message } = verdict
   return { ok: false, line, column, message: shortened(message) }
 }

@@ -1,5 +1,11 @@
 import type { Static } from 'typebox'
-import { LONGEST_MATCHER, type MatcherVerdict, matcherVerdict, utf8Length } from './matcher-verdicts.ts'
+import {
+  type CelGoVersion,
+  LONGEST_MATCHER,
+  type MatcherVerdict,
+  matcherVerdict,
+  utf8Length,
+} from './matcher-verdicts.ts'
 import type { Given } from '../../rule/resource.ts'
 import type { roleMapping } from './schema.ts'
 
@@ -33,7 +39,7 @@ interface Facts {
   readonly tooLong: readonly Matcher[]
   /** Whether the other matchers together are short enough. */
   readonly fit: boolean
-  /** If they are, those that are not simply a bool that depends on the claims. */
+  /** If they are, those that are not simply a bool that depends on the claims and compiles everywhere. */
   readonly notable: readonly CompiledMatcher[]
 }
 
@@ -90,6 +96,18 @@ function read(mappings: RoleMappings): Facts {
   return { both, neither, repeats, tooLong, fit, notable: fit ? compile(short) : [] }
 }
 
+/** The errors of one version of cel-go in matchers that the other one compiles: `line:column: message`, by index. */
+export function* refusedOnlyBy(
+  version: CelGoVersion,
+  mappings: RoleMappings | undefined,
+): Generator<{ readonly index: number; readonly error: string }> {
+  for (const { index, verdict } of factsAbout(mappings).notable) {
+    if (!verdict.ok || verdict.refusedBy?.version !== version) continue
+    const { line, column, message } = verdict.refusedBy
+    yield { index, error: `${line}:${column}: ${message}` }
+  }
+}
+
 /** Enough to refuse an object and to show why: errors are the slow part, and a body has room for 100,000. */
 const MOST_BAD = 1_001
 
@@ -98,7 +116,7 @@ function compile(matchers: readonly Matcher[]): CompiledMatcher[] {
   let bad = 0
   for (const { index, text } of matchers) {
     const verdict = matcherVerdict(text)
-    if (!verdict.ok || verdict.type !== 'bool' || verdict.constant !== undefined)
+    if (!verdict.ok || verdict.type !== 'bool' || verdict.constant !== undefined || verdict.refusedBy)
       notable.push({ index, text, verdict })
     if (!verdict.ok && ++bad === MOST_BAD) break
   }

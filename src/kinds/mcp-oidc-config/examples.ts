@@ -1,2 +1,3 @@
 /** Values that the examples of this kind share. */
-export const issuing = (issuer: string) => ({ spec: { type: 'inline', inline: { issuer } } }) as const
+export const issuing = (issuer: string, more: object = {}) =>
+  ({ spec: { type: 'inline', inline: { issuer, ...more } } }) as const

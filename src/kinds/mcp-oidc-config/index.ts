@@ -1,5 +1,6 @@
 import { AGE, type Kind } from '../kind.ts'
-import { oidcConfigIssuerAbsolute } from './rules/oidc-config-issuer-absolute.ts'
+import { oidcConfigUrlAbsolute } from './rules/oidc-config-url-absolute.ts'
+import { oidcConfigUrlHttps } from './rules/oidc-config-url-https.ts'
 import { oidcConfigMatchesType } from './rules/oidc-config-matches-type.ts'
 import { MCPOIDCConfig } from './schema.ts'
 import { authServerIssuersAccepted } from './rules/auth-server-issuers-accepted.ts'
@@ -15,7 +16,8 @@ export const mcpOidcConfig: Kind = {
   schema: MCPOIDCConfig,
   rules: [
     oidcConfigMatchesType,
-    oidcConfigIssuerAbsolute,
+    oidcConfigUrlAbsolute,
+    oidcConfigUrlHttps,
     authServerIssuersAccepted,
     oidcConfigChangeMeant,
     secretReferenceFound,

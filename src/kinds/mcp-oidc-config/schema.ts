@@ -1,4 +1,4 @@
-import { flag, name, object, oneOf, optional, text } from '../fields.ts'
+import { flag, name, newer, object, oneOf, optional, text } from '../fields.ts'
 import { openStatus, resource, secretRef } from '../parts.ts'
 
 const SOURCE = '2.3'
@@ -21,6 +21,8 @@ export const MCPOIDCConfig = resource(
               clientSecretRef: optional(
                 secretRef('Secret with the client secret; enables introspection of opaque tokens.'),
               ),
+              jwksUrl: newer(text('URL of the keys; discovered at the issuer when not given.')),
+              insecureAllowHTTP: newer(flag('Allows an issuer and keys over plain http.')),
               jwksAllowPrivateIP,
             },
             'An OIDC issuer. With type inline only.',

@@ -28,7 +28,9 @@ export const VirtualMCPServer = resource(
                 ),
               ),
               audience: optional(text('Expected audience of incoming tokens. Required with oidcConfigRef.')),
-              oidcConfig: newer('Inline OIDC configuration of older releases (decision 5).'),
+              oidcConfig: newer(
+                Type.Unknown({ description: 'Inline OIDC configuration of older releases (decision 5).' }),
+              ),
             },
             'Boundary 1: how clients authenticate to vMCP.',
             { source: SOURCE, open: true },

@@ -1,4 +1,4 @@
-import { advice } from '../../../rule/field-error.ts'
+import { about, advice } from '../../../rule/field-error.ts'
 import { MOST_HINTS } from '../../../rule/nearest.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
@@ -26,8 +26,9 @@ export const backendAuthServed = defineRule({
     let hints = MOST_HINTS
     for (const { name: fronter, gateway, source } of frontersOf(group, cluster)) {
       const problem = source === 'discovered' ? unserved(gateway, needed) : undefined
-      if (problem !== undefined)
-        yield advice(path.spec.externalAuthConfigRef.name, unservedText(fronter, problem, hints-- > 0))
+      if (problem === undefined) continue
+      const error = advice(path.spec.externalAuthConfigRef.name, unservedText(fronter, problem, hints-- > 0))
+      yield about(error, 'backend-auth-served', name ?? '', fronter.name)
     }
   },
   examples: {

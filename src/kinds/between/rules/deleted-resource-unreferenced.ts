@@ -19,7 +19,7 @@ export const deletedResourceUnreferenced = defineRule({
   sources: ['1', 'decision 11'],
   *check(_, { path, cluster, self }) {
     const referrers = cluster.referrers(self.kind, self.name, REFERRERS)
-    const [first] = referrers.first(1)
+    const [first] = referrers
     if (first === undefined) return
     yield restingOn(advice(path.metadata.name, `is still referred to by ${namesText(referrers)}`), first)
   },

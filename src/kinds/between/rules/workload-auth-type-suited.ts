@@ -1,9 +1,8 @@
-import { namesOf, nameText, namesText } from '../../../rule/cluster.ts'
-import { advice } from '../../../rule/field-error.ts'
+import { nameText, namesText } from '../../../rule/cluster.ts'
+import { advice, aboutEach } from '../../../rule/field-error.ts'
 import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
-import { useOf } from '../aspects.ts'
 import {
   bearerConfig,
   exchangeConfigIn,
@@ -14,9 +13,9 @@ import {
   serverConfig,
   workload,
 } from '../examples.ts'
-import { needsGateway, unsuited, unsuitedForBackends, unusedText } from '../matrix.ts'
+import { needsGateway, unsuited, unsuitedForBackends, unusedText, useOf } from '../matrix.ts'
 import { getAuthConfig, groupOf } from '../neighbours.ts'
-import { frontingsOf, unusedOf } from '../reach.ts'
+import { frontingsOf, isUnused } from '../reach.ts'
 import { referencesOf } from '../references.ts'
 
 /** On MCPServer, MCPRemoteProxy and MCPServerEntry. */
@@ -35,18 +34,19 @@ export const workloadAuthTypeSuited = defineRule({
       const subject = () => `type ${config.spec?.type ?? ''} of ${nameText(to)}`
       const use = useOf(self.kind, resource, to.name)
       const group = needsGateway(use, field, config) ? groupOf(resource) : undefined
-      const named = (name: string) => (name === self.name ? [self] : [])
-      const unused =
-        group === undefined ? 0 : unusedOf(namesOf([self]), named, { group, config: to.name }, cluster).length
-      const why = unused > 0 ? unusedText(use) : unsuited(use, field, config)
+      const unused = group !== undefined && isUnused(self.name, { group, config: to.name }, cluster)
+      const why = unused ? unusedText(use) : unsuited(use, field, config)
       if (why !== undefined) yield advice(pathTo<string>(at()), `${subject()} ${why}`)
       const there = unsuitedForBackends(config)
       if (there === undefined || there === why || field !== 'externalAuthConfigRef') continue
       const gateways = frontingsOf(self.name, resource, cluster).filter(({ from }) => from === 'discovered')
       if (gateways.length > 0)
-        yield advice(
-          pathTo<string>(at()),
-          `${subject()} ${there}: ${namesText(gateways.map(({ gateway }) => gateway))}`,
+        yield aboutEach(
+          advice(
+            pathTo<string>(at()),
+            `${subject()} ${there}: ${namesText(gateways.map(({ gateway }) => gateway))}`,
+          ),
+          () => gateways.map(({ gateway }) => ['workload-auth-type-suited', to.name, gateway.name]),
         )
     }
   },

@@ -1,9 +1,11 @@
-import { namesText } from '../../../rule/cluster.ts'
-import { advice } from '../../../rule/field-error.ts'
+import { namesText, type ObjectName } from '../../../rule/cluster.ts'
+import { advice, aboutEach } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import { gateway, headerConfig, inline, workload } from '../examples.ts'
 import { frontingsOf } from '../reach.ts'
+
+const thing = (gateway: ObjectName) => ['workload-credentials-configured', gateway.name] as const
 
 /** On MCPServer, MCPRemoteProxy and MCPServerEntry. */
 export const workloadCredentialsConfigured = defineRule({
@@ -20,14 +22,20 @@ export const workloadCredentialsConfigured = defineRule({
       without.filter(({ source }) => source === wanted).map(({ gateway }) => gateway)
     const [discovering, listing] = [ofSource('discovered'), ofSource('inline')]
     if (discovering.length > 0)
-      yield advice(
-        path.spec.externalAuthConfigRef,
-        `no credentials from ${namesText(discovering)}; name a configuration, or one of type unauthenticated`,
+      yield aboutEach(
+        advice(
+          path.spec.externalAuthConfigRef,
+          `name a configuration, or one of type unauthenticated; there are no credentials from ${namesText(discovering)}`,
+        ),
+        () => discovering.map(thing),
       )
     if (listing.length > 0)
-      yield advice(
-        path.spec.groupRef,
-        `no credentials from ${namesText(listing)}: not listed there, and no \`default\` names a configuration`,
+      yield aboutEach(
+        advice(
+          path.spec.groupRef,
+          `not listed, and no \`default\` names a configuration; there are no credentials from ${namesText(listing)}`,
+        ),
+        () => listing.map(thing),
       )
   },
   examples: {
@@ -53,7 +61,7 @@ export const workloadCredentialsConfigured = defineRule({
         value: { spec: { groupRef: { name: 'tools' } } },
         others: [gateway('tools')],
         findings: [
-          'spec.externalAuthConfigRef: no credentials from VirtualMCPServer "tools"; name a configuration, or one of type unauthenticated',
+          'spec.externalAuthConfigRef: name a configuration, or one of type unauthenticated; there are no credentials from VirtualMCPServer "tools"',
         ],
       },
       {
@@ -65,7 +73,7 @@ export const workloadCredentialsConfigured = defineRule({
           gateway('other', { outgoingAuth: inline({ wiki: 'key' }) }),
         ],
         findings: [
-          'spec.groupRef: no credentials from VirtualMCPServer "other": not listed there, and no `default` names a configuration',
+          'spec.groupRef: not listed, and no `default` names a configuration; there are no credentials from VirtualMCPServer "other"',
         ],
       },
     ],

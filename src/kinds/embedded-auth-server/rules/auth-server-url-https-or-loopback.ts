@@ -78,7 +78,7 @@ export const authServerUrlHttpsOrLoopback = defineRule({
         },
         findings: [
           'issuer: Invalid value: "https:///auth": must be a URL with a host, such as \'https://auth.example.com\'',
-          String.raw`authorizationEndpointBaseUrl: Invalid value: "http://127.0.0.1\\@login.example.com": must be a valid URL; check its host, port and escapes`,
+          'authorizationEndpointBaseUrl: Invalid value: "http://***@login.example.com": must be a valid URL; check its host, port and escapes',
         ],
       },
     ],
@@ -95,5 +95,5 @@ function problemOf(text: string, server: Server): string | undefined {
 }
 
 function mayAllowHttp(server: Server): boolean {
-  return !isAbsent(server, 'insecureAllowHTTP') && (server.insecureAllowHTTP ?? true) === true
+  return !isAbsent(server, 'insecureAllowHTTP') && (server.insecureAllowHTTP ?? true)
 }

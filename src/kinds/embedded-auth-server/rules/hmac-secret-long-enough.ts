@@ -27,7 +27,7 @@ export const hmacSecretLongEnough = defineRule({
     const secret = getSecret(cluster, name)
     const bytes = secret && Object.hasOwn(secret.bytes, key) ? secret.bytes[key] : undefined
     if (bytes === undefined || bytes >= LEAST_BYTES) return
-    const detail = `the Secret ${shortQuote(name)} holds ${bytes} bytes there; at least ${LEAST_BYTES} are needed, such as those of 'openssl rand 32'`
+    const detail = `the Secret ${shortQuote(name)} holds too little there: at least ${LEAST_BYTES} bytes are needed, such as those of 'openssl rand 32'`
     yield restingOn(invalid(path.hmacSecretRefs.at(0).key, key, detail), { kind: 'Secret', name })
   },
   examples: {
@@ -41,7 +41,7 @@ export const hmacSecretLongEnough = defineRule({
         value: server,
         others: [hmac('x'.repeat(31))],
         findings: [
-          'hmacSecretRefs[0].key: Invalid value: "hmac-secret": the Secret "auth-server" holds 31 bytes there; at least 32 are needed, such as those of \'openssl rand 32\'',
+          'hmacSecretRefs[0].key: Invalid value: "hmac-secret": the Secret "auth-server" holds too little there: at least 32 bytes are needed, such as those of \'openssl rand 32\'',
         ],
       },
     ],

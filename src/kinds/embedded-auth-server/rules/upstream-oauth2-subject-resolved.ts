@@ -23,6 +23,15 @@ export const upstreamOauth2SubjectResolved = defineRule({
       const place = path.upstreamProviders.at(i).oauth2Config.userInfo
       if (mayStandIn(config, 'identityFromToken')) {
         yield advice(place, 'is absent, so the subject comes from `identityFromToken`, which is not checked')
+        const { identityFromToken } = config
+        if (
+          identityFromToken &&
+          (isAbsent(identityFromToken, 'subjectPath') || identityFromToken.subjectPath === '')
+        )
+          yield advice(
+            path.upstreamProviders.at(i).oauth2Config.identityFromToken.subjectPath,
+            'must be set: no subject is read from the token answer without it',
+          )
       } else if (mayStandIn(config, 'dcrConfig')) {
         yield advice(place, 'is absent, so the subject of each user is synthesised')
       }
@@ -46,6 +55,14 @@ export const upstreamOauth2SubjectResolved = defineRule({
         value: withOAuth2({ ...anonymous, identityFromToken: { subjectPath: 'user.id' } }),
         findings: [
           'upstreamProviders[0].oauth2Config.userInfo: is absent, so the subject comes from `identityFromToken`, which is not checked',
+        ],
+      },
+      {
+        title: 'no path of the subject',
+        value: withOAuth2({ ...anonymous, identityFromToken: { namePath: 'user.name' } }),
+        findings: [
+          'upstreamProviders[0].oauth2Config.userInfo: is absent, so the subject comes from `identityFromToken`, which is not checked',
+          'upstreamProviders[0].oauth2Config.identityFromToken.subjectPath: must be set: no subject is read from the token answer without it',
         ],
       },
     ],

@@ -1,4 +1,4 @@
-import { type Cluster, joined, type Names, namesOf } from '../../../rule/cluster.ts'
+import type { Cluster, ObjectName } from '../../../rule/cluster.ts'
 import type { Path } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { changesFor, type Held, heldIn, isChanged } from '../../between/change.ts'
@@ -115,9 +115,9 @@ function ownSubject(config: AuthConfig, { group }: Cluster): Held {
     : heldIn(config.spec?.tokenExchange, 'subjectProviderName')
 }
 
-/** Who names it, and who discovers it through a backend. */
-function consumersOf(name: string, cluster: Cluster): Names {
+/** The workloads that name the configuration, then the VirtualMCPServers that reach it. */
+function consumersOf(name: string, cluster: Cluster): readonly ObjectName[] {
   const referrers = cluster.referrers('MCPExternalAuthConfig', name, BACKEND_KINDS)
   const gateways = reachersOf(name, cluster).map((reacher) => reacher.name)
-  return joined([referrers, namesOf(gateways)])
+  return [...referrers, ...gateways]
 }

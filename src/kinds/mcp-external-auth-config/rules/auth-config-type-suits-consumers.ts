@@ -1,7 +1,6 @@
-import { type Cluster, joined, type Names, namesText, NOBODY } from '../../../rule/cluster.ts'
+import { type Cluster, namesText, type ObjectName } from '../../../rule/cluster.ts'
 import { advice } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
-import { type Use, useFromText, useOf, useText } from '../../between/aspects.ts'
 import { backend, gateway, inline } from '../../between/examples.ts'
 import {
   hasIgnoredHeader,
@@ -9,9 +8,10 @@ import {
   NOT_FOR_BACKENDS,
   someNeedsGateway,
   unusedText,
+  useOf,
 } from '../../between/matrix.ts'
 import { type AuthConfig, BACKEND_KINDS, getWorkload } from '../../between/neighbours.ts'
-import { reachersOf, unusedOf } from '../../between/reach.ts'
+import { isUnused, reachersOf } from '../../between/reach.ts'
 import { exchanging, injecting } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -26,9 +26,8 @@ export const authConfigTypeSuitsConsumers = defineRule({
   *check(config, { path, cluster, self }) {
     const type = config.spec?.type
     if (type === undefined) return
-    const why = Map.groupBy(unsuitedUses(config, self.name, cluster), ({ reason }) => reason)
-    for (const [reason, uses] of why) {
-      yield advice(path.spec.type, `${reason}: ${namesText(joined(uses.map(({ names }) => names)))}`)
+    for (const [reason, workloads] of unsuitedWorkloads(config, self.name, cluster)) {
+      yield advice(path.spec.type, `${reason}: ${namesText(workloads)}`)
     }
     const isLeftOut = NOT_FOR_BACKENDS.includes(type)
     if (!isLeftOut && !hasIgnoredHeader(config)) return
@@ -115,34 +114,28 @@ export const authConfigTypeSuitsConsumers = defineRule({
   },
 })
 
-/** A use for which the type of a configuration does nothing, and whose it is. */
-interface UnsuitedUse {
-  readonly reason: string
-  readonly names: Names
-}
-
-function unsuitedUses(config: AuthConfig, name: string, cluster: Cluster): UnsuitedUse[] {
-  const found: UnsuitedUse[] = []
-  for (const [text, names] of cluster.apart('MCPExternalAuthConfig', name, 'use')) {
-    const use = useFromText(text)
-    for (const reason of allUnsuited(use, config)) found.push({ reason, names })
-    const unused = someNeedsGateway(use, config) ? unusedLike(text, use, names, name, cluster) : NOBODY
-    if (unused.length > 0) found.push({ reason: unusedText(use), names: unused })
+/** The workloads for which the type of a configuration does nothing, by the reason. */
+function unsuitedWorkloads(
+  config: AuthConfig,
+  name: string,
+  cluster: Cluster,
+): ReadonlyMap<string, readonly ObjectName[]> {
+  const found = new Map<string, ObjectName[]>()
+  for (const named of cluster.referrers('MCPExternalAuthConfig', name, BACKEND_KINDS)) {
+    const use = useOf(named.kind, getWorkload(cluster, named) ?? {}, name)
+    const reasons = allUnsuited(use, config)
+    const { group } = use
+    if (
+      group !== undefined &&
+      someNeedsGateway(use, config) &&
+      isUnused(named.name, { group, config: name }, cluster)
+    )
+      reasons.push(unusedText(use))
+    for (const reason of reasons) {
+      const names = found.get(reason)
+      if (names === undefined) found.set(reason, [named])
+      else names.push(named)
+    }
   }
   return found
-}
-
-/** Of workloads with the same use, as a text: those for which no VirtualMCPServer uses the configuration. */
-function unusedLike(
-  text: string,
-  { kind, group }: Use,
-  names: Names,
-  config: string,
-  cluster: Cluster,
-): Names {
-  const named = (name: string) => {
-    const workload = getWorkload(cluster, { kind, name })
-    return workload !== undefined && useText(useOf(kind, workload, config)) === text ? [{ kind, name }] : []
-  }
-  return group === null ? NOBODY : unusedOf(names, named, { group, config }, cluster)
 }

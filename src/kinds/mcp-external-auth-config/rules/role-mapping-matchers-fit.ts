@@ -1,4 +1,4 @@
-import { tooLong } from '../../../rule/field-error.ts'
+import { aboutEach, tooLong } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { role, signing } from '../examples.ts'
 import { factsAbout } from '../role-mappings.ts'
@@ -16,10 +16,13 @@ export const roleMappingMatchersFit = defineRule({
   sources: ['decision 15'],
   *check({ spec }, { path }) {
     if (factsAbout(spec?.awsSts?.roleMappings).fit) return
-    yield tooLong(
+    const error = tooLong(
       path.spec.awsSts.roleMappings,
       'may not hold more than 512 KiB of distinct matchers; test several values in one matcher',
     )
+    // None of them is compiled, so one that was not stored before is a new error.
+    const matchers = () => new Set(spec?.awsSts?.roleMappings?.flatMap((mapping) => mapping?.matcher ?? []))
+    yield aboutEach(error, () => Array.from(matchers(), (text) => ['role-mapping-matchers-fit', text]))
   },
   policy: { needsWebhook: 'CEL cannot add up lengths, nor read so much text within its cost limit' },
   examples: {

@@ -1,5 +1,5 @@
 import { namesText } from '../../../rule/cluster.ts'
-import { restingOn, tooMany } from '../../../rule/field-error.ts'
+import { aboutEach, restingOn, tooMany } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, backend, gateway, inline } from '../../between/examples.ts'
 import { SINGLE_PROVIDER_KINDS } from '../../between/neighbours.ts'
@@ -18,10 +18,17 @@ export const upstreamProviderSingleForWorkloads = defineRule({
     const count = spec?.embeddedAuthServer?.upstreamProviders?.length ?? 0
     if (spec?.type !== 'embeddedAuthServer' || count < 2) return
     const holders = cluster.referrers(self.kind, self.name, SINGLE_PROVIDER_KINDS)
-    const [first] = holders.first(1)
+    const [first] = holders
     if (first === undefined) return
-    const detail = `must have at most 1 item while ${namesText(holders)} ${holders.length === 1 ? 'refers' : 'refer'} to it`
-    yield restingOn(tooMany(path.spec.embeddedAuthServer.upstreamProviders, count, detail), first)
+    const detail = `must have at most 1 item while it is referred to by ${namesText(holders)}`
+    const error = tooMany(path.spec.embeddedAuthServer.upstreamProviders, count, detail)
+    // One fewer is no new error, one more is.
+    yield aboutEach(restingOn(error, first), () =>
+      Array.from(
+        { length: count - 1 },
+        (_, i) => ['upstream-provider-single-for-workloads', String(i + 2)] as const,
+      ),
+    )
   },
   examples: {
     valid: [
@@ -42,7 +49,7 @@ export const upstreamProviderSingleForWorkloads = defineRule({
         value: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta', 'github') } },
         others: [backend('jira', 'example'), backend('wiki', 'example', 'MCPRemoteProxy')],
         findings: [
-          'spec.embeddedAuthServer.upstreamProviders: Too many: 2: must have at most 1 item while MCPRemoteProxy "wiki" and MCPServer "jira" refer to it',
+          'spec.embeddedAuthServer.upstreamProviders: Too many: 2: must have at most 1 item while it is referred to by MCPRemoteProxy "wiki" and MCPServer "jira"',
         ],
       },
     ],

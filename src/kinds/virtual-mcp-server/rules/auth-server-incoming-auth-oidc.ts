@@ -1,4 +1,4 @@
-import { advice } from '../../../rule/field-error.ts'
+import { about, advice } from '../../../rule/field-error.ts'
 import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { embedded, server } from '../examples.ts'
@@ -16,9 +16,13 @@ export const authServerIncomingAuthOidc = defineRule({
     if (!spec?.authServerConfig) return
     const type = spec.incomingAuth?.type
     if (type === undefined ? !isAbsent(spec, 'incomingAuth') : type === 'oidc') return
-    yield advice(
-      path.spec.authServerConfig,
-      "issues tokens that nobody checks; set `incomingAuth.type` to 'oidc' with the same issuer",
+    yield about(
+      advice(
+        path.spec.authServerConfig,
+        "issues tokens that nobody checks; set `incomingAuth.type` to 'oidc' with the same issuer",
+      ),
+      'auth-server-incoming-auth-oidc',
+      type ?? '',
     )
   },
   examples: {

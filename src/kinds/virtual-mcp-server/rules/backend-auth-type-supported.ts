@@ -1,5 +1,5 @@
 import { nameText, namesText } from '../../../rule/cluster.ts'
-import { advice } from '../../../rule/field-error.ts'
+import { about, advice } from '../../../rule/field-error.ts'
 import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import {
@@ -13,7 +13,7 @@ import {
 } from '../../between/examples.ts'
 import { hasIgnoredHeader, NOT_FOR_BACKENDS } from '../../between/matrix.ts'
 import { authConfigNamed } from '../../between/neighbours.ts'
-import { configsReached, REACHED_KINDS } from '../../between/reach.ts'
+import { configsReached, REACHED_KINDS, routeOf } from '../../between/reach.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 export const backendAuthTypeSupported = defineRule({
@@ -25,21 +25,29 @@ export const backendAuthTypeSupported = defineRule({
   why: 'Releases have no strategy for `bearerToken` and `embeddedAuthServer`: they leave such a backend out; a token exchange always uses the header Authorization.',
   sources: ['5.2', 'decision 9'],
   *check(gateway, { path, cluster }) {
-    for (const { config, auth, at, members } of configsReached(gateway, cluster)) {
+    for (const reached of configsReached(gateway, cluster)) {
+      const { config, auth, at, members } = reached
       const type = auth?.spec?.type
       if (auth === undefined || type === undefined) continue
       const place = at === undefined ? path.spec.outgoingAuth : pathTo(at())
+      const thing = () => ['backend-auth-type-supported', config, ...routeOf(reached, gateway)] as const
       if (hasIgnoredHeader(auth))
-        yield advice(
-          place,
-          `ToolHive releases ignore externalTokenHeaderName of ${nameText(authConfigNamed(config))} and use Authorization`,
+        yield about(
+          advice(
+            place,
+            `ToolHive releases ignore externalTokenHeaderName of ${nameText(authConfigNamed(config))} and use Authorization`,
+          ),
+          ...thing(),
         )
       if (!NOT_FOR_BACKENDS.includes(type)) continue
       const effect =
         at === undefined ? `they leave out ${namesText(members)}` : 'they refuse this VirtualMCPServer'
-      yield advice(
-        place,
-        `${nameText(authConfigNamed(config))} is of type ${type}, which ToolHive releases cannot use for backends: ${effect}`,
+      yield about(
+        advice(
+          place,
+          `${nameText(authConfigNamed(config))} is of type ${type}, which ToolHive releases cannot use for backends: ${effect}`,
+        ),
+        ...thing(),
       )
     }
   },

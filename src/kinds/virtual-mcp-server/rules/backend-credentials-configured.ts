@@ -1,5 +1,5 @@
 import { namesText } from '../../../rule/cluster.ts'
-import { advice } from '../../../rule/field-error.ts'
+import { aboutEach, advice } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { backend, gatewayOf, headerConfig, inline } from '../../between/examples.ts'
 import { hasNoStrategy } from '../../between/neighbours.ts'
@@ -17,15 +17,23 @@ export const backendCredentialsConfigured = defineRule({
   *check(gateway, { path, cluster }) {
     const without = withoutStrategy(gateway, cluster)
     if (without.length === 0) return
+    const things = () =>
+      Array.from(without, ({ kind, name }) => ['backend-credentials-configured', kind, name] as const)
     if (sourceOf(gateway) === 'discovered') {
-      yield advice(
-        path.spec.outgoingAuth,
-        `no credentials for ${namesText(without)}: no \`externalAuthConfigRef\` there`,
+      yield aboutEach(
+        advice(
+          path.spec.outgoingAuth,
+          `without \`externalAuthConfigRef\` there are no credentials for ${namesText(without)}`,
+        ),
+        things,
       )
     } else if (!hasNoStrategy(gateway)) {
-      yield advice(
-        path.spec.outgoingAuth.backends,
-        `no credentials for ${namesText(without)}: not listed, and no \`default\` names a configuration`,
+      yield aboutEach(
+        advice(
+          path.spec.outgoingAuth.backends,
+          `not listed, and no \`default\` names a configuration; there are no credentials for ${namesText(without)}`,
+        ),
+        things,
       )
     }
   },
@@ -53,7 +61,7 @@ export const backendCredentialsConfigured = defineRule({
         value: gatewayOf(),
         others: [backend('jira', 'key'), backend('wiki'), headerConfig('key')],
         findings: [
-          'spec.outgoingAuth: no credentials for MCPServer "wiki": no `externalAuthConfigRef` there',
+          'spec.outgoingAuth: without `externalAuthConfigRef` there are no credentials for MCPServer "wiki"',
         ],
       },
       {
@@ -61,7 +69,7 @@ export const backendCredentialsConfigured = defineRule({
         value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
         others: [backend('jira'), backend('wiki', 'key'), headerConfig('key')],
         findings: [
-          'spec.outgoingAuth.backends: no credentials for MCPServer "wiki": not listed, and no `default` names a configuration',
+          'spec.outgoingAuth.backends: not listed, and no `default` names a configuration; there are no credentials for MCPServer "wiki"',
         ],
       },
       {
@@ -69,7 +77,7 @@ export const backendCredentialsConfigured = defineRule({
         value: gatewayOf({ outgoingAuth: { source: 'inline', backends: {}, default: {} } }),
         others: [backend('jira')],
         findings: [
-          'spec.outgoingAuth.backends: no credentials for MCPServer "jira": not listed, and no `default` names a configuration',
+          'spec.outgoingAuth.backends: not listed, and no `default` names a configuration; there are no credentials for MCPServer "jira"',
         ],
       },
     ],

@@ -1,4 +1,4 @@
-import { invalid, required } from '../../../rule/field-error.ts'
+import { about, invalid, required } from '../../../rule/field-error.ts'
 import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { incoming, oidc } from '../examples.ts'
@@ -26,10 +26,11 @@ export const incomingAuthAudienceConfigured = defineRule({
     if (given.every((text) => text === ''))
       yield required(audience, 'must name the expected audience when `oidcConfigRef` is set')
     else if (beside !== undefined && inside !== undefined && beside !== inside)
-      yield invalid(
-        audience,
+      yield about(
+        invalid(audience, beside, 'must equal `oidcConfigRef.audience`; set the same in both, or only one'),
+        'incoming-auth-audience-configured',
         beside,
-        'must equal `oidcConfigRef.audience`; set the same in both, or only one',
+        inside,
       )
   },
   policy: {

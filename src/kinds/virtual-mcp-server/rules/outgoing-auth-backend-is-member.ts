@@ -1,4 +1,4 @@
-import { notFound, restingOn } from '../../../rule/field-error.ts'
+import { about, notFound, restingOn } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { MOST_HINTS, nearest } from '../../../rule/nearest.ts'
 import type { Path } from '../../../rule/path.ts'
@@ -29,17 +29,16 @@ export const outgoingAuthBackendIsMember = defineRule({
     let hints = MOST_HINTS
     for (const { key, members: found } of listedIn(gateway, cluster)) {
       if (found.length > 0) continue
-      const some = hints-- > 0 ? members.first(MOST_NAMES) : []
+      const some = hints-- > 0 ? members.slice(0, MOST_NAMES) : []
       const near = nearest(
         key,
         some.map(({ name }) => name),
       )
       const hint = near === undefined ? ' yet' : `; did you mean ${shortQuote(near)}`
       const at: Path<unknown> = path.spec.outgoingAuth.backends.at(key)
-      yield restingOn(
-        notFound(at, key, `no backend of group ${shortQuote(group)} ${cluster.where}${hint}`),
-        ...BACKEND_KINDS.map((kind) => ({ kind, name: key })),
-      )
+      const error = notFound(at, key, `no backend of group ${shortQuote(group)} ${cluster.where}${hint}`)
+      const others = BACKEND_KINDS.map((kind) => ({ kind, name: key }))
+      yield about(restingOn(error, ...others), 'outgoing-auth-backend-is-member', group, key)
     }
   },
   examples: {

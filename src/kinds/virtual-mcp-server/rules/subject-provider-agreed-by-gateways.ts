@@ -1,5 +1,5 @@
 import { nameText } from '../../../rule/cluster.ts'
-import { advice } from '../../../rule/field-error.ts'
+import { about, advice } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
@@ -26,7 +26,8 @@ export const subjectProviderAgreedByGateways = defineRule({
       const others = subjectProviders(config, cluster).filter(({ provider }) => provider !== own)
       if (others.length === 0) continue
       const detail = `${nameText(authConfigNamed(config))} should choose its subjectProviderName: it would be ${shortQuote(own)} here; ${choicesText(others)}`
-      yield advice(at === undefined ? path.spec.authServerConfig.upstreamProviders : pathTo(at()), detail)
+      const place = at === undefined ? path.spec.authServerConfig.upstreamProviders : pathTo<unknown>(at())
+      yield about(advice(place, detail), 'subject-provider-agreed-by-gateways', config)
     }
   },
   examples: {

@@ -1,5 +1,5 @@
 import { namesText, type ObjectName } from '../../../rule/cluster.ts'
-import { advice } from '../../../rule/field-error.ts'
+import { aboutEach, advice } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import {
@@ -39,9 +39,12 @@ export const subjectProviderChosen = defineRule({
       if (agreedProvider(config, cluster) === provider) decided.set(config, authConfigNamed(config))
     }
     if (decided.size === 0) return
-    yield advice(
-      path.spec.authServerConfig.upstreamProviders,
-      `${namesText([...decided.values()])} will exchange the token of ${shortQuote(provider)}, the first; set \`subjectProviderName\` there to choose another`,
+    yield aboutEach(
+      advice(
+        path.spec.authServerConfig.upstreamProviders,
+        `the token of ${shortQuote(provider)}, the first, will be exchanged; to choose another, set \`subjectProviderName\` in ${namesText([...decided.values()])}`,
+      ),
+      () => Array.from(decided.keys(), (config) => ['subject-provider-chosen', config, provider] as const),
     )
   },
   examples: {
@@ -59,6 +62,7 @@ export const subjectProviderChosen = defineRule({
       {
         title: 'one that is gone was written: the configuration keeps it until it is written again',
         value: gatewayOf({ authServerConfig: authServer('okta') }),
+        old: gatewayOf({ authServerConfig: authServer('github') }),
         others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'github')],
       },
       {
@@ -95,7 +99,7 @@ export const subjectProviderChosen = defineRule({
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [backend('jira', 'jira'), exchangeConfig('jira')],
         findings: [
-          'spec.authServerConfig.upstreamProviders: MCPExternalAuthConfig "jira" will exchange the token of "okta", the first; set `subjectProviderName` there to choose another',
+          'spec.authServerConfig.upstreamProviders: the token of "okta", the first, will be exchanged; to choose another, set `subjectProviderName` in MCPExternalAuthConfig "jira"',
         ],
       },
       {
@@ -104,7 +108,7 @@ export const subjectProviderChosen = defineRule({
         old: gatewayOf({ authServerConfig: authServer('okta'), groupRef: { name: 'others' } }),
         others: [backend('jira', 'jira'), exchangeConfig('jira')],
         findings: [
-          'spec.authServerConfig.upstreamProviders: MCPExternalAuthConfig "jira" will exchange the token of "okta", the first; set `subjectProviderName` there to choose another',
+          'spec.authServerConfig.upstreamProviders: the token of "okta", the first, will be exchanged; to choose another, set `subjectProviderName` in MCPExternalAuthConfig "jira"',
         ],
       },
       {
@@ -115,7 +119,7 @@ export const subjectProviderChosen = defineRule({
           { ...exchangeConfigWritten('jira', 'github'), spec: exchangeConfig('jira').spec },
         ],
         findings: [
-          'spec.authServerConfig.upstreamProviders: MCPExternalAuthConfig "jira" will exchange the token of "okta", the first; set `subjectProviderName` there to choose another',
+          'spec.authServerConfig.upstreamProviders: the token of "okta", the first, will be exchanged; to choose another, set `subjectProviderName` in MCPExternalAuthConfig "jira"',
         ],
       },
       {
@@ -127,7 +131,7 @@ export const subjectProviderChosen = defineRule({
           gateway('other', { authServerConfig: authServer('okta', '') }),
         ],
         findings: [
-          'spec.authServerConfig.upstreamProviders: MCPExternalAuthConfig "jira" will exchange the token of "okta", the first; set `subjectProviderName` there to choose another',
+          'spec.authServerConfig.upstreamProviders: the token of "okta", the first, will be exchanged; to choose another, set `subjectProviderName` in MCPExternalAuthConfig "jira"',
         ],
       },
       {
@@ -136,7 +140,7 @@ export const subjectProviderChosen = defineRule({
         old: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
         others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
         findings: [
-          'spec.authServerConfig.upstreamProviders: MCPExternalAuthConfig "jira" will exchange the token of "github", the first; set `subjectProviderName` there to choose another',
+          'spec.authServerConfig.upstreamProviders: the token of "github", the first, will be exchanged; to choose another, set `subjectProviderName` in MCPExternalAuthConfig "jira"',
         ],
       },
     ],

@@ -8,24 +8,23 @@ import {
 } from '../../between/examples.ts'
 import { unservedBy } from '../../between/providers.ts'
 import { REACHED_KINDS } from '../../between/reach.ts'
+import { isDecided } from '../../between/subject-provider.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 export const subjectProviderExists = defineRule({
   id: 'subject-provider-exists',
   on: VirtualMCPServer,
-  reads: REACHED_KINDS,
+  reads: ['VirtualMCPServer', ...REACHED_KINDS],
   severity: 'error',
   summary:
     'The `subjectProviderName` of a reached token exchange is a provider of the embedded authorization server.',
   why: 'No token is stored under that name, so there is nothing to exchange and every call to the backend fails.',
   sources: ['2.4.5', '5.2', 'decision 9'],
-  *check(gateway, { path, cluster }) {
-    yield* unservedBy(
-      gateway,
-      path,
-      cluster,
-      ({ field, written }) => field === 'tokenExchange.subjectProviderName' && !written,
-    )
+  *check(gateway, { path, cluster, old }) {
+    yield* unservedBy(gateway, path, cluster, ({ field, provider, written }, config) => {
+      const isOurs = written && isDecided({ config, provider }, cluster, old())
+      return field === 'tokenExchange.subjectProviderName' && !isOurs
+    })
   },
   examples: {
     valid: [
@@ -42,6 +41,7 @@ export const subjectProviderExists = defineRule({
       {
         title: 'written by the webhook for an earlier authServerConfig: a warning of its own',
         value: gatewayOf({ authServerConfig: authServer('github') }),
+        old: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
       },
     ],
@@ -51,7 +51,15 @@ export const subjectProviderExists = defineRule({
         value: gatewayOf({ authServerConfig: authServer('github') }),
         others: [backend('jira', 'jira'), exchangeConfig('jira', 'okta')],
         findings: [
-          'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" of MCPServer "jira" has it as tokenExchange.subjectProviderName; there is "github"',
+          'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" has it as tokenExchange.subjectProviderName; there is "github"; used by MCPServer "jira"',
+        ],
+      },
+      {
+        title: 'the annotation says that the webhook wrote it, and no VirtualMCPServer decides so',
+        value: gatewayOf({ authServerConfig: authServer('github') }),
+        others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
+        findings: [
+          'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" has it as tokenExchange.subjectProviderName; written by default: set or remove it there; used by MCPServer "jira"',
         ],
       },
       {
@@ -59,7 +67,7 @@ export const subjectProviderExists = defineRule({
         value: gatewayOf(),
         others: [backend('jira', 'jira'), exchangeConfig('jira', 'okta')],
         findings: [
-          'spec.authServerConfig: Required value: MCPExternalAuthConfig "jira" of MCPServer "jira" has tokenExchange.subjectProviderName "okta": set an authorization server with that provider, or use another configuration',
+          'spec.authServerConfig: Required value: set an authorization server with the provider, or use another configuration; MCPExternalAuthConfig "jira" has tokenExchange.subjectProviderName "okta", used by MCPServer "jira"',
         ],
       },
     ],

@@ -40,7 +40,7 @@ export const upstreamInjectHasAuthServer = defineRule({
         value: gatewayOf(),
         others: [backend('jira', 'jira'), injectConfig('jira', 'okta')],
         findings: [
-          'spec.authServerConfig: Required value: MCPExternalAuthConfig "jira" of MCPServer "jira" has upstreamInject.providerName "okta": set an authorization server with that provider, or use another configuration',
+          'spec.authServerConfig: Required value: set an authorization server with the provider, or use another configuration; MCPExternalAuthConfig "jira" has upstreamInject.providerName "okta", used by MCPServer "jira"',
         ],
       },
       {
@@ -48,7 +48,7 @@ export const upstreamInjectHasAuthServer = defineRule({
         value: gatewayOf(),
         others: [backend('jira', 'jira'), { ...injectConfig('jira', ''), spec: { type: 'upstreamInject' } }],
         findings: [
-          'spec.authServerConfig: Required value: MCPExternalAuthConfig "jira" of MCPServer "jira" is of type upstreamInject: set an authorization server with that provider, or use another configuration',
+          'spec.authServerConfig: Required value: set an authorization server with the provider, or use another configuration; MCPExternalAuthConfig "jira" is of type upstreamInject, used by MCPServer "jira"',
         ],
       },
       {

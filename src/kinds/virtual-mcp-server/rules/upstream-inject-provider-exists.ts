@@ -49,7 +49,7 @@ export const upstreamInjectProviderExists = defineRule({
           injectConfig('jira', 'octa'),
         ],
         findings: [
-          'spec.authServerConfig.upstreamProviders: Not found: "octa": MCPExternalAuthConfig "jira" of MCPRemoteProxy "wiki" and MCPServer "jira" has it as upstreamInject.providerName; did you mean "okta"',
+          'spec.authServerConfig.upstreamProviders: Not found: "octa": MCPExternalAuthConfig "jira" has it as upstreamInject.providerName; did you mean "okta"; used by MCPRemoteProxy "wiki" and MCPServer "jira"',
         ],
       },
       {

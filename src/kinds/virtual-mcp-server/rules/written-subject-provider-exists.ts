@@ -1,20 +1,26 @@
 import { defineRule } from '../../../rule/rule.ts'
-import { authServer, backend, exchangeConfigWritten, gatewayOf } from '../../between/examples.ts'
+import { authServer, backend, exchangeConfigWritten, gateway, gatewayOf } from '../../between/examples.ts'
 import { unservedBy } from '../../between/providers.ts'
 import { REACHED_KINDS } from '../../between/reach.ts'
+import { isDecided } from '../../between/subject-provider.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 export const writtenSubjectProviderExists = defineRule({
   id: 'written-subject-provider-exists',
   on: VirtualMCPServer,
-  reads: REACHED_KINDS,
+  reads: ['VirtualMCPServer', ...REACHED_KINDS],
   severity: 'warning',
   summary:
     'A `subjectProviderName` that this webhook wrote earlier is still a provider of the embedded authorization server.',
   why: 'Calls to the backend fail until its spec is written again; an unchanged file that is applied again is no write.',
   sources: ['2.4.5', 'decision 25'],
-  *check(gateway, { path, cluster }) {
-    yield* unservedBy(gateway, path, cluster, ({ written }) => written)
+  *check(gateway, { path, cluster, old }) {
+    yield* unservedBy(
+      gateway,
+      path,
+      cluster,
+      ({ provider, written }, config) => written && isDecided({ config, provider }, cluster, old()),
+    )
   },
   examples: {
     valid: [
@@ -28,9 +34,22 @@ export const writtenSubjectProviderExists = defineRule({
       {
         title: 'the provider was renamed',
         value: gatewayOf({ authServerConfig: authServer('corporate') }),
+        old: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
         findings: [
-          'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" of MCPServer "jira" has it as tokenExchange.subjectProviderName; written by default: set or remove it there',
+          'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" has it as tokenExchange.subjectProviderName; written by default: set or remove it there; used by MCPServer "jira"',
+        ],
+      },
+      {
+        title: 'another VirtualMCPServer shares the configuration, and has the provider',
+        value: gatewayOf({ authServerConfig: authServer('corporate') }),
+        others: [
+          backend('jira', 'jira'),
+          exchangeConfigWritten('jira', 'okta'),
+          gateway('other', { authServerConfig: authServer('okta') }),
+        ],
+        findings: [
+          'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" has it as tokenExchange.subjectProviderName; written by default: set or remove it there; used by MCPServer "jira"',
         ],
       },
     ],

@@ -1,0 +1,52 @@
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { role, signing } from '../examples.ts'
+import { refusedOnlyBy } from '../role-mappings.ts'
+import { MCPExternalAuthConfig } from '../schema.ts'
+
+/** Operator releases are built with cel-go 0.33 from 0.59 on. */
+export const roleMappingMatcherCompilesInNewerReleases = defineRule({
+  id: 'role-mapping-matcher-compiles-in-newer-releases',
+  on: MCPExternalAuthConfig,
+  reads: [],
+  severity: 'warning',
+  summary: 'A matcher that operator releases up to 0.58 compile also compiles in releases from 0.59.',
+  why: 'Newer releases have a newer CEL, which compares no numbers of different types and is stricter with types. One matcher that does not compile keeps the workload from starting. Where such a release is installed, make this an error.',
+  sources: ['2.4.1', 'decision 15'],
+  *check({ spec }, { path }) {
+    for (const { index, error } of refusedOnlyBy('0.33', spec?.awsSts?.roleMappings)) {
+      yield advice(
+        path.spec.awsSts.roleMappings.at(index).matcher,
+        `workloads of operator releases from 0.59 do not start with it: ${error}`,
+      )
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'numbers of one type',
+        value: signing({
+          roleMappings: [{ roleArn: role('admin'), matcher: 'claims.groups.exists(g, size(g) > 2)' }],
+        }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'numbers of two types in a loop',
+        value: signing({
+          roleMappings: [{ roleArn: role('admin'), matcher: 'claims.groups.exists(g, size(g) > 2.0)' }],
+        }),
+        findings: [
+          'spec.awsSts.roleMappings[0].matcher: workloads of operator releases from 0.59 do not start with it: 1:33: found no matching overload for int > double (convert one, as in double(x))',
+        ],
+      },
+      {
+        title: 'the type of an empty list, compared with another',
+        value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'type([]) == int' }] }),
+        findings: [
+          'spec.awsSts.roleMappings[0].matcher: workloads of operator releases from 0.59 do not start with it: 1:10: found no matching overload for type(list(dyn)) == type(int)',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,47 @@
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { role, signing } from '../examples.ts'
+import { refusedOnlyBy } from '../role-mappings.ts'
+import { MCPExternalAuthConfig } from '../schema.ts'
+
+/** Operator releases are built with cel-go 0.31 or 0.32 up to 0.58. */
+export const roleMappingMatcherCompilesInOlderReleases = defineRule({
+  id: 'role-mapping-matcher-compiles-in-older-releases',
+  on: MCPExternalAuthConfig,
+  reads: [],
+  severity: 'warning',
+  summary: 'A matcher that operator releases from 0.59 compile also compiles in releases up to 0.58.',
+  why: 'Older releases have an older CEL. One matcher that does not compile keeps the workload from starting. Where such a release is installed, make this an error; where only newer ones are, switch it off.',
+  sources: ['2.4.1', 'decision 15'],
+  *check({ spec }, { path }) {
+    for (const { index, error } of refusedOnlyBy('0.32', spec?.awsSts?.roleMappings)) {
+      yield advice(
+        path.spec.awsSts.roleMappings.at(index).matcher,
+        `workloads of operator releases up to 0.58 do not start with it: ${error}`,
+      )
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'a loop variable with a name of its own',
+        value: signing({
+          roleMappings: [{ roleArn: role('admin'), matcher: 'claims.groups.exists(g, type(g) == string)' }],
+        }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'a type behind a loop variable of the same name',
+        value: signing({
+          roleMappings: [
+            { roleArn: role('admin'), matcher: 'claims.groups.exists(string, type(string) == .string)' },
+          ],
+        }),
+        findings: [
+          'spec.awsSts.roleMappings[0].matcher: workloads of operator releases up to 0.58 do not start with it: 1:47: a loop variable hides the type string, give it another name',
+        ],
+      },
+    ],
+  },
+})

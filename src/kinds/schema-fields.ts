@@ -1,0 +1,134 @@
+import type { TSchema } from 'typebox'
+import type { Kind } from './kind.ts'
+import type { SchemaNode } from './schema-tree.ts'
+
+/** One field of a schema, where `[]` steps into a list and `<name>` into a map. */
+export interface Field {
+  readonly path: string
+  readonly name: string
+  readonly node: SchemaNode
+  readonly required: boolean
+  /** The object that declares it. */
+  readonly holder: Holder
+}
+
+export interface Holder {
+  readonly path: string
+  readonly node: SchemaNode
+  /** The section of the specification that lists its fields: its own or that of the nearest object around it. */
+  readonly section: string | undefined
+}
+
+/** Decision 3: a required field, and the fields of newer releases to which it gives way. */
+export const ALTERNATIVES: Readonly<Record<string, readonly string[]>> = {
+  clientId: ['dcrConfig'],
+  userInfo: ['identityFromToken', 'dcrConfig'],
+  sentinelConfig: ['addr'],
+}
+
+/** The fields that stand in for a field of this object: none where the object declares none. */
+export function alternativesOf(holder: SchemaNode, field: string): readonly string[] {
+  return (ALTERNATIVES[field] ?? []).filter((name) => holder.properties?.[name] !== undefined)
+}
+
+/** Every field of a kind, an object before what is in it; not apiVersion, kind and metadata. */
+export function fieldsOf({ schema }: Kind): Field[] {
+  return fieldsIn(schema).filter(({ path }) => /^(spec|status)\b/.test(path))
+}
+
+/** Every field of a schema, with paths that start at the schema. */
+export function fieldsIn(schema: TSchema): Field[] {
+  return [...walk(schema as SchemaNode, '', undefined)]
+}
+
+function* walk(node: SchemaNode, path: string, around: string | undefined): Iterable<Field> {
+  const section = (node.source as string | undefined) ?? around
+  const holder: Holder = { path, node, section }
+  for (const [name, child] of Object.entries(node.properties ?? {})) {
+    const place = path === '' ? name : `${path}.${name}`
+    yield { path: place, name, node: child, required: node.required?.includes(name) ?? false, holder }
+    yield* walk(child, place, section)
+  }
+  if (node.items !== undefined) yield* walk(node.items, `${path}[]`, section)
+  if (node.additionalProperties !== undefined)
+    yield* walk(node.additionalProperties, `${path}.<name>`, section)
+}
+
+/** Whether this is the object that two kinds hold, and that is documented once. */
+export const isEmbeddedAuthServer = (node: SchemaNode) => node.title === 'EmbeddedAuthServer'
+export const isSecretRef = (node: SchemaNode) => node.source === '2.1'
+
+/** Without the fields inside an object that has a section of its own. */
+export function withoutParts(fields: readonly Field[]): Field[] {
+  const inner = fields
+    .filter(({ node }) => isEmbeddedAuthServer(node) || isSecretRef(node) || isSecretRef(node.items ?? {}))
+    .map(({ path }) => path)
+  return fields.filter(
+    ({ path }) => !inner.some((at) => path.startsWith(`${at}.`) || path.startsWith(`${at}[`)),
+  )
+}
+
+const JUDGING = ['enum', 'pattern', 'format', 'minLength', 'maxLength', 'minItems', 'minimum', 'maximum']
+
+/** The keywords that judge a field or fill it in; `properties` says that it is declared. */
+export function keywordsOf({ node, required }: Field): string[] {
+  const filled = ['default', 'defaultFrom', 'create'].some((keyword) => node[keyword] !== undefined)
+  return [
+    'properties',
+    ...(node.type === undefined ? [] : ['type']),
+    ...(required ? ['required'] : []),
+    ...JUDGING.filter((keyword) => node[keyword] !== undefined),
+    ...(filled ? ['default'] : []),
+  ]
+}
+
+/** How a text that is code is written: Markdown has its own way. */
+type Quote = (text: string) => string
+
+export function typeText(node: SchemaNode): string {
+  if (isSecretRef(node)) return 'Secret reference'
+  if (isEmbeddedAuthServer(node)) return 'EmbeddedAuthServer'
+  if (node.items !== undefined) return `list of ${typeText(node.items)}`
+  if (node.additionalProperties !== undefined) return `map of ${typeText(node.additionalProperties)}`
+  const type = node.type === undefined ? 'any' : [node.type].flat().join(' or ')
+  return node.format === undefined ? type : `${type} (${node.format})`
+}
+
+export function requiredText({ name, required, holder }: Field, quote: Quote): string {
+  const others = alternativesOf(holder.node, name).map(quote)
+  if (others.length > 0) return `yes, without ${others.join(' or ')}`
+  return required ? 'yes' : ''
+}
+
+/** What /mutate writes where the field is absent. */
+export function defaultText(node: SchemaNode, quote: Quote): string | undefined {
+  if (node.default !== undefined) return quote(JSON.stringify(node.default))
+  if (node.defaultFrom !== undefined) return `that of ${quote(node.defaultFrom)}`
+  return node.create === true ? 'created with its defaults' : undefined
+}
+
+const BOUNDS = {
+  minLength: 'at least % characters',
+  maxLength: 'at most % characters',
+  minItems: 'at least % items',
+  minimum: 'at least %',
+  maximum: 'at most %',
+}
+
+/** What the schema asks for beside the type, a phrase each. */
+export function constraintTexts(node: SchemaNode, quote: Quote): string[] {
+  const decided = (node.decided ?? []) as readonly string[]
+  const bounds = Object.entries(BOUNDS)
+    .filter(([keyword]) => node[keyword] !== undefined)
+    .map(([keyword, text]) => {
+      const bound =
+        node[keyword] === 1 && keyword !== 'minimum' ? 'not empty' : text.replace('%', String(node[keyword]))
+      return decided.includes(keyword) ? `${bound} (decision 17)` : bound
+    })
+  const values = (node.enum ?? []) as readonly string[]
+  return [
+    ...(values.length === 0 ? [] : [`one of ${values.map(quote).join(', ')}`]),
+    ...(node.rePattern === undefined ? [] : [`pattern ${quote(node.rePattern)}`]),
+    ...bounds,
+  ]
+}

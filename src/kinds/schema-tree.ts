@@ -1,0 +1,40 @@
+import type { TSchema } from 'typebox'
+
+/** A schema node as plain JSON Schema, with the keywords that hold further schemas. */
+export interface SchemaNode {
+  readonly [keyword: string]: unknown
+  readonly type?: string | readonly string[]
+  readonly properties?: Readonly<Record<string, SchemaNode>>
+  readonly additionalProperties?: SchemaNode
+  readonly items?: SchemaNode
+  readonly required?: readonly string[]
+  readonly description?: string | undefined
+  readonly format?: string | undefined
+  readonly rePattern?: string | undefined
+  readonly defaultFrom?: string | undefined
+}
+
+/** Rebuilds a schema from the leaves up: `change` sees each node after its children. */
+export function mapSchema(schema: TSchema, change: (node: SchemaNode) => SchemaNode): SchemaNode {
+  const node = schema as SchemaNode
+  const inner: Record<string, unknown> = { ...node }
+  if (node.properties !== undefined) {
+    inner.properties = Object.fromEntries(
+      Object.entries(node.properties).map(([name, property]) => [
+        name,
+        mapSchema(property as TSchema, change),
+      ]),
+    )
+  }
+  if (node.items !== undefined) inner.items = mapSchema(node.items, change)
+  if (node.additionalProperties !== undefined) {
+    inner.additionalProperties = mapSchema(node.additionalProperties, change)
+  }
+  return change(inner)
+}
+
+/** The node with the given keywords first, in that order, and without those that are undefined. */
+export function ordered(node: SchemaNode, first: readonly string[]): SchemaNode {
+  const keys = [...first.filter((key) => key in node), ...Object.keys(node).filter((k) => !first.includes(k))]
+  return Object.fromEntries(keys.filter((key) => node[key] !== undefined).map((key) => [key, node[key]]))
+}
