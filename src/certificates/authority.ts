@@ -8,21 +8,34 @@ import {
   type Change,
   type FormerAuthority,
   type Leaf,
+  notBegun,
+  problemWithClock,
   problemWithSettings,
   type RotationSettings,
   SLACK,
   type Step,
   step,
   unknownTo,
+  withoutFuture,
 } from './rotation.ts'
 import { SecretConflict, type SecretStore } from './secret-store.ts'
-import { type Authority, authorityOf, bare, certificatesIn, makeAuthority, signLeaf } from './x509.ts'
+import {
+  type Authority,
+  authorityOf,
+  BACKDATE,
+  bare,
+  certificatesIn,
+  makeAuthority,
+  signLeaf,
+} from './x509.ts'
 
 export interface SelfManagedOptions {
   readonly store: SecretStore
   /** DNS names and addresses of the serving certificate. */
   readonly names: readonly string[]
   readonly settings: RotationSettings
+  /** Whether the CA is made, rotated and written here; otherwise it is only read, and signs. */
+  readonly writes: boolean
   /** For how long both live webhook configurations have carried which CA; see Carried. */
   readonly carriedFor: () => ReadonlyMap<string, number>
   /** A new serving certificate is to be used. */
@@ -35,6 +48,8 @@ export interface SelfManagedOptions {
   readonly onProblem: (problem: string) => void
   /** The wall clock. */
   readonly now?: () => number
+  /** By how many milliseconds it is ahead of the API server's; undefined when that has sent no Date. */
+  readonly clockOffset: () => number | undefined
 }
 
 /** For metrics; times are Unix milliseconds. */
@@ -59,6 +74,8 @@ export interface SelfManagedStatus {
   /** Checks that found a problem. */
   readonly errors: number
   readonly problem: string | undefined
+  /** Why the clock of this replica makes no certificate now. */
+  readonly clockProblem: string | undefined
 }
 
 /** Five replicas that all write at once still end; after that we come back later. */
@@ -90,6 +107,7 @@ export class SelfManaged {
   #rotations = 0
   #leaves = 0
   #checking: Promise<number> | undefined
+  #clockProblem: string | undefined
 
   /** Throws an Error when the settings do not fit each other. */
   constructor(options: SelfManagedOptions) {
@@ -101,6 +119,8 @@ export class SelfManaged {
   }
 
   status(): SelfManagedStatus {
+    const { settings, clockOffset } = this.#options
+    const offset = clockOffset()
     const bundle = this.#state === undefined ? [] : bundleOf(this.#state)
     const { current, next } = this.#state ?? {}
     return {
@@ -117,6 +137,8 @@ export class SelfManaged {
       leaves: this.#leaves,
       errors: this.#problems.count,
       problem: this.#problems.present,
+      // As it is at this moment, and not only at the last check.
+      clockProblem: offset === undefined ? this.#clockProblem : problemWithClock(offset, settings),
     }
   }
 
@@ -147,18 +169,38 @@ export class SelfManaged {
     return wait
   }
 
+  /**
+   * Compares the clock with the API server's; answers with the time by which certificates are judged, which is the API
+   * server's when they disagree. Then this replica makes none, and still follows what the others store.
+   */
+  #readClock(problems: string[]): number {
+    const { settings, clockOffset } = this.#options
+    const offset = clockOffset()
+    this.#clockProblem = problemWithClock(offset, settings)
+    if (this.#clockProblem === undefined) return this.#now()
+    if (!problems.includes(this.#clockProblem)) problems.push(this.#clockProblem)
+    return this.#now() - (offset ?? 0)
+  }
+
   /** Reads, changes and reads again until nothing is to be changed, then signs what is due. */
   async #settle(problems: string[]): Promise<number> {
     const { store } = this.#options
     for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
       const secret = await store.read()
       const read = secret === undefined ? { state: undefined, problems: [] } : parseState(secret.data)
-      for (const each of read.problems) if (!problems.includes(each)) problems.push(each)
-      this.#know(read.state)
-      const next = await this.#step(read.state)
+      const now = this.#readClock(problems)
+      const state = read.state && withoutFuture(read.state, now)
+      const found = [...read.problems, ...(read.state === undefined ? [] : futureIn(read.state, now))]
+      for (const each of found) if (!problems.includes(each)) problems.push(each)
+      this.#know(state, now)
+      const { writes } = this.#options
+      if (!writes && read.state === undefined)
+        problems.push('there is no CA in the Secret: the leader (--role leader) makes it')
+      if (this.#clockProblem !== undefined) return RETRY
+      const next = await this.#step(read.state, now)
       const isSettled = next.state === read.state && read.problems.length === 0
-      if (isSettled || next.state === undefined) {
-        await this.#sign(next)
+      if (!writes || isSettled || next.state === undefined) {
+        await this.#sign(next, now)
         // When the new leaf is due was not known when the step was taken.
         return next.sign === undefined ? next.nextCheck : SOON
       }
@@ -167,7 +209,7 @@ export class SelfManaged {
         await (secret === undefined ? store.create(data) : store.update(data, secret.resourceVersion))
       } catch (error) {
         if (error instanceof SecretConflict) continue
-        await this.#sign(next)
+        await this.#sign(next, now)
         throw error
       }
       for (const change of next.changes) this.#options.onChange(change)
@@ -175,22 +217,33 @@ export class SelfManaged {
     throw new Error(`the Secret changed ${MOST_ATTEMPTS} times while we wanted to write it`)
   }
 
-  async #step(stored: AuthorityState | undefined): Promise<Step> {
-    const { settings, carriedFor } = this.#options
-    const now = this.#now()
-    const observed = { carriedFor: carriedFor(), leaf: this.#leaf, remembered: this.#state, left: this.#left }
+  async #step(stored: AuthorityState | undefined, now: number): Promise<Step> {
+    const { settings, carriedFor, writes } = this.#options
+    const leaf = this.#leafBeside(stored)
+    const observed = { carriedFor: carriedFor(), leaf, remembered: this.#state, left: this.#left }
     const first = step(stored, now, observed, settings)
-    if (!first.wantsFresh) return first
+    if (!first.wantsFresh || !writes) return first
     const { authorityLifetime, leafLifetime } = settings
     const made = await makeAuthority('vmcp-admission CA', { now, lifetime: authorityLifetime })
     return step(stored, now, { ...observed, fresh: signingAuthority(made, leafLifetime) }, settings)
   }
 
+  /**
+   * The leaf in use. Who only reads cannot keep its CA trusted: if the stored state lacks that CA, the leaf counts as
+   * gone, so that another one is signed at once.
+   */
+  #leafBeside(stored: AuthorityState | undefined): Leaf | undefined {
+    const leaf = this.#leaf
+    if (leaf === undefined || stored === undefined || this.#options.writes) return leaf
+    return bundleOf(stored).some(({ fingerprint }) => fingerprint === leaf.authority.fingerprint)
+      ? leaf
+      : undefined
+  }
+
   /** Takes note of what is stored, and hands on the bundle; what cannot be used changes nothing of what we know. */
-  #know(state: AuthorityState | undefined): void {
+  #know(state: AuthorityState | undefined, now: number): void {
     if (state === undefined) return
     const before = this.#state
-    const now = this.#now()
     if (before !== undefined) {
       if (before.current.fingerprint !== state.current.fingerprint) this.#rotations += 1
       this.#left = unknownTo(state, before, this.#left, now)
@@ -207,23 +260,23 @@ export class SelfManaged {
 
   /** The API server is out of reach: a leaf that is due need not wait for it, if we know well enough how things stand. */
   async #signFromMemory(problems: string[]): Promise<void> {
-    const now = this.#now()
+    if (this.#state === undefined) return
+    const now = this.#readClock(problems)
     const isRecent = Math.abs(now - this.#read) <= STALE
     const serves = this.#leaf !== undefined && this.#leaf.expires > now + LAST
-    if (this.#state === undefined || (serves && !isRecent)) return
+    if (this.#clockProblem !== undefined || (serves && !isRecent)) return
     const { settings, carriedFor } = this.#options
     try {
-      await this.#sign(step(this.#state, now, { carriedFor: carriedFor(), leaf: this.#leaf }, settings))
+      await this.#sign(step(this.#state, now, { carriedFor: carriedFor(), leaf: this.#leaf }, settings), now)
     } catch (error) {
       problems.push(error instanceof Error ? error.message : String(error))
     }
   }
 
-  async #sign({ sign }: Step): Promise<void> {
+  async #sign({ sign }: Step, now: number): Promise<void> {
     if (sign === undefined) return
     const { names, onPair } = this.#options
     const { authority, lifetime } = sign
-    const now = this.#now()
     const pair = await signLeaf(authority, names, { now, lifetime })
     const [certificate] = certificatesIn(pair.certificate)
     if (certificate === undefined) throw new Error('the leaf that was signed is none')
@@ -233,3 +286,10 @@ export class SelfManaged {
     onPair({ ...pair, ca: this.#bundle })
   }
 }
+
+/** What is wrong with the times of stored CAs. */
+const futureIn = (state: AuthorityState, now: number): string[] =>
+  notBegun(state, now).map(
+    ({ fingerprint, issued }) =>
+      `the CA with SHA-256 ${fingerprint} is valid from ${new Date(issued - BACKDATE).toISOString()} only: a clock that was ahead made it, and another CA replaces it`,
+  )

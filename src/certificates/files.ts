@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { type FSWatcher, watch } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { ServingPair } from './local.ts'
 import { Problems } from './problems.ts'
+import { readRegularFile } from './regular-file.ts'
 import { judgePair, type PairJudgement } from './verify.ts'
 
 export interface FollowFilesOptions {
@@ -208,10 +208,10 @@ async function read(
   name: string,
 ): Promise<{ readonly text?: string; readonly problem?: string }> {
   try {
-    return { text: await readFile(join(folder, name), 'utf8') }
+    const text = await readRegularFile(join(folder, name))
+    return text === undefined ? {} : { text }
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    return code === 'ENOENT' ? {} : { problem: `${name} cannot be read: ${code ?? 'unknown error'}` }
+    return { problem: `${name} ${(error as Error).message}` }
   }
 }
 

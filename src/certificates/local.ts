@@ -1,6 +1,7 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createSecureContext } from 'node:tls'
+import { readRegularFile } from './regular-file.ts'
+import { judgePair } from './verify.ts'
 import { makeAuthority, signLeaf } from './x509.ts'
 
 /** PEM texts of a serving pair, and of the CA that signed it when the folder holds one. */
@@ -11,48 +12,77 @@ export interface ServingPair {
 }
 
 const DAY = 24 * 60 * 60 * 1_000
+/** In the order in which they are written and moved into place; see `finishMoves`. */
+const FILES = ['ca.crt', 'tls.crt', 'tls.key'] as const
+const TEMPORARY = '.new'
+const REMEDY = `remove ${FILES.join(', ')} to have them made anew`
 
 /**
- * The pair in the folder (`tls.crt`, `tls.key`, `ca.crt`); makes a local CA and a certificate for localhost and `host`
- * when there is none. Throws an Error that names the file when one half is missing, cannot be read, or does not fit the other.
+ * The pair in the folder (`tls.crt`, `tls.key`, `ca.crt`); makes a local CA and a certificate for localhost and the names
+ * when there is none. `now` in Unix milliseconds. Throws an Error that names the file when one half is missing, cannot be
+ * read, does not fit the other, or is not valid now.
  */
 export async function localPair(
   folder: string,
-  host: string,
+  names: readonly string[],
+  now = Date.now(),
 ): Promise<ServingPair & { readonly made: boolean }> {
-  const [certificate, key, ca] = await Promise.all(
-    ['tls.crt', 'tls.key', 'ca.crt'].map((name) => read(folder, name)),
-  )
-  if (certificate === undefined && key === undefined) return { ...(await make(folder, host)), made: true }
+  await finishMoves(folder)
+  const [ca, certificate, key] = await Promise.all(FILES.map((name) => read(folder, name)))
+  if (certificate === undefined && key === undefined)
+    return { ...(await make(folder, names, now)), made: true }
   if (certificate === undefined) throw new Error(`${join(folder, 'tls.crt')} is missing beside tls.key`)
   if (key === undefined) throw new Error(`${join(folder, 'tls.key')} is missing beside tls.crt`)
-  try {
-    createSecureContext({ cert: certificate, key })
-  } catch (error) {
-    throw new Error(
-      `tls.crt and tls.key in ${folder} are no certificate and its key in PEM: ${(error as Error).message}`,
-    )
-  }
-  return { certificate, key, ...(ca === undefined ? {} : { ca }), made: false }
+  const pair = { certificate, key, ...(ca === undefined ? {} : { ca }) }
+  const { problem } = judgePair(pair, [], now)
+  if (problem !== undefined) throw new Error(`${folder}: ${problem}; ${REMEDY}`)
+  return { ...pair, made: false }
 }
 
 async function read(folder: string, name: string): Promise<string | undefined> {
   try {
-    return await readFile(join(folder, name), 'utf8')
+    return await readRegularFile(join(folder, name))
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw new Error(`cannot read ${join(folder, name)}: ${(error as Error).message}`)
+    throw new Error(`${join(folder, name)} ${(error as Error).message}`)
   }
 }
 
-/** A CA whose key is thrown away after it signed one certificate: nobody can sign another with it. */
-async function make(folder: string, host: string): Promise<ServingPair> {
-  const life = { now: Date.now(), lifetime: 365 * DAY }
-  const authority = await makeAuthority('vmcp-admission local CA', life)
-  const leaf = await signLeaf(authority, ['localhost', '127.0.0.1', '::1', host], life)
+async function make(folder: string, names: readonly string[], now: number): Promise<ServingPair> {
+  const pair = await makePair(names, now)
+  const texts = { 'ca.crt': pair.ca, 'tls.crt': pair.certificate, 'tls.key': pair.key }
   await mkdir(folder, { recursive: true })
-  await writeFile(join(folder, 'ca.crt'), authority.certificate)
-  await writeFile(join(folder, 'tls.crt'), leaf.certificate)
-  await writeFile(join(folder, 'tls.key'), leaf.key, { mode: 0o600 })
+  for (const name of FILES) await rm(temporary(folder, name), { force: true })
+  for (const name of FILES) {
+    const mode = name === 'tls.key' ? 0o600 : 0o644
+    await writeFile(temporary(folder, name), texts[name], { mode, flag: 'wx', flush: true })
+  }
+  for (const name of FILES) await rename(temporary(folder, name), join(folder, name))
+  return pair
+}
+
+/**
+ * A certificate for localhost and the names, which lives a year, and its CA, whose key is thrown away after it signed
+ * this one: nobody can sign another with it.
+ */
+export async function makePair(names: readonly string[], now = Date.now()): Promise<Required<ServingPair>> {
+  const life = { now, lifetime: 365 * DAY }
+  const authority = await makeAuthority('vmcp-admission local CA', life)
+  const leaf = await signLeaf(authority, [...new Set(['localhost', '127.0.0.1', '::1', ...names])], life)
   return { ...leaf, ca: authority.certificate }
+}
+
+const temporary = (folder: string, name: string) => join(folder, name + TEMPORARY)
+
+/**
+ * Ends what a crash interrupted. Temporary files are whole once the first of them has been moved into place, so that
+ * the rest follow; while the first one is still there, nothing was moved, and `make` begins again.
+ */
+async function finishMoves(folder: string): Promise<void> {
+  const [first, ...rest] = FILES
+  if ((await read(folder, first + TEMPORARY)) !== undefined) return
+  for (const name of rest) {
+    // Asked for first: a process that may only read the folder must be able to serve what is in it.
+    if ((await read(folder, name + TEMPORARY)) !== undefined)
+      await rename(temporary(folder, name), join(folder, name))
+  }
 }

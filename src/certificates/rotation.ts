@@ -1,5 +1,6 @@
 /** When a CA of our own is made, signs and goes: a pure step from what is stored and seen to what is to be stored next. */
 
+import { aheadOrBehind, inWords } from '../rule/in-words.ts'
 import { type Authority, BACKDATE, bare } from './x509.ts'
 
 /** A CA that may sign. */
@@ -86,6 +87,27 @@ export const ROTATION: RotationSettings = {
 }
 
 /**
+ * How far, in milliseconds, the clock of a replica may differ from that of the API server: beyond it the replica makes no
+ * certificate. Half of what certificates are dated back, so that replicas that differ in opposite directions take each
+ * other's for valid; less where leaves are so short-lived that a slow clock would renew them too late.
+ */
+function clockTolerance({ leafLifetime }: Pick<RotationSettings, 'leafLifetime'>): number {
+  return Math.min(BACKDATE / 2, leafLifetime / 6)
+}
+
+/**
+ * Why no certificate may be made by the clock of this replica; undefined when it agrees with the API server's within the
+ * tolerance. The offset is that of `ServerClock`, in milliseconds.
+ */
+export function problemWithClock(offset: number | undefined, settings: RotationSettings): string | undefined {
+  if (offset === undefined)
+    return "the clock cannot be compared: the API server's answers have no Date header; no certificate is made"
+  const tolerance = clockTolerance(settings)
+  if (Math.abs(offset) <= tolerance) return undefined
+  return `the clock of this replica is ${aheadOrBehind(offset)} the API server's: no certificate is made until they agree within ${inWords(tolerance)}`
+}
+
+/**
  * How long after its last leaf should be past a CA is still trusted: clocks of replicas differ, and one may have read
  * the state just before it changed.
  */
@@ -119,6 +141,22 @@ export function bundleOf({ current, next, former }: AuthorityState): Authority[]
   return all.toSorted((a, b) => a.issued - b.issued || (a.fingerprint < b.fingerprint ? -1 : 1))
 }
 
+/** The CAs of a state that are not valid yet. */
+export function notBegun(state: AuthorityState, now: number): Authority[] {
+  return bundleOf(state).filter((each) => !isBegun(each, now))
+}
+
+/** The state without the CAs that are not valid yet: a clock that was ahead made them. Undefined when the current one is not. */
+export function withoutFuture(state: AuthorityState, now: number): AuthorityState | undefined {
+  const { current, next, former } = state
+  if (!isBegun(current, now)) return undefined
+  return {
+    current,
+    ...(next !== undefined && isBegun(next, now) ? { next } : {}),
+    former: former.filter((each) => isBegun(each, now)),
+  }
+}
+
 /**
  * The CAs that were trusted before, and of which the stored state, that of another installation or an old backup, has
  * never heard: those of the state before, and those left from an earlier one. Leaves of all of them may serve, also
@@ -137,7 +175,7 @@ export function unknownTo(
     until: Math.min(now + each.longestLeaf + SLACK, each.expires),
   }))
   const all = known.has(current.fingerprint) ? left : [...signed, ...former, ...left]
-  return all.filter(({ fingerprint, until }) => !known.has(fingerprint) && until > now)
+  return all.filter((each) => !known.has(each.fingerprint) && each.until > now && isBegun(each, now))
 }
 
 /**
@@ -187,7 +225,7 @@ class Draft {
     this.#fresh = observed.fresh
     const restored = stored === undefined && this.#restore()
     if (this.state === undefined) this.#create()
-    this.#renewExpired()
+    this.#replaceInvalid()
     this.#promote()
     this.#prepare(restored)
     this.#amend()
@@ -196,7 +234,8 @@ class Draft {
 
   /** The Secret was deleted or spoilt: what we remember still serves, and a new CA takes over without a gap. */
   #restore(): boolean {
-    const { remembered } = this.#observed
+    const { remembered: last } = this.#observed
+    const remembered = last === undefined ? undefined : withoutFuture(last, this.#now)
     if (remembered === undefined || remembered.current.expires <= this.#now) return false
     this.#become('restored', remembered)
     return true
@@ -207,13 +246,13 @@ class Draft {
     if (fresh !== undefined) this.#become('created', { current: fresh, former: [] })
   }
 
-  /** A CA that has expired can sign nothing that anyone accepts: its successor need not wait. */
-  #renewExpired(): void {
+  /** A CA that has expired, or is not valid yet, can sign nothing that anyone accepts: its successor need not wait. */
+  #replaceInvalid(): void {
     const { state } = this
     if (state === undefined) return
     const now = this.#now
-    const next = state.next !== undefined && state.next.expires > now ? state.next : undefined
-    if (state.current.expires > now) {
+    const next = state.next !== undefined && isValid(state.next, now) ? state.next : undefined
+    if (isValid(state.current, now)) {
       if (next !== state.next) this.#become('amended', { ...state, next: undefined })
       return
     }
@@ -235,15 +274,12 @@ class Draft {
     })
   }
 
-  /**
-   * In good time, or because whoever made the CA had a clock that was ahead. If it is ours that is slow, one rotation
-   * too many does no harm.
-   */
+  /** In good time, or at once after the Secret was lost. */
   #prepare(atOnce: boolean): void {
     const { state } = this
     if (state === undefined || state.next !== undefined) return
     const { current } = state
-    if (!atOnce && this.#now < rotationDue(current) && isBegun(current, this.#now)) return
+    if (!atOnce && this.#now < rotationDue(current)) return
     const next = this.#make()
     if (next !== undefined) this.#become('prepared', { ...state, next })
   }
@@ -263,7 +299,7 @@ class Draft {
   /** The CA of a leaf stays trusted, even if the Secret came back from a backup that does not know it. */
   #vouchFor({ authority, expires }: Pick<Leaf, 'authority' | 'expires'>): void {
     const { state } = this
-    if (state === undefined) return
+    if (state === undefined || !isBegun(authority, this.#now)) return
     const { fingerprint } = authority
     if ([state.current, state.next].some((each) => each?.fingerprint === fingerprint)) return
     const former = state.former.find((each) => each.fingerprint === fingerprint)
@@ -275,7 +311,7 @@ class Draft {
   #retire(): void {
     const { state } = this
     if (state === undefined) return
-    const former = state.former.filter(({ until }) => until > this.#now)
+    const former = state.former.filter((each) => each.until > this.#now && isBegun(each, this.#now))
     if (former.length < state.former.length) this.#become('retired', { ...state, former })
   }
 
@@ -302,14 +338,13 @@ function signature(
   observed: Observed,
   settings: RotationSettings,
 ): Step['sign'] {
-  if (current.expires <= now) return undefined
+  if (!isValid(current, now)) return undefined
   const lifetime = Math.min(settings.leafLifetime, current.longestLeaf)
   const sign = { authority: current, lifetime }
   const { leaf } = observed
-  if (leaf === undefined || leaf.expires <= now) return sign
+  if (leaf === undefined || !isValid(leaf, now)) return sign
   if (leaf.authority.fingerprint !== current.fingerprint) {
-    const isTrusted = isKnown(current, observed, settings) && isBegun(current, now)
-    return isTrusted || now >= lastMoment(leaf) ? sign : undefined
+    return isKnown(current, observed, settings) || now >= lastMoment(leaf) ? sign : undefined
   }
   if (now < leaf.issued - MINUTE) return sign
   const gains = Math.min(now + lifetime, current.expires) > leaf.expires
@@ -321,8 +356,13 @@ function lastMoment({ issued, expires }: Leaf): number {
   return expires - (expires - issued) / 20
 }
 
-function isBegun({ issued }: Authority, now: number): boolean {
+/** Whether its notBefore is past. */
+function isBegun({ issued }: Pick<Authority, 'issued'>, now: number): boolean {
   return now >= issued - BACKDATE
+}
+
+function isValid(certificate: Pick<Authority, 'issued' | 'expires'>, now: number): boolean {
+  return isBegun(certificate, now) && certificate.expires > now
 }
 
 function isKnown(

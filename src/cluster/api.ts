@@ -3,6 +3,7 @@ import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } fro
 import { isObject } from '../rule/resource.ts'
 import type { Access } from './access.ts'
 import { Deadline } from './deadline.ts'
+import { ServerClock } from './server-clock.ts'
 import type { Times } from './times.ts'
 
 /** An answer other than 200; the message is that of the API server where it has one. */
@@ -23,8 +24,12 @@ const LONGEST_TEXT = 300
 /** No message of the API server's own has it, but other admission webhooks may say anything. */
 const LONG_BASE64 = /[A-Za-z0-9+/=]{64}/
 
-/** A conflict is the usual fate of a write with a condition; a deletion has none. */
-const isLate = (status: number, { method }: Sent) => status === 404 || (status === 409 && method !== 'DELETE')
+/**
+ * A conflict is the usual fate of a write with a condition; a deletion has none. A creation that finds nothing lacks its
+ * namespace or its kind.
+ */
+const isLate = (status: number, { method }: Sent) =>
+  (status === 404 && method !== 'POST') || (status === 409 && method !== 'DELETE')
 
 /** Where a server or an installation of it stands, and until when it is asked. */
 export interface Place {
@@ -50,6 +55,7 @@ export interface Sent {
  * again, but after a request that got no answer none is used again that was idle then.
  */
 export class Api {
+  readonly clock = new ServerClock()
   readonly #access: Access
   readonly #times: Times
   readonly #agent: HttpAgent
@@ -67,11 +73,28 @@ export class Api {
     this.#request = secure ? httpsRequest : httpRequest
   }
 
+  /** The text of an answer of 200. Throws as `json` does. */
+  async text(path: string, signals: readonly AbortSignal[]): Promise<string> {
+    return this.stream(path, signals, (response, deadline) => this.#text(response, deadline))
+  }
+
   /** The JSON of an answer of 200. Throws StatusError at any other, and an Error when none comes in time. */
   async json(path: string, signals: readonly AbortSignal[]): Promise<unknown> {
     return this.stream(path, signals, async (response, deadline) =>
       parseJson(await this.#text(response, deadline)),
     )
+  }
+
+  /** The text of an answer of 200, or undefined when it has more bytes than this. Throws as `json` does. */
+  async textUpTo(
+    path: string,
+    signals: readonly AbortSignal[],
+    longest: number,
+  ): Promise<string | undefined> {
+    return this.stream(path, signals, async (response, deadline) => {
+      const found = await this.#bytes(response, deadline, longest)
+      return found.length > longest ? undefined : found.toString()
+    })
   }
 
   /** The object in an answer of 200, or undefined when it is not there (404). Throws as `json` does. */
@@ -163,7 +186,10 @@ export class Api {
         ...(sent && { 'content-type': sent.contentType, 'content-length': Buffer.byteLength(sent.body) }),
       },
     }
+    const begun = performance.now()
     const response = await this.#send(href.replace(/\/$/, '') + path, options, sent?.body)
+    // A 5xx may come from a proxy with a clock of its own.
+    if ((response.statusCode ?? 0) < 500) this.clock.note(response.headers.date, begun)
     this.#awaitPart(deadline)
     return response
   }
@@ -189,7 +215,12 @@ export class Api {
     })
   }
 
-  async #text(response: IncomingMessage, deadline: Deadline, longest = Infinity): Promise<string> {
+  async #text(response: IncomingMessage, deadline: Deadline, longest?: number): Promise<string> {
+    return (await this.#bytes(response, deadline, longest)).toString()
+  }
+
+  /** What is over the longest is not read. */
+  async #bytes(response: IncomingMessage, deadline: Deadline, longest = Infinity): Promise<Buffer> {
     const parts: Buffer[] = []
     let length = 0
     for await (const part of response as AsyncIterable<Buffer>) {
@@ -198,7 +229,7 @@ export class Api {
       length += part.length
       if (length > longest) break
     }
-    return Buffer.concat(parts).toString()
+    return Buffer.concat(parts)
   }
 
   #awaitPart(deadline: Deadline): void {

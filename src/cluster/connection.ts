@@ -135,6 +135,11 @@ export class ClusterConnection {
     return new Installation(this.#api, { group: this.#group, namespace, signal: this.#closed.signal })
   }
 
+  /** By how many milliseconds this clock is ahead of the API server's; see ServerClock. */
+  clockOffset(): number | undefined {
+    return this.#api.clock.offset()
+  }
+
   readNamespace(name: string, signal: AbortSignal): Promise<object | undefined> {
     return this.#read(NAMESPACES, name, signal)
   }

@@ -1,3 +1,5 @@
+import { API_VERSION } from '../kinds/index.ts'
+import { WEBHOOK_NAME } from '../kinds/registration.ts'
 import { isObject } from '../rule/resource.ts'
 import { type Api, DELETE, type Place, type Stored } from './api.ts'
 
@@ -13,7 +15,10 @@ export interface Right {
 }
 
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
+const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 const REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
+/** Milliseconds. */
+const METRICS = 5_000
 const JSON_TYPE = 'application/json'
 
 /** The objects of an installation, to look at and to take away; undefined is one that is not there. */
@@ -31,6 +36,10 @@ export class Installation {
     return encodeURIComponent(this.#place.namespace)
   }
 
+  readNamespace(): Promise<Stored | undefined> {
+    return this.#read(`/api/v1/namespaces/${this.#namespace}`)
+  }
+
   readDeployment(name: string): Promise<Stored | undefined> {
     return this.#read(`/apis/apps/v1/namespaces/${this.#namespace}/deployments/${name}`)
   }
@@ -46,10 +55,51 @@ export class Installation {
     return this.#list(`${slices}?labelSelector=${selector}`)
   }
 
+  /** The pods with these labels. */
+  listPods(labels: Readonly<Record<string, string>>): Promise<Stored[]> {
+    const selector = Object.entries(labels).map(([label, value]) => `${label}=${value}`)
+    const pods = `/api/v1/namespaces/${this.#namespace}/pods`
+    return this.#list(`${pods}?labelSelector=${encodeURIComponent(selector.join(','))}`)
+  }
+
+  /** The metrics of a pod, through the API server. Throws when it does not pass them on within five seconds. */
+  readPodMetrics(pod: string, port: string): Promise<string> {
+    const path = `/api/v1/namespaces/${this.#namespace}/pods/${encodeURIComponent(`${pod}:${port}`)}/proxy/metrics`
+    return this.#api.text(path, [this.#place.signal, AbortSignal.timeout(METRICS)])
+  }
+
   readDefinition(plural: string): Promise<Stored | undefined> {
-    return this.#read(
-      `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${plural}.${this.#place.group}`,
+    return this.#read(`${DEFINITIONS}/${plural}.${this.#place.group}`)
+  }
+
+  /** Creates a CustomResourceDefinition; false when there is one of this name. */
+  createDefinition(definition: Stored): Promise<boolean> {
+    const body = JSON.stringify(definition)
+    return this.#api.attempt(
+      `${DEFINITIONS}?fieldManager=${WEBHOOK_NAME}`,
+      { method: 'POST', contentType: JSON_TYPE, body },
+      [this.#place.signal],
     )
+  }
+
+  /**
+   * Deletes the CustomResourceDefinition with this uid, and with it every resource of its kind; false when it is gone.
+   * Throws StatusError 409 when another one has taken its name.
+   */
+  deleteDefinition(plural: string, uid: string): Promise<boolean> {
+    const body = JSON.stringify({ preconditions: { uid } })
+    return this.#api.attempt(`${DEFINITIONS}/${plural}.${this.#place.group}`, { ...DELETE, body }, [
+      this.#place.signal,
+    ])
+  }
+
+  /** How many resources of this plural are stored in all namespaces; undefined when it is not served. */
+  async countResources(plural: string): Promise<number | undefined> {
+    const list = await this.#read(`/apis/${this.#place.group}/${API_VERSION}/${plural}?limit=1`)
+    if (list === undefined) return undefined
+    const items = Array.isArray(list.items) ? list.items.length : 0
+    const { remainingItemCount: more } = isObject(list.metadata) ? list.metadata : {}
+    return items + (typeof more === 'number' ? more : 0)
   }
 
   /** What else may stand in admissionregistration.k8s.io/v1, by its plural; nothing of a kind that is not served. */

@@ -14,6 +14,12 @@ export type WatchEvent =
   | { readonly type: 'bookmark'; readonly resourceVersion: string }
 
 const PAGE = 500
+/**
+ * Bytes of a page: what is parsed may take twenty times as much. A single object is no larger in etcd, but for the
+ * settings of its operator.
+ */
+const LONGEST_PAGE = 2 * 1024 * 1024
+const LONGEST_OBJECT = 16 * 1024 * 1024
 /** How many resources are delivered at once, and after how many milliseconds others may do something. */
 const SLICE = 20
 const STRETCH = 10
@@ -26,15 +32,38 @@ export async function list(
   deliver: (resources: readonly unknown[]) => void,
 ): Promise<string> {
   let first: string | undefined
+  let limit = PAGE
   for (let from: string | undefined = ''; from !== undefined;) {
-    const query = new URLSearchParams({ limit: String(PAGE), ...(from === '' ? {} : { continue: from }) })
-    const page = pageOf(await api.json(`${path}?${query}`, [signal]))
+    const query = new URLSearchParams({ limit: String(limit), ...(from === '' ? {} : { continue: from }) })
+    const text = await api.textUpTo(`${path}?${query}`, [signal], limit === 1 ? LONGEST_OBJECT : LONGEST_PAGE)
     signal.throwIfAborted()
-    await deliverSlowly(page.items, signal, deliver)
+    if (text === undefined) {
+      if (limit === 1) throw new Error(`an object of more than ${LONGEST_OBJECT} bytes`)
+      limit = Math.max(1, Math.floor(limit / 5))
+      continue
+    }
+    const page = await oneAtATime(api, async () => {
+      const parsed = pageOf(parseJson(text))
+      await deliverSlowly(parsed.items, signal, deliver)
+      return { resourceVersion: parsed.resourceVersion, next: parsed.next }
+    })
     first ??= page.resourceVersion
     from = page.next
+    if (text.length < LONGEST_PAGE / 8) limit = Math.min(PAGE, limit * 4)
   }
   return first ?? ''
+}
+
+const turns = new WeakMap<Api, Promise<unknown>>()
+
+/** Of all lists of an API server the objects of one page are in memory at a time. */
+function oneAtATime<T>(api: Api, work: () => Promise<T>): Promise<T> {
+  const done = (turns.get(api) ?? Promise.resolve()).then(work)
+  turns.set(
+    api,
+    done.catch(() => undefined),
+  )
+  return done
 }
 
 /** Delivers in slices, at least one, and lets others go on in between. */

@@ -14,6 +14,12 @@ interface LeaseFields {
   readonly transitions: number
 }
 
+interface StoredLease extends LeaseFields {
+  readonly resourceVersion: string
+  /** When it was last changed by the clock of the API server; empty when that does not say it. */
+  readonly written: string
+}
+
 const PLURALS: Readonly<Record<string, string>> = {
   ValidatingWebhookConfiguration: 'validatingwebhookconfigurations',
   MutatingWebhookConfiguration: 'mutatingwebhookconfigurations',
@@ -67,13 +73,9 @@ export class Registrations {
     await this.#api.write(`${path}&force=true`, sent, [this.#place.signal])
   }
 
-  /** Deletes both configurations; answers with the kinds that were there. */
-  async deleteConfigurations(): Promise<string[]> {
-    const deleted: string[] = []
-    for (const [kind, plural] of Object.entries(PLURALS)) {
-      if (await this.#attempt(`${ADMISSION}/${plural}/${WEBHOOK_NAME}`, DELETE)) deleted.push(kind)
-    }
-    return deleted
+  /** Whether it was there. */
+  deleteConfiguration(kind: string, name: string): Promise<boolean> {
+    return this.#attempt(`${ADMISSION}/${PLURALS[kind] ?? ''}/${name}`, DELETE)
   }
 
   /** The uid of a ClusterRole; undefined when there is none. */
@@ -109,7 +111,7 @@ export class Registrations {
   lease(name: string) {
     const leases = `/apis/coordination.k8s.io/v1/namespaces/${this.#namespace}/leases`
     return {
-      read: async (): Promise<(LeaseFields & { resourceVersion: string }) | undefined> => {
+      read: async (): Promise<StoredLease | undefined> => {
         const found = await this.#read(`${leases}/${name}`)
         return found === undefined ? undefined : leaseOf(found)
       },
@@ -123,6 +125,12 @@ export class Registrations {
             metadata: { name },
             spec: specOf(lease),
           }),
+        }).catch((error: unknown) => {
+          if (!(error instanceof StatusError) || error.status !== 404) throw error
+          const { namespace } = this.#place
+          throw new Error(
+            `there is no namespace ${namespace} for the Lease: kubectl create namespace ${namespace}, or name another one with --namespace`,
+          )
         }),
       update: ({ resourceVersion, ...lease }: LeaseFields & { resourceVersion: string }): Promise<boolean> =>
         this.#attempt(`${leases}/${name}`, {
@@ -149,7 +157,7 @@ const specOf = ({ holder, renewed, seconds, transitions }: LeaseFields) => ({
   leaseTransitions: transitions,
 })
 
-function leaseOf(stored: Stored): LeaseFields & { resourceVersion: string } {
+function leaseOf(stored: Stored): StoredLease {
   const spec = isObject(stored.spec) ? stored.spec : {}
   const metadata = isObject(stored.metadata) ? stored.metadata : {}
   const text = (value: unknown) => (typeof value === 'string' ? value : '')
@@ -160,5 +168,15 @@ function leaseOf(stored: Stored): LeaseFields & { resourceVersion: string } {
     seconds: number(spec.leaseDurationSeconds, 15),
     transitions: number(spec.leaseTransitions, 0),
     resourceVersion: text(metadata.resourceVersion),
+    written: lastOf(metadata.managedFields),
   }
+}
+
+/** The latest time of managed fields; they have one form, so that texts compare as times do. */
+function lastOf(managed: unknown): string {
+  const entries: readonly unknown[] = Array.isArray(managed) ? managed : []
+  return entries.reduce<string>((last, each) => {
+    const { time } = isObject(each) ? each : {}
+    return typeof time === 'string' && time > last ? time : last
+  }, '')
 }
