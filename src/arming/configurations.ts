@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { LabelSelector } from '../configuration/label-selector.ts'
 import { isObject } from '../rule/resource.ts'
 import {
   type ClientConfig,
@@ -17,7 +19,17 @@ export interface Wanted {
   readonly clientConfig: (path: '/validate' | '/mutate') => ClientConfig
   /** The object with which both go: an uninstalled chart takes them along. */
   readonly owner: { readonly name: string; readonly uid: string } | undefined
+  /** The namespaces that all entries are about; every one when empty. */
+  readonly namespaceSelector: LabelSelector
+  /** Which installation writes them: its Lease, as `Lease NAMESPACE/NAME`. */
+  readonly manager: string
+  /** What a person does who needs the webhook out of the way, so that it stays so. */
+  readonly breakGlass: string
 }
+
+/** Annotations of what the leader writes, for the person who looks at it and for other installations. */
+const MANAGED_BY = 'vmcp-admission/managed-by'
+const BREAK_GLASS = 'vmcp-admission/break-glass'
 
 /** Both configurations, whole, as this server wants them. */
 export function wantedConfigurations(wanted: Wanted): readonly Configuration[] {
@@ -25,13 +37,14 @@ export function wantedConfigurations(wanted: Wanted): readonly Configuration[] {
     ...each,
     metadata: {
       name: WEBHOOK_NAME,
+      annotations: { [MANAGED_BY]: wanted.manager, [BREAK_GLASS]: wanted.breakGlass },
       ...(wanted.owner && { ownerReferences: [ownerReference(wanted.owner)] }),
     },
     // Said, so that nobody else's selector or condition stays: one that excludes a namespace would be a way round us.
     webhooks: each.webhooks.map((webhook) => ({
       matchConditions: [],
       ...webhook,
-      namespaceSelector: {},
+      namespaceSelector: wanted.namespaceSelector,
       objectSelector: {},
     })),
   }))
@@ -50,11 +63,20 @@ export function policyOf(configuration: Configuration | undefined): FailurePolic
   return first?.failurePolicy === 'Fail' ? 'Fail' : first === undefined ? undefined : 'Ignore'
 }
 
-/** Whether anybody else wrote a field of it. */
-export function isShared(configuration: Configuration | undefined): boolean {
+/** The field managers beside us that wrote a field of it. */
+export function otherManagers(configuration: Configuration | undefined): string[] {
   const { metadata } = configuration ?? {}
   const managed = isObject(metadata) && Array.isArray(metadata.managedFields) ? metadata.managedFields : []
-  return managed.some((each) => isObject(each) && each.manager !== WEBHOOK_NAME)
+  const names = managed.map((each) => (isObject(each) ? String(each.manager) : ''))
+  return [...new Set(names)].filter((name) => name !== WEBHOOK_NAME)
+}
+
+/** The installation that says it manages a stored configuration; undefined when none does. */
+export function managerOf(configuration: Configuration | undefined): string | undefined {
+  const { metadata } = configuration ?? {}
+  const annotations = isObject(metadata) && isObject(metadata.annotations) ? metadata.annotations : {}
+  const manager = annotations[MANAGED_BY]
+  return typeof manager === 'string' ? manager : undefined
 }
 
 /**
@@ -103,6 +125,9 @@ function webhooksOf(configuration: Configuration | undefined): Record<string, un
   return Array.isArray(configuration?.webhooks) ? configuration.webhooks.filter(isObject) : []
 }
 
+/** Compared whole: a condition that somebody adds to a selector would be a way round us. */
+const WHOLE = new Set(['namespaceSelector', 'objectSelector'])
+
 /** Where a stored value differs from the wanted one; what only the stored one has (defaults, status) is left alone. */
 export function drift(wanted: unknown, stored: unknown, at = ''): string | undefined {
   if (Array.isArray(wanted)) {
@@ -112,12 +137,12 @@ export function drift(wanted: unknown, stored: unknown, at = ''): string | undef
   }
   if (isObject(wanted)) {
     if (!isObject(stored)) return at
-    // A selector that is wanted empty selects everything; one with conditions does not.
-    if (Object.keys(wanted).length === 0) return Object.keys(stored).length === 0 ? undefined : at
     return firstDrift(
-      Object.entries(wanted).map(([field, value]) =>
-        drift(value, stored[field], at === '' ? field : `${at}.${field}`),
-      ),
+      Object.entries(wanted).map(([field, value]) => {
+        const path = at === '' ? field : `${at}.${field}`
+        if (WHOLE.has(field)) return isDeepStrictEqual(value, stored[field]) ? undefined : path
+        return drift(value, stored[field], path)
+      }),
     )
   }
   return wanted === stored ? undefined : at

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
+import type { LabelSelector } from '../configuration/label-selector.ts'
 import type { ClientConfig } from '../kinds/registration.ts'
 import { WEBHOOK_NAME } from '../kinds/registration.ts'
 import {
@@ -10,7 +11,8 @@ import {
   drift,
   groupOf,
   type FailurePolicy,
-  isShared,
+  managerOf,
+  otherManagers,
   policyOf,
   wantedConfigurations,
 } from './configurations.ts'
@@ -39,11 +41,19 @@ export type ArmingSetting = 'on' | 'ignore'
 
 export interface ArmingOptions {
   readonly setting: ArmingSetting
+  /** Whether this process may hold the Lease and write; otherwise it only looks. */
+  readonly writes: boolean
   readonly group: string
   readonly identity: string
   /** Name of the ClusterRole that owns the configurations; none when empty. */
   readonly owner: string
   readonly clientConfig: (path: '/validate' | '/mutate') => ClientConfig
+  /** The namespaces that the configurations are about; every one when empty. */
+  readonly namespaceSelector: LabelSelector
+  /** This installation: its Lease, as `Lease NAMESPACE/NAME`. */
+  readonly manager: string
+  /** What the configurations say on how to get the webhook out of the way. */
+  readonly breakGlass: string
   /** Told of both configurations as they are stored, at every look. */
   readonly onLook: (configurations: readonly (Configuration | undefined)[]) => void
   readonly logger: {
@@ -60,6 +70,8 @@ export interface ArmingState {
   readonly policy: FailurePolicy | undefined
   /** The outcome of the last proof; undefined before the first. */
   readonly proved: boolean | undefined
+  /** Whether another installation, or somebody else, keeps writing the configurations. */
+  readonly contested: boolean
   readonly repairs: number
   readonly errors: number
 }
@@ -69,6 +81,10 @@ const LOOK_EVERY = 5_000
 /** Milliseconds between looks at least: somebody who writes the same is not to be answered at once for ever. */
 const LOOK_AFTER = 500
 const PROVE_EVERY = 60_000
+/** Milliseconds in which the configurations of another installation are replaced once: it is there if they come back. */
+const REPLACE_EVERY = 600_000
+/** So many looks in a row that had to write: somebody else writes too, and is no longer answered at once. */
+const CONTESTED = 5
 /** How the answer to a probe begins where nothing can be stored. */
 const ABSENT = '404 '
 const KINDS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration']
@@ -84,7 +100,14 @@ export class Arming {
   readonly #cluster: ArmingCluster
   readonly #options: ArmingOptions
   readonly #holder: LeaseHolder
-  #state: ArmingState = { leads: false, policy: undefined, proved: undefined, repairs: 0, errors: 0 }
+  #state: ArmingState = {
+    leads: false,
+    policy: undefined,
+    proved: undefined,
+    contested: false,
+    repairs: 0,
+    errors: 0,
+  }
   /** Ends the wait for the next look. */
   #changed = new AbortController()
   #proveAt = 0
@@ -93,6 +116,10 @@ export class Arming {
   #problem = ''
   /** Why the last proof failed, without what differs each time: ports, times. */
   #answer = ''
+  /** How many looks in a row had to write. */
+  #writesInARow = 0
+  /** When the configurations of which other installation were last replaced. */
+  readonly #replaced = new Map<string, number>()
 
   constructor(
     cluster: ArmingCluster,
@@ -121,7 +148,8 @@ export class Arming {
       this.#changed = new AbortController()
       await this.lookSafely()
       await this.#wait(LOOK_AFTER, signal)
-      await this.#wait(LOOK_EVERY - LOOK_AFTER, AbortSignal.any([signal, this.#changed.signal]))
+      const sooner = this.#writesInARow < CONTESTED ? [this.#changed.signal] : []
+      await this.#wait(LOOK_EVERY - LOOK_AFTER, AbortSignal.any([signal, ...sooner]))
     }
     if (this.#state.leads) await this.#holder.release().catch(() => undefined)
   }
@@ -153,13 +181,17 @@ export class Arming {
   /** One look: who leads reads, proves, and writes what differs. */
   async look(): Promise<void> {
     const stored = await this.#read()
+    if (!this.#options.writes) return
     await this.#respectOthers(stored)
+    const other = await this.#otherInstallation(stored)
     const leads = await this.#holder.hold()
     this.#set({ leads })
     // What was proved while another one writes, or of what is gone, says nothing of what is there next.
     if (!leads || stored.includes(undefined) || this.#injected(stored) !== this.#provedWith) this.#forget()
     if (!leads) return
     const written = await this.#write(stored, this.#policy(stored))
+    if (other !== undefined) this.#replaced.set(other, this.#clock())
+    this.#count(stored, written)
     if (this.#isProofDue()) await this.#prove(written)
     const policy = this.#policy(written)
     if (policy !== policyOf(written[0])) await this.#write(written, policy)
@@ -192,6 +224,46 @@ export class Arming {
       )
   }
 
+  /**
+   * The installation that the stored configurations are of, if it is another one that may be replaced. Throws when it is
+   * there: its webhook answers, or it wrote them again after we had. Two that write would do so for ever.
+   */
+  async #otherInstallation([validating]: readonly (Configuration | undefined)[]): Promise<
+    string | undefined
+  > {
+    const other = managerOf(validating)
+    const { manager } = this.#options
+    if (other === undefined || other === manager || this.#isOurAddress(validating)) {
+      this.#set({ contested: this.#writesInARow >= CONTESTED })
+      return undefined
+    }
+    const isBack = this.#clock() - (this.#replaced.get(other) ?? -Infinity) < REPLACE_EVERY
+    if (isBack || (await this.#isAnswered(randomUUID()))) {
+      this.#set({ contested: true })
+      throw new Error(
+        `the webhook configurations are those of another installation (${other}), which is there: a cluster has one; uninstall either, this one waits (${manager})`,
+      )
+    }
+    return other
+  }
+
+  /** Whether some webhook of ours answers a dry run, whichever installation it is of. */
+  async #isAnswered(nonce: string): Promise<boolean> {
+    return (await this.#cluster.tryProbe(nonce))?.includes(probeAnswer(nonce)) ?? false
+  }
+
+  /** Takes note of whether what is written stays: what is changed at each look has another writer. */
+  #count(
+    stored: readonly (Configuration | undefined)[],
+    written: readonly (Configuration | undefined)[],
+  ): void {
+    this.#writesInARow = written === stored ? 0 : this.#writesInARow + 1
+    if (this.#writesInARow !== CONTESTED) return
+    this.#set({ contested: true })
+    const managers = [...new Set(stored.flatMap(otherManagers))]
+    this.#options.logger.warn({ managers }, 'arming: somebody else keeps changing the webhook configurations')
+  }
+
   async #read(): Promise<readonly (Configuration | undefined)[]> {
     const stored: (Configuration | undefined)[] = []
     // One after the other, so that what keeps both from being read is one problem and not two by turns.
@@ -221,16 +293,18 @@ export class Arming {
     stored: readonly (Configuration | undefined)[],
     failurePolicy: FailurePolicy,
   ): Promise<readonly (Configuration | undefined)[]> {
-    const { group, clientConfig, owner: name, logger } = this.#options
+    const { group, clientConfig, owner: name, logger, namespaceSelector, manager, breakGlass } = this.#options
     const uid = name === '' ? undefined : await this.#cluster.readOwner(name)
     const owner = uid === undefined ? undefined : { name, uid }
     let repaired = false
-    for (const [i, wanted] of wantedConfigurations({ group, failurePolicy, clientConfig, owner }).entries()) {
+    const settings = { group, failurePolicy, clientConfig, owner, namespaceSelector, manager, breakGlass }
+    for (const [i, wanted] of wantedConfigurations(settings).entries()) {
       const before = stored[i]
       const at = before === undefined ? 'missing' : drift(wanted, before)
       if (at === undefined) continue
       logger.info({ kind: KINDS[i], at, failurePolicy }, 'arming: writing the webhook configuration')
-      const displaced = before !== undefined && isShared(before) ? displacing(wanted, before) : undefined
+      const displaced =
+        before !== undefined && otherManagers(before).length > 0 ? displacing(wanted, before) : undefined
       await this.#cluster.applyConfiguration(wanted, displaced)
       repaired = true
     }

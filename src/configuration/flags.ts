@@ -6,6 +6,8 @@ export interface Flag<T> {
   /** What `--help` says; `argument` names the value, and a flag without one is a switch. */
   readonly help: string
   readonly argument?: string
+  /** The value of the flag when it stands alone; another one is written behind a `=`. */
+  readonly alone?: string
   /** May be given several times; in the environment the values are separated by `;`. */
   readonly repeated?: boolean
   readonly fallback: T
@@ -47,9 +49,13 @@ function parse(flags: Record<string, Flag<unknown>>, args: readonly string[]) {
       { type: argument === undefined ? ('boolean' as const) : ('string' as const), multiple: true },
     ]),
   )
+  const alone = (arg: string) => {
+    const value = arg.startsWith('--') ? flags[arg.slice(2)]?.alone : undefined
+    return value === undefined ? arg : `${arg}=${value}`
+  }
   try {
     const { values, positionals } = parseArgs({
-      args: [...args],
+      args: args.map(alone),
       options,
       allowPositionals: true,
       strict: true,
@@ -89,7 +95,12 @@ function problemWith({ code, message }: NodeJS.ErrnoException, flags: Record<str
 /** The lines of `--help` for a table. */
 export function helpLines(table: object): string[] {
   const rows = Object.entries(table as Record<string, Flag<unknown>>).map(([name, flag]) => {
-    const left = flag.argument === undefined ? `--${name}` : `--${name} ${flag.argument}`
+    const left =
+      flag.argument === undefined
+        ? `--${name}`
+        : flag.alone === undefined
+          ? `--${name} ${flag.argument}`
+          : `--${name}[=${flag.argument}]`
     const fallback = !['string', 'number'].includes(typeof flag.fallback) || flag.fallback === ''
     const variable = `${variableOf(name)}${flag.repeated ? ', separated by ;' : ''}`
     return [

@@ -1,0 +1,234 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import { KINDS } from '../kinds/index.ts'
+import type { Kind } from '../kinds/kind.ts'
+import { mutatingWebhookConfiguration, validatingWebhookConfiguration } from '../kinds/registration.ts'
+import { isObject } from '../rule/resource.ts'
+import { type Configuration, probeAnswer } from './index.ts'
+
+/** What a registration for the life of one process needs of a cluster. */
+export interface TemporaryCluster {
+  /** A webhook configuration of ours; undefined when there is none. */
+  readConfiguration(kind: string): Promise<Configuration | undefined>
+  applyConfiguration(configuration: Configuration): Promise<void>
+  /** False when there was none. */
+  deleteConfiguration(kind: string): Promise<boolean>
+  /** Sends the probe as a dry run to the namespace; the text of the refusal, undefined when it was admitted. */
+  tryProbe(namespace: string, nonce: string): Promise<string | undefined>
+  /** The CustomResourceDefinition of one of the seven kinds, by its plural. */
+  readDefinition(plural: string): Promise<Configuration | undefined>
+  /** False when there is one already. */
+  createDefinition(definition: Configuration): Promise<boolean>
+  deleteDefinition(plural: string, uid: string): Promise<boolean>
+  /** How many resources of the plural are stored in all namespaces; undefined when it is not served. */
+  countResources(plural: string): Promise<number | undefined>
+}
+
+/** How the API server reaches this process, and whom it asks about. */
+export interface TemporaryRegistration {
+  readonly group: string
+  /** `https://HOST:PORT`. */
+  readonly url: string
+  /** PEM of the CA that signed the serving certificate. */
+  readonly ca: string
+  /** Only writes in these namespaces are sent. */
+  readonly namespaces: readonly string[]
+  /** The process, for people: host name and process id. */
+  readonly holder: string
+}
+
+const LABEL = 'app.kubernetes.io/managed-by'
+const MANAGER = 'vmcp-admission-local-cluster'
+const HOLDER = 'vmcp-admission/local-cluster'
+/** Selects every object that a temporary registration makes. */
+export const TEMPORARY_SELECTOR = `${LABEL}=${MANAGER}`
+const CONFIGURATION_KINDS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration']
+/** Milliseconds between two looks while the API server learns of a CRD or a configuration. */
+const POLL_EVERY = 250
+
+const metadataOf = (object: Configuration | undefined): Record<string, unknown> =>
+  isObject(object?.metadata) ? object.metadata : {}
+
+/** Whether a temporary registration made the object. */
+export function isTemporary(object: Configuration | undefined): boolean {
+  const { labels } = metadataOf(object)
+  return isObject(labels) && labels[LABEL] === MANAGER
+}
+
+/** The process that made the object. */
+function holderOf(object: Configuration | undefined): string {
+  const { annotations } = metadataOf(object)
+  return isObject(annotations) && typeof annotations[HOLDER] === 'string'
+    ? annotations[HOLDER]
+    : 'another process'
+}
+
+/** The object with the label and the annotation of a temporary registration. */
+export function temporary<T extends { readonly metadata?: unknown }>(object: T, holder: string): T {
+  const metadata = isObject(object.metadata) ? object.metadata : {}
+  return {
+    ...object,
+    metadata: { ...metadata, labels: { [LABEL]: MANAGER }, annotations: { [HOLDER]: holder } },
+  }
+}
+
+/**
+ * Both webhook configurations, failing open: when the process dies without removing them, writes pass unjudged and none
+ * is refused. The namespaceSelector keeps the writes of everybody else on the cluster away from this process.
+ */
+export function temporaryConfigurations(registration: TemporaryRegistration): readonly Configuration[] {
+  const { group, url, ca, namespaces, holder } = registration
+  const caBundle = Buffer.from(ca).toString('base64')
+  const clientConfig = (path: '/validate' | '/mutate') => ({ url: url + path, caBundle })
+  const selected = { key: 'kubernetes.io/metadata.name', operator: 'In', values: namespaces }
+  const wanted = { group, failurePolicy: 'Ignore' as const, clientConfig }
+  return [validatingWebhookConfiguration(wanted), mutatingWebhookConfiguration(wanted)].map((each) => ({
+    ...temporary(each, holder),
+    webhooks: each.webhooks.map((webhook) => ({
+      ...webhook,
+      namespaceSelector: { matchExpressions: [selected] },
+    })),
+  }))
+}
+
+/** Whether the API server, asked in this namespace, sends its reviews to a process of ours that answers. */
+export async function isAnswered(cluster: TemporaryCluster, namespace: string): Promise<boolean> {
+  const nonce = randomUUID()
+  return (await cluster.tryProbe(namespace, nonce))?.includes(probeAnswer(nonce)) ?? false
+}
+
+/**
+ * Makes room for a temporary registration: removes the configurations that a killed process left, and returns the name
+ * of that process. Throws an Error that says who is registered: an installation, or another process that still answers.
+ */
+export async function removeAbandoned(cluster: TemporaryCluster): Promise<string | undefined> {
+  const stored: Configuration[] = []
+  for (const kind of CONFIGURATION_KINDS) {
+    const found = await cluster.readConfiguration(kind)
+    if (found !== undefined) stored.push(found)
+  }
+  const lasting = stored.find((each) => !isTemporary(each))
+  if (lasting !== undefined)
+    throw new Error(
+      `the cluster has an installation already (${String(lasting.kind)} vmcp-admission): vmcp-admission doctor says how it is, vmcp-admission uninstall removes it`,
+    )
+  const [first] = stored
+  if (first === undefined) return undefined
+  const holder = holderOf(first)
+  const [namespace] = namespacesOf(first)
+  if (namespace !== undefined && (await isAnswered(cluster, namespace)))
+    throw new Error(`${holder} serves this cluster with --local-cluster: end it first`)
+  await removeConfigurations(cluster)
+  return holder
+}
+
+/** The namespaces that a temporary configuration selects. */
+function namespacesOf(configuration: Configuration): string[] {
+  const [webhook] = Array.isArray(configuration.webhooks) ? configuration.webhooks.filter(isObject) : []
+  const { matchExpressions } = isObject(webhook?.namespaceSelector) ? webhook.namespaceSelector : {}
+  const [selected] = Array.isArray(matchExpressions) ? matchExpressions.filter(isObject) : []
+  return Array.isArray(selected?.values) ? selected.values.map(String) : []
+}
+
+/**
+ * Removes the temporary configurations, those of one process where `holder` names it; what an installation or another
+ * process has written over them stays. Returns what was removed.
+ */
+export async function removeConfigurations(cluster: TemporaryCluster, holder?: string): Promise<string[]> {
+  const removed: string[] = []
+  for (const kind of CONFIGURATION_KINDS) {
+    const stored = await cluster.readConfiguration(kind)
+    const isMeant = isTemporary(stored) && (holder === undefined || holderOf(stored) === holder)
+    if (isMeant && (await cluster.deleteConfiguration(kind))) removed.push(`${kind} vmcp-admission`)
+  }
+  return removed
+}
+
+export interface Definitions {
+  readonly definitionOf: (kind: Kind) => Configuration
+  /** The process, for people. */
+  readonly holder: string
+  /** Collects the plurals whose CRD goes at the end of this run, with all that is stored in it. */
+  readonly own: Set<string>
+  readonly signal: AbortSignal
+}
+
+/**
+ * Creates the CRDs that are missing, adopts those that a killed process left empty, and waits until they are served.
+ * Rejects when the signal aborts; `own` then has what was created so far.
+ */
+export async function installDefinitions(
+  cluster: TemporaryCluster,
+  { definitionOf, holder, own, signal }: Definitions,
+): Promise<void> {
+  for (const kind of KINDS) {
+    signal.throwIfAborted()
+    const { plural } = kind
+    if (await cluster.createDefinition(temporary(definitionOf(kind), holder))) own.add(plural)
+    else if (isTemporary(await cluster.readDefinition(plural)) && !(await cluster.countResources(plural)))
+      own.add(plural)
+  }
+  for (const plural of own) {
+    while ((await cluster.countResources(plural)) === undefined)
+      await setTimeout(POLL_EVERY, undefined, { signal })
+  }
+}
+
+/** What became of the CRDs. */
+export interface RemovedDefinitions {
+  readonly removed: readonly string[]
+  /** How many resources went with those removed. */
+  readonly resources: number
+  /** The CRDs that stay, each with the reason. */
+  readonly kept: readonly string[]
+}
+
+/**
+ * Removes the CRDs that a temporary registration made. One that somebody else has written to stays, and one that holds
+ * resources, unless `own` has its plural: those were stored during this run.
+ */
+export async function removeDefinitions(
+  cluster: Pick<TemporaryCluster, 'readDefinition' | 'countResources' | 'deleteDefinition'>,
+  own: ReadonlySet<string> = new Set(),
+): Promise<RemovedDefinitions> {
+  const removed: string[] = []
+  const kept: string[] = []
+  let resources = 0
+  for (const { plural } of KINDS) {
+    const definition = await cluster.readDefinition(plural)
+    if (!isTemporary(definition)) continue
+    const { uid, managedFields } = metadataOf(definition)
+    const managers = Array.isArray(managedFields) ? managedFields.filter(isObject) : []
+    const other = managers.find((each) => each.manager !== 'vmcp-admission' && each.subresource === undefined)
+    const count = (await cluster.countResources(plural)) ?? 0
+    if (other !== undefined) kept.push(`CRD ${plural}: ${String(other.manager)} has written to it`)
+    else if (count > 0 && !own.has(plural)) kept.push(`CRD ${plural}: ${count} resources are stored`)
+    else if (await cluster.deleteDefinition(plural, String(uid))) {
+      removed.push(plural)
+      resources += count
+    }
+  }
+  return { removed, resources, kept }
+}
+
+/**
+ * Registers the process and waits until the API server has reached it; false when the time ends first. Rejects when the
+ * API server refuses the configurations, and when the signal aborts.
+ */
+export async function register(
+  cluster: TemporaryCluster,
+  registration: TemporaryRegistration,
+  { milliseconds, signal }: { readonly milliseconds: number; readonly signal: AbortSignal },
+): Promise<boolean> {
+  for (const configuration of temporaryConfigurations(registration)) {
+    signal.throwIfAborted()
+    await cluster.applyConfiguration(configuration)
+  }
+  const [namespace = 'default'] = registration.namespaces
+  const end = performance.now() + milliseconds
+  while (!(await isAnswered(cluster, namespace))) {
+    if (performance.now() > end) return false
+    await setTimeout(POLL_EVERY, undefined, { signal })
+  }
+  return true
+}
