@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { ServingPair } from '../certificates/local.ts'
-import { type Engine, mutate, type Submission, validate } from '../review/index.ts'
+import { judgeSubmission, mutate, type Situation, type Submission } from '../review/index.ts'
 import type { Verdict } from '../review/judge.ts'
 import { jsonPatch } from '../review/patch.ts'
 import { probeAnnotation } from '../kinds/registration.ts'
@@ -15,40 +15,52 @@ import {
   encodeVerdict,
   type Review,
 } from './admission-review.ts'
+import { type Bodies, type Held, RefusedBody } from './bodies.ts'
 import { BodyError, parseBody } from './json.ts'
 import { mayBlock } from './deletion.ts'
-import { type Live, restsOn, UNCONFIRMED } from './live.ts'
+import { both, type Live, MOST_READS, type Read, restsOn, UNCONFIRMED } from './live.ts'
 import type { Metrics } from './metrics.ts'
 import { patience } from './patience.ts'
 import { grouping } from './together.ts'
+import { unkeptBeside, withDoubt } from './unkept.ts'
 
 /** What the server is made of. */
 export interface Parts {
-  readonly engine: Engine
+  readonly engine: Situation
   readonly logger: Logger
   readonly metrics: Metrics
   /** Reads from the API server what a verdict rests on; absent without a cluster. */
   readonly live?: Live | undefined
   /** How many reviews may wait for it at a time. */
   readonly mostInFlight: number
+  /** The bodies in memory. */
+  readonly bodies: Bodies
   /** Whether every answer asks the client to go elsewhere with its next request. */
   readonly isStopping: () => boolean
 }
 
-/**
- * An update carries the old and the new object. etcd stores at most 1.5 MiB an object, JSON can be twice as long as
- * what is stored: 2 × 2 × 1.5 MiB, and 1 MiB for the rest of the review, as controller-runtime reckons it.
- */
-const BODY_LIMIT = 7 * 1024 * 1024
 /**
  * Longer than the 90 s for which the API server keeps an idle connection, so that it never meets one we closed; also for
  * one that it opened and has not used yet.
  */
 const KEEP_ALIVE = 95_000
 
+/** Cipher suites with forward secrecy and authenticated encryption: of TLS 1.2 neither CBC nor RSA key exchange. */
+const CIPHERS = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':')
+
 /** What TLS serves with: at the start, and again whenever the pair changes. */
 export const secureOptions = ({ certificate, key }: ServingPair) =>
-  ({ cert: certificate, key, minVersion: 'TLSv1.2' }) as const
+  ({ cert: certificate, key, minVersion: 'TLSv1.2', ciphers: CIPHERS }) as const
 
 /** The webhook: POST /validate and /mutate over HTTPS. Fastify validates nothing here: its Ajv would change bodies. */
 export function buildWebhook(
@@ -58,7 +70,6 @@ export function buildWebhook(
 ): FastifyInstance {
   const app = fastify({
     https: { ...secureOptions(pair), ...clients?.tls, headersTimeout: KEEP_ALIVE },
-    bodyLimit: BODY_LIMIT,
     keepAliveTimeout: KEEP_ALIVE,
     requestTimeout: KEEP_ALIVE,
     return503OnClosing: false,
@@ -74,15 +85,21 @@ export function buildWebhook(
     })
   }
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) =>
-    done(null, body),
+  app.addContentTypeParser('application/json', (request, _payload, done) =>
+    parts.bodies.receive(request.raw, done),
   )
+  const dropping = setInterval(() => parts.bodies.dropSlow(), 1_000).unref()
+  app.addHook('onClose', (_app, done) => {
+    clearInterval(dropping)
+    done()
+  })
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) =>
     refuse(parts, error, request, reply),
   )
-  app.setNotFoundHandler((_request, reply) =>
-    answerProblem(parts, reply, 404, 'send a POST to /validate or /mutate'),
-  )
+  app.setNotFoundHandler((request, reply) => {
+    if (request.body !== undefined) parts.bodies.end(request.body as Held)
+    answerProblem(parts, reply, 404, 'send a POST to /validate or /mutate')
+  })
   const together = grouping()
   app.post('/validate', answering(parts, together, validateReview))
   app.post('/mutate', answering(parts, together, mutateReview))
@@ -103,8 +120,8 @@ type Responding = (
 
 /** Parses, judges, answers and records a review; each step together with the others that came in the same turn. */
 function answering(parts: Parts, together: ReturnType<typeof grouping>, respond: Responding) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const text = (request.body as string | undefined) ?? ''
+  const { bodies } = parts
+  const answer = async (text: string, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const others = together(text.length)
     await others
     const body = parseBody(text)
@@ -112,12 +129,23 @@ function answering(parts: Parts, together: ReturnType<typeof grouping>, respond:
     const start = performance.now()
     const review = decodeReview(body)
     if (typeof review === 'string') throw new BodyError(review)
-    const answer = respond(parts, review, start, request)
-    const { json, record } = answer instanceof Promise ? await answer : answer
+    const responded = respond(parts, review, start, request)
+    const { json, record } = responded instanceof Promise ? await responded : responded
     await others
     leaving(parts, reply).type('application/json').send(json)
     await others
     record?.()
+  }
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const held = request.body as Held | undefined
+    if (held === undefined) return answer('', request, reply)
+    try {
+      const turn = bodies.turn(held)
+      if (turn !== undefined) await turn
+      await answer(bodies.textOf(held), request, reply)
+    } finally {
+      bodies.end(held)
+    }
   }
 }
 
@@ -135,12 +163,16 @@ function validateReview(
   const { submission } = review
   const nonce = probeIn(submission, parts.engine.group)
   if (nonce !== undefined) return { json: encodeProbe(review, nonce) }
-  const verdict = validate(submission, parts.engine)
-  const names = parts.live === undefined ? [] : restsOn(verdict)
-  if (parts.live === undefined || names.length === 0) return answerVerdict(parts, review, verdict, start)
-  if (parts.live.waiting >= parts.mostInFlight) return unconfirmed(parts, review, verdict, start)
-  return confirmed(parts, parts.live, review, names, patience(request.url)).then((sure) =>
-    answerVerdict(parts, review, sure, start),
+  const verdict = judgeSubmission(submission, parts.engine)
+  if (parts.live === undefined) return answerVerdict(parts, review, verdict, start)
+  const unkept = unkeptBeside(submission, parts.engine)
+  const names = [...restsOn(verdict), ...unkept]
+  const doubted = (sure: Verdict, read: Read) =>
+    answerVerdict(parts, review, withDoubt(sure, { submission, engine: parts.engine, read }, unkept), start)
+  if (names.length === 0) return doubted(verdict, UNCONFIRMED)
+  if (parts.live.waiting >= parts.mostInFlight) return unconfirmed(parts, review, verdict, doubted)
+  return confirmed(parts, parts.live, review, names, patience(request.url)).then(({ sure, read }) =>
+    doubted(sure, read),
   )
 }
 
@@ -154,11 +186,16 @@ function probeIn({ object, dryRun }: Submission, group: string): string | undefi
 }
 
 /** Without room to read: what the view says, and no verdict where that alone would deny. A deletion fails open. */
-function unconfirmed(parts: Parts, review: Review, { errors }: Verdict, start: number): Answer {
+function unconfirmed(
+  parts: Parts,
+  review: Review,
+  { errors }: Verdict,
+  answer: (verdict: Verdict, read: Read) => Answer,
+): Answer {
   const { submission } = review
   const isOpen = errors.length > 0 && errors.every(({ error }) => error.restsOn !== undefined)
   if (isOpen && submission.operation !== 'DELETE') return shed(parts, review)
-  return answerVerdict(parts, review, validate(submission, parts.engine, UNCONFIRMED), start)
+  return answer(judgeSubmission(submission, { ...parts.engine, confirmed: UNCONFIRMED }), UNCONFIRMED)
 }
 
 /** A clear answer where the API server would otherwise wait in vain: the client may try again. */
@@ -174,26 +211,26 @@ async function confirmed(
   { submission }: Review,
   names: ReturnType<typeof restsOn>,
   milliseconds: number,
-): Promise<Verdict> {
+): Promise<{ readonly sure: Verdict; readonly read: Read }> {
   const { namespace, operation } = submission
-  const start = performance.now()
-  const end = start + milliseconds
-  const tried = submission.dryRun ? undefined : live.dryRuns.with(submission, names, start)
-  const verdict = validate(submission, engine, await live.confirm(namespace, names, milliseconds), tried)
-  if (operation !== 'DELETE' || verdict.errors.length === 0) return verdict
-  return (await mayBlock(submission, live, Math.max(0, Math.floor(end - performance.now()))))
-    ? verdict
-    : { ...verdict, errors: [] }
+  const end = performance.now() + milliseconds
+  const left = () => Math.max(0, Math.floor(end - performance.now()))
+  let read = await live.confirm(namespace, names, milliseconds)
+  let sure = judgeSubmission(submission, { ...engine, confirmed: read })
+  if (read.hasUnkept) {
+    // What was not known before may rest on further objects.
+    const more = restsOn(sure).filter((name) => !read.has(name))
+    if (more.length > 0) {
+      read = both(read, await live.confirm(namespace, more.slice(0, MOST_READS), left()))
+      sure = judgeSubmission(submission, { ...engine, confirmed: read })
+    }
+  }
+  if (operation !== 'DELETE' || sure.errors.length === 0) return { sure, read }
+  return (await mayBlock(submission, live, left())) ? { sure, read } : { sure: { ...sure, errors: [] }, read }
 }
 
-function answerVerdict(
-  { live, logger, metrics }: Parts,
-  review: Review,
-  verdict: Verdict,
-  start: number,
-): Answer {
+function answerVerdict({ logger, metrics }: Parts, review: Review, verdict: Verdict, start: number): Answer {
   const { errors, warnings, exempted, failures } = verdict
-  live?.dryRuns.hear(review.submission, errors.length === 0, start)
   const json = encodeVerdict(review, verdict)
   const outcome = errors.length > 0 ? 'denied' : warnings.length > 0 ? 'warned' : 'admitted'
   const seconds = (performance.now() - start) / 1000
@@ -249,10 +286,11 @@ function refuse(
   if (error instanceof BodyError) return answerProblem(parts, reply, 400, error.message)
   const status = error.statusCode ?? 500
   if (status === 415) return answerProblem(parts, reply, 415, "content-type must be 'application/json'")
-  if (status === 413) {
-    // The rest of the body is read and dropped: a client that still sends when we close never sees the answer.
-    reply.removeHeader('connection')
-    return answerProblem(parts, reply, 413, `the body is over ${BODY_LIMIT} bytes`)
+  // The rest of a body is read and dropped: a client that still sends when we close never sees the answer.
+  if (error instanceof RefusedBody) {
+    if (!error.closes) reply.removeHeader('connection')
+    if (status === 503) reply.header('retry-after', '1')
+    return answerProblem(parts, reply, status, error.message)
   }
   if (status >= 500) parts.logger.error({ err: error, path: request.routeOptions.url }, 'request failed')
   return answerProblem(
@@ -277,11 +315,17 @@ function refuseClient(parts: Parts, reply: FastifyReply, problem: string): void 
   leaving(parts, reply).code(403).type('text/plain').send(problem)
 }
 
-/** The probes, over plain HTTP on a port of their own: /livez, /readyz, /metrics. */
-export function buildProbes({ metrics }: Parts, isReady: () => boolean): FastifyInstance {
+/** The probes, over plain HTTP on a port of their own: /livez, /readyz (503 and the reason when there is one), /metrics. */
+export function buildProbes(
+  { metrics }: Pick<Parts, 'metrics'>,
+  whyNotReady: () => string | undefined,
+): FastifyInstance {
   const app = fastify()
   app.get('/livez', (_request, reply) => reply.send('ok'))
-  app.get('/readyz', (_request, reply) => (isReady() ? reply.send('ok') : reply.code(503).send('not ready')))
+  app.get('/readyz', (_request, reply) => {
+    const reason = whyNotReady()
+    return reason === undefined ? reply.send('ok') : reply.code(503).send(`not ready: ${reason}`)
+  })
   app.get('/metrics', async (_request, reply) => {
     return reply.type(metrics.registry.contentType).send(await metrics.registry.metrics())
   })

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { Arming, bundlesOf } from '../arming/index.ts'
 import type { ClusterConnection } from '../cluster/index.ts'
 import { UsageError } from '../configuration/flags.ts'
-import { type ClientConfig, probeAnnotation, WEBHOOK_NAME } from '../kinds/registration.ts'
+import { type ClientConfig, LEADER_NAME, probeAnnotation, WEBHOOK_NAME } from '../kinds/registration.ts'
 import type { ServerConfiguration } from './configuration.ts'
 import type { Serving } from './serving.ts'
 
@@ -12,11 +12,15 @@ import type { Serving } from './serving.ts'
 export function openArming(
   configuration: ServerConfiguration,
   connection: ClusterConnection | undefined,
-  serving: Serving,
+  serving: Serving | undefined,
   logger: Logger,
 ): Arming | undefined {
   const { arming: setting, 'api-group': group, namespace } = configuration
-  if (setting === 'off') return undefined
+  if (setting === 'off') {
+    if (configuration.role === 'leader')
+      throw new UsageError('--role leader writes the webhook configurations: give --arming on or ignore')
+    return undefined
+  }
   if (connection === undefined)
     throw new UsageError(`--arming ${setting} writes to a cluster: give --kubeconfig FILE`)
   const registrations = connection.registrations(namespace)
@@ -31,14 +35,28 @@ export function openArming(
     },
     {
       setting,
+      writes: configuration.role !== 'webhook',
       group,
       identity: `${hostname()}-${randomUUID()}`,
       owner: configuration['owner-cluster-role'],
-      clientConfig: (path) => clientConfigOf(configuration, serving.bundle(), path),
-      onLook: (configurations) => serving.carried(configurations.flatMap(bundlesOf)),
+      namespaceSelector: configuration['namespace-selector'],
+      manager: `Lease ${namespace}/${WEBHOOK_NAME}`,
+      breakGlass: breakGlass(configuration),
+      clientConfig: (path) => clientConfigOf(configuration, serving?.bundle(), path),
+      onLook: (configurations) => serving?.carried(configurations.flatMap(bundlesOf)),
       logger,
     },
   )
+}
+
+/** What lasts: while a leader runs, it undoes every change of the configurations within seconds. */
+function breakGlass({ role, namespace, 'webhook-url': url }: ServerConfiguration): string {
+  const stop =
+    url === ''
+      ? `kubectl -n ${namespace} scale deployment ${role === 'leader' ? LEADER_NAME : WEBHOOK_NAME} --replicas=0`
+      : 'stop every server that runs with --arming'
+  const remove = `kubectl delete validatingwebhookconfiguration,mutatingwebhookconfiguration ${WEBHOOK_NAME}`
+  return `Changes of this object are undone within seconds. First: ${stop}. Then: ${remove}`
 }
 
 function clientConfigOf(

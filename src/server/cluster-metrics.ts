@@ -1,17 +1,31 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Following, KindState } from '../cluster/index.ts'
-import type { Standing } from '../review/standing.ts'
+import type { CurrentFindings } from '../review/current-findings.ts'
+import type { World } from '../review/world.ts'
 import type { ReadOutcome } from './live.ts'
 
 /** More series than this are a burden for whoever collects them. */
 const MOST_SERIES = 1_000
 const STATES: readonly KindState['state'][] = ['listing', 'watching', 'absent', 'forbidden', 'failing']
 
+/** A gauge of the clock; without a value until the API server has answered. */
+export function measureClock(registry: Registry, offset: () => number | undefined): void {
+  new Gauge({
+    name: 'vmcp_admission_clock_offset_seconds',
+    help: "By how many seconds the clock of this replica is ahead of the API server's (negative: behind), at the least.",
+    registers: [registry],
+    collect() {
+      const milliseconds = offset()
+      if (milliseconds !== undefined) this.set(milliseconds / 1_000)
+    },
+  })
+}
+
 /** The metrics of the view of the cluster; answers with the counter of live reads. */
 export function measureCluster(
   registry: Registry,
   following: Pick<Following, 'states'>,
-  standing: Standing,
+  { findings, world }: { readonly findings: CurrentFindings; readonly world: Pick<World, 'sizes'> },
 ): (outcome: ReadOutcome) => void {
   const registers = [registry]
   const place = ({ kind, namespace = '' }: KindState) => ({ kind, namespace })
@@ -52,7 +66,7 @@ export function measureCluster(
     collect() {
       this.reset()
       let shown = 0
-      for (const finding of standing.findings()) {
+      for (const finding of findings.findings()) {
         if (shown === MOST_SERIES) break
         shown += 1
         this.set({ ...finding }, 1)
@@ -64,7 +78,7 @@ export function measureCluster(
     help: 'Standing findings that have no series of their own, because there are too many.',
     registers,
     collect() {
-      this.set(Math.max(0, standing.count - MOST_SERIES))
+      this.set(Math.max(0, findings.count - MOST_SERIES))
     },
   })
   new Gauge({
@@ -72,12 +86,32 @@ export function measureCluster(
     help: 'Objects that changed, or of which others did, and that are still to be judged again.',
     registers,
     collect() {
-      this.set(standing.waiting)
+      this.set(findings.waiting)
     },
   })
+  const cache = (name: string, help: string, value: () => number) =>
+    new Gauge({
+      name: `vmcp_admission_cache_${name}`,
+      help,
+      registers,
+      collect() {
+        this.set(value())
+      },
+    })
+  cache('bytes', 'Memory that the kept objects take, as it is estimated.', () => world.sizes.bytes)
+  cache(
+    'partial_objects',
+    'Objects that are too large to be kept whole: verdicts about them rest on live reads.',
+    () => world.sizes.partial,
+  )
+  cache(
+    'left_out',
+    'How often an object was not kept, because the cache was full (--cache-memory).',
+    () => world.sizes.leftOut,
+  )
   const reads = new Counter({
     name: 'vmcp_admission_live_reads_total',
-    help: 'Objects read from the API server to confirm a verdict, by outcome (found, missing, failed).',
+    help: 'Objects read from the API server to confirm a verdict, by outcome (found, missing, failed, limited).',
     labelNames: ['outcome'],
     registers,
   })

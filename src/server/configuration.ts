@@ -1,4 +1,15 @@
-import { choice, type Flag, namespaceNames, port, text, toggle, type Values } from '../configuration/flags.ts'
+import { getHeapStatistics } from 'node:v8'
+import {
+  choice,
+  type Flag,
+  namespaceNames,
+  port,
+  text,
+  toggle,
+  UsageError,
+  type Values,
+} from '../configuration/flags.ts'
+import { type LabelSelector, parseLabelSelector } from '../configuration/label-selector.ts'
 import { ROTATION } from '../certificates/rotation.ts'
 import { JUDGING_FLAGS } from '../configuration/judging.ts'
 
@@ -33,8 +44,20 @@ const webhookUrl: Flag<string> = {
   },
 }
 
+const namespaceSelector: Flag<LabelSelector> = {
+  help: 'labels of the namespaces that the webhook configurations are about, as kubectl -l has them; all without it',
+  argument: 'SELECTOR',
+  fallback: {},
+  read: parseLabelSelector,
+}
+
 /** Every setting of the server, by flag and by environment variable. */
 export const SERVER_FLAGS = {
+  role: choice(
+    'what this process does: webhook answers reviews and writes nothing; leader writes the webhook configurations and the CA, and answers none; all does both',
+    ['all', 'webhook', 'leader'],
+    'all',
+  ),
   host: text('address to listen on', 'ADDRESS', '127.0.0.1'),
   port: port('port of the webhook (HTTPS); 0 picks a free one', 8443),
   'probe-port': port('port of /livez, /readyz and /metrics (HTTP); 0 picks a free one', 8080),
@@ -65,6 +88,7 @@ export const SERVER_FLAGS = {
   service: text('Service by which the API server reaches us', 'NAME', 'vmcp-admission'),
   namespace: text('namespace of the Service, the Lease and the Secret of the CA', 'NAME', 'vmcp-system'),
   'webhook-url': webhookUrl,
+  'namespace-selector': namespaceSelector,
   'owner-cluster-role': text('ClusterRole with which the webhook configurations go', 'NAME', ''),
   mode: choice('enforce denies; warn turns every denial into a warning', ['enforce', 'warn'], 'enforce'),
   ...JUDGING_FLAGS,
@@ -73,8 +97,21 @@ export const SERVER_FLAGS = {
     'FILE',
     '',
   ),
+  'local-cluster': text(
+    'serve the cluster of this kubeconfig from this machine for a trial: install what is missing, register failing open, remove all of it at the end',
+    'FILE',
+    '',
+  ),
   'watch-namespaces': namespaceNames('watch these namespaces only, separated by commas: then Roles suffice'),
-  'check-secrets': toggle('look whether Secrets that are named exist, have the key and are long enough'),
+  'check-secrets': {
+    ...choice(
+      'look whether Secrets that are named exist, have the key and are long enough; needs --client-ca, or to be said of any caller',
+      ['off', 'known-callers', 'any-caller'],
+      'off',
+    ),
+    argument: 'any-caller',
+    alone: 'known-callers',
+  },
   'service-account-audience': text(
     'audience that /mutate writes for tokens of service accounts where none is set',
     'AUDIENCE',
@@ -82,8 +119,30 @@ export const SERVER_FLAGS = {
   ),
   'shutdown-delay': count('how long to serve on after SIGTERM, while others stop sending', 'SECONDS', 0),
   'most-in-flight': count('reviews that may wait for the API server at a time; more are shed', 'COUNT', 100),
+  'body-memory': count(
+    'bodies in memory at a time; more are refused. 0: a tenth of the heap',
+    'MEGABYTES',
+    0,
+  ),
+  'cache-memory': count(
+    'what may be kept of other objects; more are read when they are needed. 0: three tenths of the heap',
+    'MEGABYTES',
+    0,
+  ),
   'log-level': choice('least level that is logged', ['debug', 'info', 'warn', 'error', 'silent'], 'info'),
   help: toggle('print this and exit'),
 }
 
 export type ServerConfiguration = Values<typeof SERVER_FLAGS>
+
+/** Throws UsageError where settings do not go together. */
+export function checkTogether(configuration: ServerConfiguration): void {
+  if (configuration['check-secrets'] === 'known-callers' && configuration['client-ca'] === '')
+    throw new UsageError(
+      '--check-secrets tells whoever reaches the port which Secrets exist: name the CAs of API servers with --client-ca FILE, or write --check-secrets=any-caller',
+    )
+}
+
+/** Bytes: those of the setting, or with 0 a share of what the heap may grow to. */
+export const memoryBudget = (megabytes: number, share: number): number =>
+  megabytes > 0 ? megabytes * 2 ** 20 : Math.floor(getHeapStatistics().heap_size_limit * share)

@@ -1,42 +1,42 @@
-import { createHash } from 'node:crypto'
 import type { ClusterConnection } from '../cluster/index.ts'
 import { type SecretFacts, secretFacts } from '../kinds/between/secrets.ts'
 import { kindNamed } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import { DryRuns } from '../review/dry-runs.ts'
 import type { Confirmed, Verdict } from '../review/judge.ts'
-import type { Standing } from '../review/standing.ts'
+import type { CurrentFindings } from '../review/current-findings.ts'
+import { shape } from '../review/shape.ts'
+import { withObject } from '../review/with-object.ts'
 import { answering, nameKey, type ObjectName } from '../rule/cluster.ts'
-import { isObject } from '../rule/resource.ts'
+import { isObject, type Resource } from '../rule/resource.ts'
+import { ReadLimits } from './read-limits.ts'
 
 /** How many objects are read from the API server for one review. */
-const MOST_READS = 20
+export const MOST_READS = 20
 /** How often an object is read for one review that changes meanwhile. */
 const MOST_ATTEMPTS = 3
 /** How long, in milliseconds, an object that was not there is believed not to be there. */
 const MISS_HOLDS = 1_000
 
 /** What the reads of a review came to, for a metric. */
-export type ReadOutcome = 'found' | 'missing' | 'failed'
+export type ReadOutcome = 'found' | 'missing' | 'failed' | 'limited'
 
 /** Reads from the API server what a verdict rests on, so that nobody is denied on stale news. */
 export class Live {
   readonly #connection: Pick<ClusterConnection, 'read' | 'readSecret' | 'readNamespace'>
-  readonly #standing: Standing
+  readonly #findings: CurrentFindings
   readonly #count: (outcome: ReadOutcome) => void
   /** When an object was found not to be there. */
   readonly #misses = new Map<string, number>()
-  /** What was tried beside it. */
-  readonly dryRuns = new DryRuns((text) => createHash('sha256').update(text).digest('base64'))
+  readonly #limits = new ReadLimits()
   #waiting = 0
 
   constructor(
     connection: Pick<ClusterConnection, 'read' | 'readSecret' | 'readNamespace'>,
-    standing: Standing,
+    findings: CurrentFindings,
     count: (outcome: ReadOutcome) => void,
   ) {
     this.#connection = connection
-    this.#standing = standing
+    this.#findings = findings
     this.#count = count
   }
 
@@ -46,12 +46,12 @@ export class Live {
   }
 
   /** Puts what it reads into the view. Never throws: what cannot be read in time is not confirmed. */
-  async confirm(namespace: string, names: readonly ObjectName[], milliseconds: number): Promise<Confirmed> {
+  async confirm(namespace: string, names: readonly ObjectName[], milliseconds: number): Promise<Read> {
     const confirmed = new Set<string>()
-    const secrets = new Map<string, SecretFacts>()
+    const reading: Reading = { secrets: new Map(), unkept: new Map() }
     const signal = AbortSignal.timeout(milliseconds)
     const read = async (name: ObjectName) => {
-      if (!(await this.#isRead(namespace, name, secrets, signal))) return
+      if (!(await this.#isRead(namespace, name, reading, signal))) return
       confirmed.add(nameKey(name))
     }
     this.#waiting += 1
@@ -59,10 +59,17 @@ export class Live {
     this.#waiting -= 1
     return {
       has: (name) => confirmed.has(nameKey(name)),
-      with: (cluster) =>
-        answering(cluster, {
-          get: (kind, name) => (kind === 'Secret' ? secrets.get(name) : cluster.get(kind, name)),
-        }),
+      with: (cluster) => {
+        const { secrets, unkept } = reading
+        const seen = answering(cluster, {
+          get: (kind, name) => (kind === 'Secret' ? secrets.get(name) : undefined) ?? cluster.get(kind, name),
+        })
+        return [...unkept.values()].reduce(
+          (view, { name, resource }) => withObject(view, name, resource),
+          seen,
+        )
+      },
+      hasUnkept: reading.unkept.size > 0,
     }
   }
 
@@ -80,19 +87,27 @@ export class Live {
   async #isRead(
     namespace: string,
     { kind, name }: ObjectName,
-    secrets: Map<string, SecretFacts>,
+    reading: Reading,
     signal: AbortSignal,
   ): Promise<boolean> {
     const key = `${kind}/${namespace}/${name}`
     const missed = performance.now() - (this.#misses.get(key) ?? -Infinity) < MISS_HOLDS
-    if (missed && !this.#standing.has(kind, namespace, name)) return true
+    if (missed && !this.#findings.has(kind, namespace, name)) return true
+    const known = kindNamed.get(kind)
+    // Namespaces of which nothing is known share one bound: anybody can name a new one in each review.
+    const bounded = this.#findings.hasNamespace(namespace) ? namespace : ''
+    if (!this.#limits.allows(bounded, known === undefined)) {
+      this.#count('limited')
+      return false
+    }
     try {
-      const known = kindNamed.get(kind)
-      if (known !== undefined) return await this.#isKnown(known, namespace, name, signal)
-      const found = await this.#connection.readSecret(namespace, name, signal)
-      this.#heard(found, key)
-      if (isObject(found)) secrets.set(name, secretFacts(found))
-      return true
+      return await this.#limits.inTurn(signal, async () => {
+        if (known !== undefined) return this.#isKnown(known, namespace, name, reading, signal)
+        const found = await this.#connection.readSecret(namespace, name, signal)
+        this.#heard(found, key)
+        if (isObject(found)) reading.secrets.set(name, secretFacts(found))
+        return true
+      })
     } catch {
       this.#count('failed')
       return false
@@ -103,14 +118,25 @@ export class Live {
    * Puts into the view what is read. What the watch brings meanwhile may be newer than the answer, and nothing would
    * bring it again: then the answer counts for nothing, and is asked for anew.
    */
-  async #isKnown(kind: Kind, namespace: string, name: string, signal: AbortSignal): Promise<boolean> {
+  async #isKnown(
+    kind: Kind,
+    namespace: string,
+    name: string,
+    { unkept }: Reading,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-      const before = this.#standing.stamp(kind.kind, namespace, name)
+      const before = this.#findings.stamp(kind.kind, namespace, name)
       const found = await this.#connection.read(kind, namespace, name, signal)
-      if (this.#standing.stamp(kind.kind, namespace, name) !== before) continue
+      if (this.#findings.stamp(kind.kind, namespace, name) !== before) continue
       this.#heard(found, `${kind.kind}/${namespace}/${name}`)
-      if (found === undefined) this.#standing.remove(kind, namespace, name)
-      else this.#standing.put(kind, found)
+      if (found === undefined) this.#findings.remove(kind, namespace, name)
+      else this.#findings.put(kind, found)
+      if (found !== undefined && !this.#findings.isWhole(kind.kind, namespace, name)) {
+        const resource = shape(kind, found).resource
+        if (resource !== undefined)
+          unkept.set(nameKey({ kind: kind.kind, name }), { name: { kind: kind.kind, name }, resource })
+      }
       return true
     }
     return false
@@ -133,8 +159,27 @@ export class Live {
   }
 }
 
+/** What was read for one review, and stays with it. */
+interface Reading {
+  readonly secrets: Map<string, SecretFacts>
+  /** What rules read of objects that the view does not keep, or not whole. */
+  readonly unkept: Map<string, { readonly name: ObjectName; readonly resource: Resource }>
+}
+
+/** What has just been read, and whether some of it is not kept in the view. */
+export interface Read extends Confirmed {
+  readonly hasUnkept: boolean
+}
+
 /** Nothing has been read. */
-export const UNCONFIRMED: Confirmed = { has: () => false, with: (cluster) => cluster }
+export const UNCONFIRMED: Read = { has: () => false, with: (cluster) => cluster, hasUnkept: false }
+
+/** What two readings have confirmed. */
+export const both = (one: Read, other: Read): Read => ({
+  has: (name) => one.has(name) || other.has(name),
+  with: (cluster) => other.with(one.with(cluster)),
+  hasUnkept: one.hasUnkept || other.hasUnkept,
+})
 
 /** What a verdict rests on, errors first, each object once. */
 export function restsOn({ errors, warnings }: Verdict): ObjectName[] {

@@ -7,12 +7,14 @@ import { pino } from 'pino'
 import { clientGate } from '../certificates/clients.ts'
 import { buildProbes, buildWebhook, type Parts, secureOptions } from './app.ts'
 import { openArming } from './armed.ts'
-import { SERVER_FLAGS, type ServerConfiguration } from './configuration.ts'
+import { Bodies } from './bodies.ts'
+import { checkTogether, memoryBudget, SERVER_FLAGS, type ServerConfiguration } from './configuration.ts'
 import { helpLines, readFlags, UsageError } from '../configuration/flags.ts'
+import { EXAMPLES, LocalCluster, quoted } from './local-cluster.ts'
 import { logInBatches } from './log-batches.ts'
 import { createMetrics } from './metrics.ts'
-import { openCluster } from './open-cluster.ts'
-import { clientOptions, openServing } from './serving.ts'
+import { followCluster, openConnection } from './open-cluster.ts'
+import { clientOptions, openServing, type Serving, type ServingState } from './serving.ts'
 
 const USAGE = [
   'Usage: npm start -- [flags]',
@@ -25,11 +27,31 @@ async function main(): Promise<void> {
   const { values, positionals } = readFlags(SERVER_FLAGS, process.argv.slice(2), process.env)
   if (positionals.length > 0) throw new UsageError(`'${positionals[0]}' is not a flag`)
   if (values.help) process.stdout.write([...USAGE, ...helpLines(SERVER_FLAGS), ''].join('\n'))
-  else await serve(values)
+  else {
+    checkTogether(values)
+    if (values['local-cluster'] === '') await serve(values)
+    else await serveLocalCluster(new LocalCluster(values))
+  }
 }
 
-async function serve(configuration: ServerConfiguration): Promise<void> {
-  const { host, mode, severity, 'api-group': group, 'cert-dir': folder } = configuration
+/** Whatever ends it, an error or a signal: what was made in the cluster is removed first. */
+async function serveLocalCluster(local: LocalCluster): Promise<void> {
+  const leave = () => void local.close().then(() => process.exit(0))
+  for (const signal of SIGNALS) process.on(signal, leave)
+  try {
+    const configuration = await local.prepare()
+    for (const signal of SIGNALS) process.off(signal, leave)
+    await serve(configuration, local)
+  } catch (error) {
+    await local.close()
+    throw error
+  }
+}
+
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
+
+async function serve(configuration: ServerConfiguration, local?: LocalCluster): Promise<void> {
+  const { host, mode, role, severity, 'api-group': group } = configuration
   const ended = new AbortController()
   const impatient = new AbortController()
   const destination = logInBatches()
@@ -45,11 +67,13 @@ async function serve(configuration: ServerConfiguration): Promise<void> {
     }
     stopping = true
     logger.info({ cause, delay }, 'stopping')
+    await local?.close()
     if (!listening) process.exit(code)
     await setTimeout(delay, undefined, { signal: impatient.signal }).catch(() => undefined)
     ended.abort()
-    await Promise.race([Promise.all([webhook.close(), armed]), setTimeout(DRAIN)])
-    cluster?.close()
+    await Promise.race([Promise.all([webhook?.close(), armed]), setTimeout(DRAIN)])
+    cluster?.stop()
+    connection?.close()
     process.exit(code)
   }
   // Before anything is begun: a server that still starts is ended in order as well.
@@ -60,49 +84,70 @@ async function serve(configuration: ServerConfiguration): Promise<void> {
     if (stopping) process.exit(1)
     void stop('uncaught error', 1)
   })
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => void stop(signal))
+  for (const signal of SIGNALS) process.on(signal, () => void stop(signal))
   // Nobody may read it any more.
   process.stderr.on('error', () => undefined)
   const settings = { mode, severities: severity }
   const serviceAccountAudience = configuration['service-account-audience']
-  const cluster = await openCluster(configuration, settings, logger, metrics.registry)
-  const serving = await openServing(configuration, cluster?.connection, logger, ended.signal)
-  metrics.serving(() => serving.state())
-  const arming = openArming(configuration, cluster?.connection, serving, logger)
+  const connection = await openConnection(configuration)
+  // The leader judges nothing, so it follows nothing.
+  const cluster =
+    connection === undefined || role === 'leader'
+      ? undefined
+      : followCluster(configuration, connection, settings, logger, metrics.registry)
+  const serving = await openServing(configuration, connection, logger, ended.signal)
+  if (serving !== undefined) metrics.serving(() => stateOf(serving, role))
+  const arming = openArming(configuration, connection, serving, logger)
   if (arming !== undefined) metrics.arming(() => arming.state)
   const tls = await clientOptions(configuration['client-ca'])
   const gate = clientGate({ subjects: configuration['client-names'] })
+  const bodies = new Bodies(memoryBudget(configuration['body-memory'], 0.1))
+  metrics.bodies(bodies)
   const parts: Parts = {
     engine: { group, settings, world: cluster?.world, serviceAccountAudience },
     logger,
     metrics,
     live: cluster?.live,
     mostInFlight: configuration['most-in-flight'],
+    bodies,
     isStopping: () => stopping,
   }
   let trustedBy = Infinity
   /** Nobody is to be sent to a pair of a CA made anew before the configurations carry that; but nor is it waited for long. */
-  const isTrusted = () =>
-    serving.isTrusted() || (arming?.state.errors ?? 0) > 0 || performance.now() > trustedBy
+  const isTrusted = (served: Serving) =>
+    served.isTrusted() || (arming?.state.errors ?? 0) > 0 || performance.now() > trustedBy
   /** Another replica may have one that lasts; where none has, nothing is lost that an API server could still reach. */
-  const isExpired = () => (serving.state().expiry.leaf ?? Infinity) <= Date.now()
-  const isReady = () => listening && !stopping && (cluster?.isSynced() ?? true) && isTrusted() && !isExpired()
-  const webhook = buildWebhook(parts, serving.pair, tls && { tls, gate })
-  const server = webhook.server as unknown as TlsServer
-  serving.follow((pair) => {
+  const isExpired = (served: Serving) => (served.state().expiry.leaf ?? Infinity) <= Date.now()
+  const answers = role === 'leader' ? undefined : serving
+  const whyNotReady = () => {
+    if (stopping) return 'stopping'
+    const clockProblem = serving?.clockProblem()
+    if (clockProblem !== undefined) return clockProblem
+    if (!listening) return 'starting'
+    if (!(cluster?.isSynced() ?? true)) return 'the cache of the cluster is not filled yet'
+    if (answers === undefined) return undefined
+    if (!isTrusted(answers)) return 'the webhook configurations do not carry the CA of its certificate yet'
+    return isExpired(answers) ? 'its certificate has expired' : undefined
+  }
+  const probes = buildProbes(parts, whyNotReady)
+  const probeUrl = `http://${await listen(probes, host, configuration['probe-port'])}`
+  const webhook = answers && buildWebhook(parts, await answers.first(), tls && { tls, gate })
+  answers?.follow((pair) => {
+    const server = webhook?.server as unknown as TlsServer
     server.setSecureContext({ ...secureOptions(pair), ...tls })
     logger.info({}, 'certificates: serving another one')
   })
-  const probes = buildProbes(parts, isReady)
-  const url = `https://${await listen(webhook, host, configuration.port)}`
-  const probeUrl = `http://${await listen(probes, host, configuration['probe-port'])}`
+  const url = webhook && `https://${await listen(webhook, host, configuration.port)}`
   listening = true
   trustedBy = performance.now() + TRUST
-  logger.info({ url, probeUrl, mode, group, certificates: configuration.certificates }, 'listening')
+  logger.info({ url, probeUrl, role, mode, group, certificates: configuration.certificates }, 'listening')
   destination.flushSync()
-  const ca = configuration.certificates === 'local' ? join(folder, 'ca.crt') : undefined
-  process.stderr.write(welcome({ url, probeUrl, ca, told: serving.told, cluster: cluster?.server }))
+  process.stderr.write(
+    welcome({ url, probeUrl, source: serving?.source, cluster: connection?.server }, configuration),
+  )
   const armed = arming?.run(ended.signal)
+  const isReady = () => whyNotReady() === undefined
+  if (url !== undefined) await local?.register({ url, ca: serving?.bundle() ?? '', isReady })
 }
 
 /** Milliseconds in which the replica that leads has learned of another CA and written it: it looks every minute. */
@@ -126,33 +171,63 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
   return `${host.includes(':') ? `[${host}]` : host}:${address.port}`
 }
 
+/** The state that metrics show: the leader has a certificate of its CA, and serves nobody with it. */
+function stateOf(serving: Serving, role: ServerConfiguration['role']): ServingState {
+  const state = serving.state()
+  return role === 'leader' ? { ...state, expiry: { ...state.expiry, leaf: undefined } } : state
+}
+
 interface Welcome {
-  readonly url: string
+  /** Absent in the leader, which answers no reviews. */
+  readonly url: string | undefined
   readonly probeUrl: string
-  /** Of certificates for local use. */
-  readonly ca: string | undefined
-  readonly told: string
+  readonly source: string | undefined
+  /** The URL of the API server. */
   readonly cluster: string | undefined
 }
 
-function welcome(at: Welcome): string {
+function welcome(at: Welcome, configuration: ServerConfiguration): string {
+  if (at.url === undefined)
+    return [
+      `GET  ${at.probeUrl}/livez /readyz /metrics`,
+      `writes the webhook configurations of ${at.cluster}, and answers no reviews`,
+      '',
+    ].join('\n')
+  const { certificates, kubeconfig, arming, 'cert-dir': folder, 'local-cluster': local } = configuration
+  const curl = `curl --cacert ${join(folder, 'ca.crt')} -H 'content-type: application/json' -d @examples/review.json`
   return [
-    at.told,
+    ...(at.source === undefined ? [] : [at.source]),
     `POST ${at.url}/validate   judges a resource`,
     `POST ${at.url}/mutate     adds defaults`,
     `GET  ${at.probeUrl}/livez /readyz /metrics`,
     at.cluster === undefined
-      ? 'each resource is judged alone; --kubeconfig FILE judges it beside those of a cluster'
+      ? 'each resource is judged alone; --local-cluster KUBECONFIG tries it with a cluster'
       : `each resource is judged beside those of ${at.cluster}`,
-    ...(at.ca === undefined
-      ? []
-      : [
-          'try:',
-          `  curl --cacert ${at.ca} -H 'content-type: application/json' -d @examples/review.json ${at.url}/validate`,
-          '  npx vmcp-admission check examples',
-        ]),
+    ...(certificates === 'local' && local === ''
+      ? ['try:', `  ${curl} ${at.url}/validate`, '  npx vmcp-admission check examples']
+      : []),
+    ...(kubeconfig !== '' && arming === 'off' && local === '' ? unregistered(at.url, configuration) : []),
     '',
   ].join('\n')
+}
+
+/** How API servers come to ask this process, which registers nothing by itself. */
+function unregistered(url: string, { kubeconfig, namespace, host, port }: ServerConfiguration): string[] {
+  const file = quoted(kubeconfig)
+  const isHere = new URL(url).hostname === host && /^(127\.|localhost$)/.test(host)
+  return [
+    'no API server asks this process: it registers no webhook (--arming off)',
+    'for a trial that registers it, and removes everything at the end:',
+    `  npm start -- --local-cluster ${file}`,
+    'to register it so that it stays (the namespace holds the Lease of the replica that writes):',
+    `  kubectl --kubeconfig ${file} create namespace ${namespace}`,
+    `  npm start -- --kubeconfig ${file} --host ${host} --port ${port} --arming on --webhook-url ${url}`,
+    ...(isHere
+      ? ['  (an API server in a container or on another machine does not reach this host: name an address)']
+      : []),
+    `  kubectl --kubeconfig ${file} apply -f ${EXAMPLES[0]}`,
+    `  npx vmcp-admission uninstall --kubeconfig ${file} --namespace ${namespace}`,
+  ]
 }
 
 main().catch((error: unknown) => {

@@ -3,6 +3,7 @@ import type { ArmingState } from '../arming/index.ts'
 import { kindNamed } from '../kinds/index.ts'
 import type { Verdict } from '../review/judge.ts'
 import type { Review } from './admission-review.ts'
+import type { Bodies } from './bodies.ts'
 import type { ServingState } from './serving.ts'
 
 interface Labels {
@@ -109,6 +110,9 @@ export function createMetrics() {
     refused(status: number) {
       refused.inc({ status })
     },
+    bodies(bodies: Pick<Bodies, 'bytes' | 'displaced'>) {
+      measureBodies(registry, bodies)
+    },
     serving(state: () => ServingState) {
       measureServing(registry, state)
     },
@@ -116,6 +120,26 @@ export function createMetrics() {
       measureArming(registry, state)
     },
   }
+}
+
+function measureBodies(registry: Registry, bodies: Pick<Bodies, 'bytes' | 'displaced'>): void {
+  const registers = [registry]
+  new Gauge({
+    name: 'vmcp_admission_body_bytes',
+    help: 'Bytes that are reserved for bodies, from the head of a request until its answer.',
+    registers,
+    collect() {
+      this.set(bodies.bytes)
+    },
+  })
+  new Gauge({
+    name: 'vmcp_admission_displaced_bodies',
+    help: 'Bodies that gave way to others, because all of them had too many bytes.',
+    registers,
+    collect() {
+      this.set(bodies.displaced)
+    },
+  })
 }
 
 function measureServing(registry: Registry, state: () => ServingState): void {
@@ -170,6 +194,11 @@ function measureArming(registry: Registry, state: () => ArmingState): void {
     'proved',
     '1 when the last probe through the API server reached the webhook, 0 when not, -1 before the first.',
     ({ proved }) => (proved === undefined ? -1 : proved ? 1 : 0),
+  )
+  gauge(
+    'configurations_contested',
+    '1 while another installation, or somebody else, keeps writing the webhook configurations.',
+    ({ contested }) => (contested ? 1 : 0),
   )
   gauge('configuration_repairs', 'How often a webhook configuration was written.', ({ repairs }) => repairs)
   gauge('arming_errors', 'Looks after the webhook configurations that failed.', ({ errors }) => errors)

@@ -4,33 +4,34 @@ import { ClusterConnection, fromKubeconfig, fromServiceAccount } from '../cluste
 import { UsageError } from '../configuration/flags.ts'
 import { kindNamed } from '../kinds/index.ts'
 import type { Settings } from '../review/settings.ts'
-import { Standing } from '../review/standing.ts'
+import { CurrentFindings } from '../review/current-findings.ts'
 import { type Extent, World } from '../review/world.ts'
-import { measureCluster } from './cluster-metrics.ts'
-import type { ServerConfiguration } from './configuration.ts'
+import { measureClock, measureCluster } from './cluster-metrics.ts'
+import { memoryBudget, type ServerConfiguration } from './configuration.ts'
 import { Live } from './live.ts'
 import { View } from './view.ts'
 
 /** The cluster beside whose objects resources are judged. */
-export interface OpenCluster {
-  readonly server: string
-  readonly connection: ClusterConnection
+export interface FollowedCluster {
   readonly world: World
   readonly live: Live
   isSynced(): boolean
-  close(): void
+  /** Stops following; the connection stays open. */
+  stop(): void
 }
 
+/** Of the heap: the rest is for what is read and parsed. */
+const CACHE_SHARE = 0.3
+/** Bytes that are kept of one object, as they are estimated; an ordinary one takes two thousand. */
+const MOST_OF_ONE = 256 * 1024
+
 /**
- * Begins to follow the cluster of the kubeconfig, or that of the pod; undefined when there is neither. Throws
- * UsageError on a kubeconfig that cannot be used. An API server out of reach is waited for.
+ * A connection to the cluster of the kubeconfig, or to that of the pod; undefined when there is neither. Nothing is sent
+ * yet. Throws UsageError on a kubeconfig that cannot be used.
  */
-export async function openCluster(
+export async function openConnection(
   configuration: ServerConfiguration,
-  settings: Settings,
-  logger: Logger,
-  registry: Registry,
-): Promise<OpenCluster | undefined> {
+): Promise<ClusterConnection | undefined> {
   const { kubeconfig, 'api-group': group } = configuration
   const inPod = process.env.KUBERNETES_SERVICE_HOST !== undefined
   if (kubeconfig === '' && !inPod) return undefined
@@ -39,38 +40,46 @@ export async function openCluster(
       throw new UsageError(error instanceof Error ? error.message : String(error))
     },
   )
+  return new ClusterConnection(access, { group })
+}
+
+/** Begins to follow the cluster. An API server out of reach is waited for. */
+export function followCluster(
+  configuration: ServerConfiguration,
+  connection: ClusterConnection,
+  settings: Settings,
+  logger: Logger,
+  registry: Registry,
+): FollowedCluster {
+  const group = configuration['api-group']
   const watched = configuration['watch-namespaces']
   const isWatched = (namespace: string) => watched.length === 0 || watched.includes(namespace)
-  const checksSecrets = configuration['check-secrets']
+  const checksSecrets = configuration['check-secrets'] !== 'off'
   let isKnown: Extent['knows'] = () => false
-  const world = new World({
-    group,
-    knows: (kind, namespace) =>
-      isWatched(namespace) &&
-      (kind === 'Secret' ? checksSecrets : kindNamed.has(kind) && isKnown(kind, namespace)),
-  })
+  const knows = (kind: string, namespace: string) =>
+    isWatched(namespace) &&
+    (kind === 'Secret' ? checksSecrets : kindNamed.has(kind) && isKnown(kind, namespace))
+  const budget = { all: memoryBudget(configuration['cache-memory'], CACHE_SHARE), object: MOST_OF_ONE }
+  const world = new World({ group, knows }, budget)
   // A trial period does not change what stands in the cluster.
-  const standing = new Standing(world, { ...settings, mode: 'enforce' })
-  const view = new View(world, standing)
-  const connection = new ClusterConnection(access, { group })
+  const findings = new CurrentFindings(world, { ...settings, mode: 'enforce' })
+  const view = new View(world, findings, logger)
+  measureClock(registry, () => connection.clockOffset())
   const following = connection.follow(view, {
     logger,
     namespaces: watched.length === 0 ? undefined : watched,
   })
   isKnown = (kind, namespace) => following.knows(kind, namespace)
   const stopped = new AbortController()
-  void following.synced.then(() => view.keepJudging(stopped.signal))
-  const live = new Live(connection, standing, measureCluster(registry, following, standing))
+  void following.synced.then(() => view.keepChecking(stopped.signal))
+  const live = new Live(connection, findings, measureCluster(registry, following, { findings, world }))
   return {
-    server: connection.server,
-    connection,
     world,
     live,
     isSynced: () => following.isSynced(),
-    close: () => {
+    stop: () => {
       stopped.abort()
       following.stop()
-      connection.close()
     },
   }
 }

@@ -1,9 +1,11 @@
-import { readFile } from 'node:fs/promises'
+import { X509Certificate } from 'node:crypto'
+import { isIP } from 'node:net'
 import type { Logger } from 'pino'
 import { SelfManaged, serviceNames } from '../certificates/authority.ts'
 import { Carried } from '../certificates/carried.ts'
 import { followFiles } from '../certificates/files.ts'
-import { localPair, type ServingPair } from '../certificates/local.ts'
+import { localPair, makePair, type ServingPair } from '../certificates/local.ts'
+import { readRegularFile } from '../certificates/regular-file.ts'
 import { clusterSecret } from '../certificates/secret-store.ts'
 import { authoritiesIn } from '../certificates/x509.ts'
 import type { ClusterConnection } from '../cluster/index.ts'
@@ -13,11 +15,11 @@ import type { ServerConfiguration } from './configuration.ts'
 
 /** The serving certificate, however it comes. */
 export interface Serving {
-  /** The first pair; the next ones come through `follow`. */
-  readonly pair: ServingPair
-  /** For a person at a terminal: what was done. */
-  readonly told: string
-  /** Hands over each pair from now on. */
+  /** For a person at a terminal: where the pair comes from. */
+  readonly source: string
+  /** The first pair, waited for; the next ones come through `follow`. Rejects with an Error when none comes in time. */
+  first(): Promise<ServingPair>
+  /** Hands over each pair after the first. */
   follow(use: (pair: ServingPair) => void): void
   /** PEM of the CAs that API servers must trust; undefined where something else says it. */
   bundle(): string | undefined
@@ -25,6 +27,8 @@ export interface Serving {
   carried(bundles: readonly string[]): void
   /** Whether API servers trust the pair, as far as the configurations say; what has been trusted once stays so. */
   isTrusted(): boolean
+  /** Why the clock of this replica makes no certificate; undefined where it may, or need not. */
+  clockProblem(): string | undefined
   /** For metrics: Unix milliseconds, and how often. */
   state(): ServingState
 }
@@ -36,20 +40,24 @@ export interface ServingState {
 }
 
 /** Milliseconds that the first certificate may take. */
-const PATIENCE = 60_000
+const FIRST_CERTIFICATE = 60_000
 /** The Secret that holds a CA of our own. */
 const SECRET = 'vmcp-admission-ca'
 
-/** Throws an Error that says what is wrong with the files, UsageError when settings do not go together. */
+/**
+ * Undefined for a leader whose webhooks serve from files: it needs none, and knows no CA. Throws an Error that says what
+ * is wrong with the files, UsageError when settings do not go together.
+ */
 export async function openServing(
   configuration: ServerConfiguration,
   connection: ClusterConnection | undefined,
   logger: Logger,
   signal: AbortSignal,
-): Promise<Serving> {
+): Promise<Serving | undefined> {
+  if (configuration['local-cluster'] !== '') return inMemory(configuration)
   switch (configuration.certificates) {
     case 'files':
-      return fromFiles(configuration, logger, signal)
+      return configuration.role === 'leader' ? undefined : fromFiles(configuration, logger, signal)
     case 'self-managed':
       return selfManaged(configuration, connection, logger, signal)
     case 'local':
@@ -57,16 +65,45 @@ export async function openServing(
   }
 }
 
-async function local({ 'cert-dir': folder, host }: ServerConfiguration): Promise<Serving> {
-  const pair = await localPair(folder, host)
+async function local(configuration: ServerConfiguration): Promise<Serving> {
+  const { 'cert-dir': folder, arming, 'webhook-url': url } = configuration
+  const pair = await localPair(folder, localNames(configuration))
+  const [name = ''] = localNames(configuration)
+  if (arming !== 'off' && url !== '' && !isFor(pair.certificate, name))
+    throw new UsageError(
+      `the certificate in ${folder} is not for ${name}, so no API server would call it: name another --cert-dir, where one is made`,
+    )
+  return lasting(
+    pair,
+    pair.made ? `made a local CA and certificate in ${folder}` : `serving the certificate in ${folder}`,
+  )
+}
+
+function isFor(certificate: string, name: string): boolean {
+  const leaf = new X509Certificate(certificate)
+  return (isIP(name) ? leaf.checkIP(name) : leaf.checkHost(name)) !== undefined
+}
+
+/** The names by which an API server calls us without a Service: that of the URL first, where there is one. */
+const localNames = ({ host, 'webhook-url': url }: ServerConfiguration): string[] =>
+  [...(url === '' ? [] : [new URL(url).hostname]), host].map((name) => name.replace(/^\[|\]$/g, ''))
+
+/** A pair that lives as long as the process: nothing of it is written. */
+async function inMemory(configuration: ServerConfiguration): Promise<Serving> {
+  return lasting(await makePair(localNames(configuration)), 'made a certificate for this run')
+}
+
+/** A pair that stays the same as long as the process lives. */
+function lasting(pair: ServingPair, source: string): Serving {
   const ca = pair.ca === undefined ? undefined : firstExpiry(pair.ca)
   return {
-    pair,
-    told: pair.made ? `made a local CA and certificate in ${folder}` : `serving the certificate in ${folder}`,
+    first: () => Promise.resolve(pair),
+    source,
     follow: () => undefined,
     bundle: () => pair.ca,
     carried: () => undefined,
     isTrusted: () => true,
+    clockProblem: () => undefined,
     state: () => ({
       expiry: { leaf: firstExpiry(pair.certificate), ca, bundle: ca },
       rotations: 0,
@@ -91,14 +128,16 @@ async function fromFiles(
   })
   await followed.check()
   const { problem } = followed.status()
-  if (handing.last === undefined) throw new Error(`${folder}: ${problem ?? 'no certificate'}`)
+  const first = handing.last
+  if (first === undefined) throw new Error(`${folder}: ${problem ?? 'no certificate'}`)
   return {
-    pair: handing.last,
-    told: `serving the certificate in ${folder}, and its successors`,
-    follow: handing.follow(handing.last),
+    first: () => Promise.resolve(first),
+    source: `serving the certificate in ${folder}, and its successors`,
+    follow: (use) => handing.follow(first, use),
     bundle: () => undefined,
     carried: () => undefined,
     isTrusted: () => true,
+    clockProblem: () => undefined,
     state: () => {
       const { expiry, pairs, errors } = followed.status()
       const ca = handing.last?.ca === undefined ? undefined : firstExpiry(handing.last.ca)
@@ -107,18 +146,19 @@ async function fromFiles(
   }
 }
 
-async function selfManaged(
+function selfManaged(
   configuration: ServerConfiguration,
   connection: ClusterConnection | undefined,
   logger: Logger,
   signal: AbortSignal,
-): Promise<Serving> {
+): Serving {
   if (connection === undefined)
     throw new UsageError('--certificates self-managed keeps a CA in a cluster: give --kubeconfig FILE')
   if (configuration.arming === 'off')
     throw new UsageError('--certificates self-managed needs --arming on or ignore: nobody else knows its CA')
   const handing = new Handing()
   const carried = new Carried()
+  const writes = configuration.role !== 'webhook'
   let bundle: string | undefined
   let trusted = false
   const authority = new SelfManaged({
@@ -129,28 +169,38 @@ async function selfManaged(
       leafLifetime: configuration['leaf-lifetime'] * 1_000,
       propagation: configuration['ca-propagation'] * 1_000,
     },
+    writes,
     carriedFor: () => carried.carriedFor(),
+    clockOffset: () => connection.clockOffset(),
     onPair: handing.give,
     onBundle: (next) => (bundle = next),
     onChange: (change) => logger.info({ change }, 'certificates: the CA changed'),
     onProblem: (problem) => logger.error({ problem }, 'certificates: what is in use stays'),
   })
   void authority.run(signal)
-  await handing.first(PATIENCE)
-  const { problem } = authority.status()
-  if (handing.last === undefined)
-    throw new Error(`no certificate within ${PATIENCE / 1_000} s: ${problem ?? 'no answer from the cluster'}`)
+  let first: ServingPair | undefined
   return {
-    pair: handing.last,
-    told: `serving a certificate of the CA in the Secret ${configuration.namespace}/${SECRET}`,
-    follow: handing.follow(handing.last),
+    /** A replica whose clock is wrong stays, and says so at /readyz, until the clock is right. */
+    first: async () => {
+      do first = await handing.first(FIRST_CERTIFICATE)
+      while (first === undefined && authority.status().clockProblem !== undefined)
+      if (first !== undefined) return first
+      const problem = authority.status().problem ?? 'no answer from the cluster'
+      throw new Error(`no certificate within ${FIRST_CERTIFICATE / 1_000} s: ${problem}`)
+    },
+    source: `serving a certificate of the CA in the Secret ${configuration.namespace}/${SECRET}`,
+    follow: (use) => handing.follow(first, use),
     bundle: () => bundle,
     carried: (bundles) => {
       carried.look(bundles.map(fingerprintsIn))
       const { leafAuthority } = authority.status()
-      trusted ||= bundles.length === 0 || carried.carriedFor().has(leafAuthority?.fingerprint ?? '')
+      const isCarried = carried.carriedFor().has(leafAuthority?.fingerprint ?? '')
+      trusted ||= bundles.length === 0 || isCarried
+      // The leader may have had to make another CA, which cannot wait for the next minute.
+      if (!writes && !isCarried) void authority.check()
     },
     isTrusted: () => trusted,
+    clockProblem: () => authority.status().clockProblem,
     state: () => {
       const { expiry, rotations, errors } = authority.status()
       return { expiry: { leaf: expiry.leaf, ca: expiry.authority, bundle: expiry.bundle }, rotations, errors }
@@ -171,20 +221,19 @@ class Handing {
   }
 
   /** Also hands over what came while nobody followed, after the pair that was taken. */
-  follow(taken: ServingPair): (use: (pair: ServingPair) => void) => void {
-    return (use) => {
-      this.#use = use
-      if (this.last !== undefined && this.last !== taken) use(this.last)
-    }
+  follow(taken: ServingPair | undefined, use: (pair: ServingPair) => void): void {
+    this.#use = use
+    if (this.last !== undefined && this.last !== taken) use(this.last)
   }
 
-  first(patience: number): Promise<void> {
-    if (this.last !== undefined) return Promise.resolve()
+  /** The pair that is there, or comes within so many milliseconds. */
+  first(milliseconds: number): Promise<ServingPair | undefined> {
+    if (this.last !== undefined) return Promise.resolve(this.last)
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, patience)
+      const timer = setTimeout(resolve, milliseconds)
       this.#arrived = () => {
         clearTimeout(timer)
-        resolve()
+        resolve(this.last)
       }
     })
   }
@@ -212,9 +261,10 @@ function fingerprintsIn(bundle: string): string[] {
 /** What TLS needs to ask for client certificates; nothing without a CA for them. Throws UsageError on an unfit file. */
 export async function clientOptions(file: string): Promise<ReturnType<typeof clientTlsOptions> | undefined> {
   if (file === '') return undefined
-  const ca = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new UsageError(`--client-ca: cannot read ${file}: ${error instanceof Error ? error.message : ''}`)
+  const ca = await readRegularFile(file).catch((error: unknown) => {
+    throw new UsageError(`--client-ca: ${file} ${error instanceof Error ? error.message : ''}`)
   })
+  if (ca === undefined) throw new UsageError(`--client-ca: ${file} does not exist`)
   const problem = problemWithClientAuthorities(ca)
   if (problem !== undefined) throw new UsageError(`--client-ca: ${file}: ${problem}`)
   return clientTlsOptions({ ca, subjects: [] })

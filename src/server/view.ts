@@ -1,63 +1,103 @@
+import type { Logger } from 'pino'
 import type { Replacement, Sink } from '../cluster/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import type { Standing } from '../review/standing.ts'
+import type { CurrentFindings } from '../review/current-findings.ts'
 import type { World } from '../review/world.ts'
 import { isObject } from '../rule/resource.ts'
 
-/** How long objects are judged at a stretch in the background, and how often, in milliseconds: a quarter of one core. */
+/** Milliseconds from a change to the round that checks its namespace: changes that come together are checked once. */
+const DELAY = 1_000
+/** Milliseconds for which a round checks objects at a stretch, and from one stretch to the next: a fifth of one core. */
 const STRETCH = 10
-const EVERY = 40
+const PAUSE = 40
 
-/** Feeds the world and what stands in it from the cluster. */
+/** Feeds the world and the current findings from the cluster. */
 export class View implements Sink {
   readonly #world: World
-  readonly #standing: Standing
+  readonly #findings: CurrentFindings
+  readonly #logger: Pick<Logger, 'warn' | 'info'>
+  #wasFull = false
 
-  constructor(world: World, standing: Standing) {
+  constructor(world: World, findings: CurrentFindings, logger: Pick<Logger, 'warn' | 'info'>) {
     this.#world = world
-    this.#standing = standing
+    this.#findings = findings
+    this.#logger = logger
   }
 
   put(kind: Kind, resource: unknown): void {
-    this.#standing.put(kind, resource)
+    const { partial } = this.#world.sizes
+    this.#findings.put(kind, resource)
+    if (this.#world.sizes.partial > partial)
+      this.#logger.warn(
+        { kind: kind.kind, ...placeOf(resource) },
+        'too large to keep whole: read when needed',
+      )
+    this.#tellWhetherFull()
+  }
+
+  #tellWhetherFull(): void {
+    if (this.#world.isFull === this.#wasFull) return
+    this.#wasFull = this.#world.isFull
+    const { bytes } = this.#world.sizes
+    if (this.#wasFull)
+      this.#logger.warn({ bytes }, 'the cache is full (--cache-memory): objects are left out')
+    else this.#logger.info({ bytes }, 'the cache has room for all objects again')
   }
 
   remove(kind: Kind, resource: unknown): void {
     const { namespace, name } = placeOf(resource)
-    this.#standing.remove(kind, namespace, name)
+    this.#findings.remove(kind, namespace, name)
   }
 
-  reconsider({ kind }: Kind, namespace: string | undefined): void {
-    this.#standing.reconsider(kind, namespace)
+  reconsider(_kind: Kind, namespace: string | undefined): void {
+    this.#findings.recheck(namespace)
   }
 
   replace(kind: Kind, namespace: string | undefined): Replacement {
     const listed = new Set<string>()
+    const { leftOut } = this.#world.sizes
     return {
       add: (resources) => {
         for (const resource of resources) {
           const place = placeOf(resource)
           listed.add(`${place.namespace}/${place.name}`)
-          this.#standing.put(kind, resource)
+          this.put(kind, resource)
         }
       },
       commit: () => {
         const gone = [...this.#world.all(kind.kind, namespace)].filter(
           (place) => !listed.has(`${place.namespace}/${place.name}`),
         )
-        for (const place of gone) this.#standing.remove(kind, place.namespace, place.name)
+        for (const place of gone) this.#findings.remove(kind, place.namespace, place.name)
+        for (const each of this.#world.settle(kind.kind, namespace, leftOut)) this.reconsider(kind, each)
+        this.#tellWhetherFull()
       },
     }
   }
 
-  /** Judges what waits, a little at a time, until the signal. Nothing is kept alive by it. */
-  keepJudging(signal: AbortSignal): void {
-    const timer = setInterval(() => {
+  /** Checks what has changed, a little at a time, until the signal. No timer runs while nothing changes. */
+  keepChecking(signal: AbortSignal): void {
+    let timer: NodeJS.Timeout | undefined
+    const after = (milliseconds: number, act: () => void) => {
+      timer = signal.aborted ? undefined : setTimeout(act, milliseconds).unref()
+    }
+    const begin = () => {
+      this.#findings.startRound()
+      goOn()
+    }
+    const goOn = () => {
       const end = performance.now() + STRETCH
-      while (this.#standing.waiting > 0 && performance.now() < end) this.#standing.work(1)
-    }, EVERY)
-    timer.unref()
-    signal.addEventListener('abort', () => clearInterval(timer))
+      let isLeft = true
+      while (isLeft && performance.now() < end) isLeft = this.#findings.work(1)
+      timer = undefined
+      if (isLeft) after(PAUSE, goOn)
+      else if (this.#findings.waiting > 0) after(DELAY, begin)
+    }
+    this.#findings.onChange(() => {
+      if (timer === undefined) after(DELAY, begin)
+    })
+    if (this.#findings.waiting > 0) after(DELAY, begin)
+    signal.addEventListener('abort', () => clearTimeout(timer))
   }
 }
 

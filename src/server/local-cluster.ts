@@ -1,0 +1,243 @@
+import { createSocket } from 'node:dgram'
+import { lookup } from 'node:dns/promises'
+import { once } from 'node:events'
+import { hostname } from 'node:os'
+import { setTimeout } from 'node:timers/promises'
+import {
+  installDefinitions,
+  register,
+  removeAbandoned,
+  removeConfigurations,
+  removeDefinitions,
+  type TemporaryCluster,
+  TEMPORARY_SELECTOR,
+} from '../arming/temporary.ts'
+import { ClusterConnection, fromKubeconfig } from '../cluster/index.ts'
+import { UsageError } from '../configuration/flags.ts'
+import { crd } from '../generate/crds.ts'
+import { probeAnnotation, WEBHOOK_NAME } from '../kinds/registration.ts'
+import { isObject } from '../rule/resource.ts'
+import { SERVER_FLAGS, type ServerConfiguration } from './configuration.ts'
+
+/** Milliseconds until the first lists must be complete. */
+const SYNCED_WITHIN = 30_000
+/** Milliseconds until the API server must have reached this process: it learns of a configuration in a second or two. */
+const REACHED_WITHIN = 20_000
+/** Milliseconds that the removal may take. */
+const REMOVED_WITHIN = 20_000
+const POLL_EVERY = 50
+
+/** Where the server listens once it does. */
+export interface Listening {
+  /** `https://HOST:PORT`. */
+  readonly url: string
+  /** PEM of the CA that signed the serving certificate. */
+  readonly ca: string
+  /** Whether the cache of the cluster is synced. */
+  isReady(): boolean
+}
+
+/**
+ * Serves the cluster of a kubeconfig from this machine for as long as the process lives: installs the CRDs that are
+ * missing, registers the process, and removes both at the end. `prepare`, `register` and `close` come in this order;
+ * `close` may come at any time.
+ */
+export class LocalCluster {
+  readonly #given: ServerConfiguration
+  readonly #holder = `process ${process.pid} on ${hostname()}`
+  readonly #ended = new AbortController()
+  /** Plurals whose CRD goes at the end. */
+  readonly #own = new Set<string>()
+  #opened:
+    { connection: ClusterConnection; cluster: TemporaryCluster; namespaces: readonly string[] } | undefined
+  /** What goes on; the removal waits for its end. */
+  #work: Promise<unknown> = Promise.resolve()
+  #closing: Promise<void> | undefined
+
+  /** Throws UsageError when another setting contradicts `--local-cluster`. */
+  constructor(given: ServerConfiguration) {
+    const fixed = ['kubeconfig', 'arming', 'certificates', 'client-ca'] as const
+    const other = fixed.find((name) => given[name] !== SERVER_FLAGS[name].fallback)
+    if (other !== undefined) throw new UsageError(`--local-cluster sets --${other} itself: leave that out`)
+    this.#given = given
+  }
+
+  /** The settings with which the server serves this cluster. Throws UsageError, or an Error that says what is wrong. */
+  prepare(): Promise<ServerConfiguration> {
+    return this.#during(() => this.#prepare())
+  }
+
+  /**
+   * Registers the URL once the cache is synced, and prints what to try. Rejects when the API server does not reach the
+   * URL; returns when `close` comes first.
+   */
+  async register(at: Listening): Promise<void> {
+    try {
+      await this.#during(() => this.#register(at))
+    } catch (error) {
+      if (!this.#ended.signal.aborted) throw error
+    }
+  }
+
+  /** Removes what was made, and prints what was removed and what was not. A second call waits for the first. Never rejects. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  #during<T>(work: () => Promise<T>): Promise<T> {
+    const running = work()
+    this.#work = running.catch(() => undefined)
+    return running
+  }
+
+  async #prepare(): Promise<ServerConfiguration> {
+    const { 'local-cluster': file, 'api-group': group, 'watch-namespaces': named, host } = this.#given
+    const access = await fromKubeconfig(file).catch((error: unknown) => {
+      throw new UsageError(error instanceof Error ? error.message : String(error))
+    })
+    const connection = new ClusterConnection(access, { group })
+    const namespaces = named.length > 0 ? named : [access.namespace ?? 'default']
+    const cluster = clusterOf(connection, group)
+    for (const namespace of namespaces) {
+      if ((await connection.readNamespace(namespace, this.#ended.signal)) === undefined)
+        throw new UsageError(
+          `${connection.server} has no namespace '${namespace}': create it, or name others with --watch-namespaces`,
+        )
+    }
+    const abandoned = await removeAbandoned(cluster)
+    if (abandoned !== undefined) tell(`removed the webhook configurations that ${abandoned} left behind`)
+    // Before this, the registration in the cluster may be that of another process, and is not ours to remove.
+    this.#opened = { connection, cluster, namespaces }
+    await installDefinitions(cluster, {
+      definitionOf: (kind) => crd(kind, false, group),
+      holder: this.#holder,
+      own: this.#own,
+      signal: this.#ended.signal,
+    })
+    const isChosen = host !== SERVER_FLAGS.host.fallback || this.#given['webhook-url'] !== ''
+    return {
+      ...this.#given,
+      kubeconfig: file,
+      'watch-namespaces': namespaces,
+      host: isChosen ? host : await addressTowards(connection),
+    }
+  }
+
+  async #register({ url: listening, ca, isReady }: Listening): Promise<void> {
+    if (this.#opened === undefined) throw new Error('register before prepare')
+    const { connection, cluster, namespaces } = this.#opened
+    const { signal } = this.#ended
+    const { 'webhook-url': given, 'api-group': group } = this.#given
+    const url = given === '' ? listening : given
+    const end = performance.now() + SYNCED_WITHIN
+    while (!isReady() && performance.now() < end) await setTimeout(POLL_EVERY, undefined, { signal })
+    const registration = { group, url, ca, namespaces, holder: this.#holder }
+    if (!(await register(cluster, registration, { milliseconds: REACHED_WITHIN, signal })))
+      throw new Error(
+        `${connection.server} does not reach ${url}: name an address of this machine that it reaches with --host ADDRESS (or --webhook-url https://NAME:PORT), and let the firewall pass it`,
+      )
+    tell(this.#welcome(url, namespaces))
+  }
+
+  #welcome(url: string, namespaces: readonly string[]): string {
+    const { 'local-cluster': file } = this.#given
+    const kubeconfig = `--kubeconfig ${quoted(file)}`
+    const kubectl = `kubectl ${kubeconfig} -n ${namespaces[0] ?? 'default'}`
+    return [
+      `registered ${url} for the namespace ${namespaces.join(', ')}; if this process dies, writes pass unjudged`,
+      ...(this.#own.size === 0
+        ? []
+        : [`installed ${this.#own.size} CRDs: at the end they go, with all that is stored in them`]),
+      'try in another terminal:',
+      ...EXAMPLES.map((example) => `  ${kubectl} apply -f ${example}`),
+      `  npx vmcp-admission audit ${kubeconfig}`,
+      'Ctrl-C ends it and removes all of this',
+    ].join('\n')
+  }
+
+  async #close(): Promise<void> {
+    this.#ended.abort()
+    await this.#work
+    if (this.#opened === undefined) return
+    const { connection, cluster } = this.#opened
+    const late = AbortSignal.timeout(REMOVED_WITHIN)
+    late.addEventListener('abort', () => connection.close())
+    try {
+      const configurations = await removeConfigurations(cluster, this.#holder)
+      const { removed, resources, kept } = await removeDefinitions(cluster, this.#own)
+      for (const each of configurations) tell(`removed ${each}`)
+      if (removed.length > 0) tell(`removed ${removed.length} CRDs, with ${resources} resources`)
+      for (const each of kept) tell(`kept ${each}`)
+      if (kept.length > 0) tell(`to remove them: kubectl delete crd -l ${TEMPORARY_SELECTOR}`)
+    } catch (error) {
+      const { 'local-cluster': file } = this.#given
+      tell(`cannot remove the registration: ${error instanceof Error ? error.message : String(error)}`)
+      tell(`to remove it: npx vmcp-admission uninstall --kubeconfig ${quoted(file)}`)
+    }
+    connection.close()
+  }
+}
+
+/** What is tried first: an object that is wrong alone, and one that contradicts another. */
+export const EXAMPLES = [
+  'examples/bad/role-mapping-with-claim-and-matcher.yaml',
+  'examples/together/provider-not-there.yaml',
+] as const
+
+const tell = (line: string) => void process.stderr.write(`${line}\n`)
+
+/** A word of a shell command. */
+export const quoted = (word: string) =>
+  /^[\w./:@-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+
+function clusterOf(connection: ClusterConnection, group: string): TemporaryCluster {
+  const registrations = connection.registrations('default')
+  const installation = connection.installation('default')
+  return {
+    readConfiguration: (kind) => registrations.readConfiguration(kind, WEBHOOK_NAME),
+    applyConfiguration: (configuration) => registrations.applyConfiguration(configuration),
+    deleteConfiguration: (kind) => registrations.deleteConfiguration(kind, WEBHOOK_NAME),
+    tryProbe: (namespace, nonce) =>
+      connection.registrations(namespace).tryProbe(probeAnnotation(group), nonce),
+    readDefinition: (plural) => installation.readDefinition(plural),
+    createDefinition: (definition) => installation.createDefinition(definition),
+    deleteDefinition: (plural, uid) => installation.deleteDefinition(plural, uid),
+    countResources: (plural) => installation.countResources(plural),
+  }
+}
+
+/**
+ * The address of this machine that the API server most probably reaches: the one from which packets to it leave. The
+ * endpoints of the Service `kubernetes` say where it runs, which is the network of the container for kind, k3d and
+ * minikube; the kubeconfig has only a port forwarded to it.
+ */
+async function addressTowards(connection: ClusterConnection): Promise<string> {
+  const slices = await connection
+    .installation('default')
+    .listEndpoints('kubernetes')
+    .catch(() => [])
+  const listed = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+  const advertised = slices
+    .flatMap(({ endpoints }) => listed(endpoints))
+    .flatMap((endpoint) => (isObject(endpoint) ? listed(endpoint.addresses).map(String) : []))
+  const hosts = [...advertised, new URL(connection.server).hostname.replace(/^\[|\]$/g, '')]
+  for (const host of hosts) {
+    const address = await localAddressTowards(host).catch(() => undefined)
+    if (address !== undefined) return address
+  }
+  return SERVER_FLAGS.host.fallback
+}
+
+/** The address from which packets to the host leave; none is sent. */
+async function localAddressTowards(host: string): Promise<string> {
+  const { address, family } = await lookup(host)
+  const socket = createSocket(family === 6 ? 'udp6' : 'udp4')
+  try {
+    socket.connect(9, address)
+    await once(socket, 'connect')
+    return socket.address().address
+  } finally {
+    socket.close()
+  }
+}

@@ -1,0 +1,62 @@
+import { once } from 'node:events'
+
+/** Objects, and of these Secrets, that are read in a second for one namespace. */
+const MOST_READS = 200
+const MOST_SECRETS = 20
+const WINDOW = 1_000
+/** Reads that are on their way at a time: an answer takes up to 1.5 MiB, and several times that to parse. */
+const MOST_AT_ONCE = 40
+
+/** Bounds what reviews have the API server do: whoever reaches the port can send some. */
+export class ReadLimits {
+  readonly #now: () => number
+  readonly #counts = new Map<string, number>()
+  #begun = -Infinity
+  #running = 0
+  readonly #waiting = new Set<() => void>()
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
+
+  /** Counts one more read for a namespace; false when there were too many in this second. */
+  allows(namespace: string, isSecret: boolean): boolean {
+    const now = this.#now()
+    if (now - this.#begun >= WINDOW) {
+      this.#counts.clear()
+      this.#begun = now
+    }
+    const key = `${isSecret ? 'Secret' : ''}/${namespace}`
+    const count = this.#counts.get(key) ?? 0
+    if (count >= (isSecret ? MOST_SECRETS : MOST_READS)) return false
+    this.#counts.set(key, count + 1)
+    return true
+  }
+
+  /** Reads when others are done; throws the reason of a signal that aborts before. */
+  async inTurn<T>(signal: AbortSignal, read: () => Promise<T>): Promise<T> {
+    while (this.#running >= MOST_AT_ONCE) await this.#turn(signal)
+    signal.throwIfAborted()
+    this.#running += 1
+    try {
+      return await read()
+    } finally {
+      this.#running -= 1
+      for (const next of this.#waiting) {
+        this.#waiting.delete(next)
+        next()
+        break
+      }
+    }
+  }
+
+  async #turn(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    const { promise, resolve } = Promise.withResolvers<undefined>()
+    const next = () => resolve(undefined)
+    this.#waiting.add(next)
+    await Promise.race([promise, once(signal, 'abort')])
+    this.#waiting.delete(next)
+    signal.throwIfAborted()
+  }
+}
