@@ -14,3 +14,11 @@ export function absences(absent: readonly Kind[], group: string): Located[] {
     message: served(`${kind} (${plural}.${group}/${API_VERSION})`),
   }))
 }
+
+/** That an empty namespace may be a misspelt one. */
+export function doubts(namespaces: readonly string[]): Located[] {
+  return namespaces.map((name) => ({
+    ...IN_CLUSTER,
+    message: `namespace '${name}' holds none of these resources, and may not exist: the right to get namespaces is missing`,
+  }))
+}

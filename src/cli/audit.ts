@@ -1,11 +1,9 @@
 import { choice, readFlags, UsageError } from '../configuration/flags.ts'
 import { JUDGING_FLAGS } from '../configuration/judging.ts'
 import { secretReferencesOf } from '../kinds/between/secrets.ts'
-import { findingsIn } from '../review/index.ts'
-import { judge } from '../review/judge.ts'
+import { judgeSubmission, storedSubmission } from '../review/index.ts'
 import type { SeveritySetting } from '../review/settings.ts'
-import { shape } from '../review/shape.ts'
-import { absences } from './absences.ts'
+import { absences, doubts } from './absences.ts'
 import { LIVE_FLAGS } from './cluster-flags.ts'
 import { worldOfCluster } from './given-world.ts'
 import type { Live, LiveObject, SecretName } from './live.ts'
@@ -32,6 +30,7 @@ export async function audit(
     kubeconfig,
     group,
     namespaces: () => (namespaces.length === 0 ? undefined : namespaces),
+    mustExist: true,
     ...(flags['check-secrets'] ? { secrets: secretsOf } : {}),
   }
   const live = await readCluster(wanted, environment)
@@ -55,21 +54,20 @@ function judgeAll(live: Live, group: string, severities: readonly SeveritySettin
     resources: live.objects.length,
     others: 0,
     findings: [],
-    notes: absences(live.absent, group),
+    notes: [...absences(live.absent, group), ...doubts(live.doubtful)],
     unread: live.unread.map((message) => ({ ...IN_CLUSTER, message })),
   }
   const world = worldOfCluster(live, group)
   for (const { kind, namespace, name, value } of live.objects) {
     const subject = { kind: kind.kind, namespace, name }
-    const stored = () => shape(kind, value).resource
-    const findings = findingsIn(kind, value, { cluster: world.in(namespace), self: subject, old: stored })
-    const settings = { mode: 'enforce', severities } as const
-    addVerdict(
-      report,
-      judge({ findings, value: () => value }, { namespace, settings }),
-      subject,
-      () => IN_CLUSTER,
-    )
+    const submission = storedSubmission(subject, { namespace, group, object: value })
+    const outcome = judgeSubmission(submission, {
+      group,
+      settings: { mode: 'enforce', severities },
+      phase: 'stored',
+      world,
+    })
+    addVerdict(report, outcome, subject, () => IN_CLUSTER)
   }
   return report
 }

@@ -8,7 +8,7 @@ import { kindOf, worldOf } from './given-world.ts'
 import { joinCluster, type Joined, namespaceOf } from './joined.ts'
 import { type Beside, judgeDocument, type Judging } from './judge-document.ts'
 import { absences } from './absences.ts'
-import { READING_FLAGS, tellEmpty, tellUnread, valuesFor } from './reading.ts'
+import { READING_FLAGS, tellEmpty, tellUnread, readOptions } from './reading.ts'
 import { counted, exitCode, IN_CLUSTER, type Located, printHuman, printJson, type Report } from './report.ts'
 
 export const CHECK_FLAGS = {
@@ -31,7 +31,7 @@ export async function check(
   needCluster(flags.cluster, args, ['kubeconfig', 'check-secrets'])
   const { namespace, strict, severity: severities, kubeconfig, 'check-secrets': secrets } = flags
   const judging = { group: flags['api-group'], namespace, strict, severities }
-  const documents = await readDocuments(positionals, valuesFor(flags, environment))
+  const documents = await readDocuments(positionals, readOptions(flags, environment))
   documents.unread.push(...tellEmpty([documents]))
   const { report, scope } = flags.cluster
     ? onto(await joinCluster(documents, { ...judging, kubeconfig, secrets }, environment), documents, judging)

@@ -56,6 +56,8 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
       ways: [
         ['', 'every id that a finding can have, with what it asks for'],
         ['ID', 'what a rule asks for, why, and how to satisfy it'],
+        ['KIND', 'the fields of a kind, and the rules about it'],
+        ['PATH', 'what a field is for, and the rules about it'],
       ],
       example: 'role-mapping-matcher-compiles',
       flags: {},
@@ -109,7 +111,7 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
       flags: UNINSTALL_FLAGS,
       exits: {
         0: 'removed, or nothing was there',
-        1: 'a server still runs',
+        1: 'a server runs that would write them again, or they are of another installation',
         3: 'something could not be removed',
       },
       run: uninstall,

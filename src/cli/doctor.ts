@@ -57,7 +57,8 @@ export async function doctor(
     return EXIT.unread
   }
   try {
-    const place = { opened, group, namespace, service, now: Date.now, patience: times.lease }
+    const now = () => Date.now() - (opened.clockOffset() ?? 0)
+    const place = { opened, group, namespace, service, now, patience: times.lease }
     for (;;) {
       const diagnosis = await look(place, live.isRefusal)
       if (exitCode(diagnosis) === EXIT.clean || performance.now() >= until) {
@@ -94,7 +95,9 @@ function unreachable(message: string): Diagnosis {
 const unopened = (message: string): Diagnosis => unseen('no-cluster', message)
 
 function unseen(id: string, message: string): Diagnosis {
-  const remedy = 'look at the kubeconfig (--kubeconfig FILE) with kubectl version'
+  const remedy = /certificate (has expired|is not yet valid)/.test(message)
+    ? `the clock of this machine says ${new Date().toISOString()}: set it if it is wrong, or renew the certificate of the API server`
+    : 'look at the kubeconfig (--kubeconfig FILE) with kubectl version'
   const finding: DoctorFinding = { level: 'unread', id, object: 'API server', message, remedy }
   return { findings: [finding], certificates: [], probe: { outcome: 'not known', answer: message } }
 }

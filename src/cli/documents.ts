@@ -1,13 +1,20 @@
 import { UsageError } from '../configuration/flags.ts'
-import { INPUT, readSources } from './files.ts'
+import { type Excluded, INPUT, readSources } from './files.ts'
 import { fillPlaceholders, quoteTemplates } from './fill.ts'
 import { withoutPatches } from './kustomize.ts'
 import { loadDocuments, type ReadDocument, type UnreadDocument } from './load.ts'
-import type { Located } from './report.ts'
+import type { Located, Unread } from './report.ts'
 
 export interface FileDocument {
   readonly file: string
   readonly document: ReadDocument
+}
+
+/** How files are read. */
+export interface ReadOptions {
+  /** What placeholders are filled in with, by name. */
+  readonly filled: ReadonlyMap<string, string>
+  readonly excluded: Excluded
 }
 
 /** Everything that was read from the files that a person named. */
@@ -16,7 +23,7 @@ export interface Documents {
   readonly documents: readonly FileDocument[]
   /** Documents that are left out, and why. */
   readonly patches: readonly Located[]
-  readonly unread: Located[]
+  readonly unread: Unread[]
   /** What was named and holds no document, and why. */
   readonly empty: readonly Located[]
 }
@@ -25,14 +32,11 @@ export interface Documents {
  * Reads files, folders and standard input, and fills in placeholders; what cannot be read is told, never thrown. Throws
  * UsageError.
  */
-export async function readDocuments(
-  names: readonly string[],
-  filled: ReadonlyMap<string, string>,
-): Promise<Documents> {
+export async function readDocuments(names: readonly string[], options: ReadOptions): Promise<Documents> {
   if (names.filter((name) => name === '-').length > 1)
     throw new UsageError('standard input can be named only once')
   const reads: Read[] = []
-  for (const name of names) reads.push(await readOne(name, filled))
+  for (const name of names) reads.push(await readOne(name, options))
   return {
     files: reads.flatMap(({ files }) => files),
     ...withoutPatches(reads.flatMap(({ documents }) => documents)),
@@ -46,13 +50,22 @@ interface Read {
   readonly name: string
   readonly files: string[]
   readonly documents: FileDocument[]
-  readonly unread: Located[]
+  readonly unread: Unread[]
+  /** Whether something in it was left out. */
+  readonly reduced: boolean
 }
 
-async function readOne(name: string, filled: ReadonlyMap<string, string>): Promise<Read> {
-  const read: Read = { name, files: [], documents: [], unread: [] }
-  const { files, documents, unread } = read
-  for await (const source of readSources(name)) {
+async function readOne(name: string, { filled, excluded }: ReadOptions): Promise<Read> {
+  let reduced = false
+  const leftOut = (path: string) => {
+    const out = excluded(path)
+    reduced ||= out
+    return out
+  }
+  const files: string[] = []
+  const documents: FileDocument[] = []
+  const unread: Unread[] = []
+  for await (const source of readSources(name, leftOut)) {
     const file = source.name
     if ('problem' in source) {
       unread.push({ file, line: 0, column: 0, message: source.problem })
@@ -64,19 +77,22 @@ async function readOne(name: string, filled: ReadonlyMap<string, string>): Promi
       else documents.push({ file, document })
     }
   }
-  return read
+  return { name, files, documents, unread, reduced }
 }
 
-function emptiness({ name, files, documents, unread }: Read): Located[] {
+function emptiness({ name, files, documents, unread, reduced }: Read): Located[] {
   if (documents.length + unread.length > 0) return []
-  const message =
-    files.length > 0 ? 'there is no document in it' : 'no file in this folder ends in .yaml, .yml or .json'
+  const without = reduced ? '--exclude leaves nothing of it' : NO_MANIFEST
+  const message = files.length > 0 ? 'there is no document in it' : without
   return [{ file: name === '-' ? INPUT : name, line: 0, column: 0, message }]
 }
 
-/** Templates with lines for the tool itself (`{{ if … }}`) are no YAML. */
-function hinted(error: UnreadDocument['error'], text: string): UnreadDocument['error'] {
-  if (!text.includes('{{')) return error
-  const message = `a template is no YAML (${error.message}): check what it renders to, as in 'helm template . | vmcp-admission check -'`
-  return { ...error, message }
+const NO_MANIFEST = 'no file in this folder ends in .yaml, .yml or .json'
+
+/** Templates with lines for the tool itself (`{{ if … }}`) are not YAML. */
+function hinted(
+  error: UnreadDocument['error'],
+  text: string,
+): UnreadDocument['error'] & Pick<Unread, 'template'> {
+  return /\{\{|\{%/.test(text) ? { ...error, template: true } : error
 }

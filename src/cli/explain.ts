@@ -1,17 +1,25 @@
 import { stringify } from 'yaml'
 import { UsageError } from '../configuration/flags.ts'
+import { KINDS } from '../kinds/index.ts'
 import { allRules, examplesOf, placesOf } from '../kinds/places.ts'
-import { ALL_IDS, ENGINE_IDS } from '../review/engine-ids.ts'
+import { ALL_IDS, ENGINE_IDS, type EngineId } from '../review/engine-ids.ts'
 import { parseSeveritySetting } from '../review/settings.ts'
 import { nearest } from '../rule/nearest.ts'
 import { pathText } from '../rule/path.ts'
 import type { Rule } from '../rule/rule.ts'
+import { fieldPage, fieldPaths, fieldsAt, kindCalled, kindPage, placeText } from './explain-field.ts'
 
-/** Prints what an id asks for, why, and examples, or of every id a line; returns the exit code. Throws UsageError. */
+/**
+ * Prints what an id asks for, why, and examples; what a kind or a field is for; or of every id a line. Returns the exit
+ * code. Throws UsageError.
+ */
 export function explain(args: readonly string[]): number {
-  const [id, more] = args
-  if (more !== undefined) throw new UsageError('name one id, as it ends a finding in parentheses')
-  process.stdout.write(`${(id === undefined ? list() : pageOf(id)).join('\n')}\n`)
+  const [name, more] = args
+  if (more !== undefined)
+    throw new UsageError(
+      'name one id, as it ends a finding in parentheses, one kind, or the path of one field',
+    )
+  process.stdout.write(`${(name === undefined ? list() : pageOf(name)).join('\n')}\n`)
   return 0
 }
 
@@ -24,16 +32,44 @@ function list(): string[] {
     .map(({ id, severity, summary }) => `${id.padEnd(width)}  ${severity.padEnd(7)}  ${summary}`)
 }
 
-function pageOf(id: string): string[] {
-  const rule = allRules().find((each) => each.id === id)
+function pageOf(name: string): string[] {
+  const rule = allRules().find(({ id }) => id === name)
   if (rule !== undefined)
     return [...head(rule), places(rule), ...reads(rule), ...relaxing(rule), ...exampleLines(rule)]
-  const found = ENGINE_IDS.find((each) => each.id === id)
-  if (found !== undefined) return [...head(found), ...relaxing(found)]
-  const near = nearest(id, ALL_IDS)
-  throw new UsageError(
-    `'${id}' is not an id${near === undefined ? '; `vmcp-admission explain` lists them' : `; did you mean '${near}'`}`,
-  )
+  const found = ENGINE_IDS.find(({ id }) => id === name)
+  if (found !== undefined) return [...head(found), ...relaxing(found), ...engineExample(found)]
+  const kind = kindCalled(name)
+  if (kind !== undefined) return kindPage(kind)
+  const groups = fieldsAt(name)
+  if (groups.length === 0) throw new UsageError(`'${name}' is not an id, a kind or a field${advice(name)}`)
+  if (groups.length > MOST_PAGES)
+    throw new UsageError(`'${name}' is in several places: ${listed(groups.flat().map(placeText), 'and')}`)
+  return groups.flatMap((group, i) => [...(i === 0 ? [] : ['', '---', '']), ...fieldPage(group)])
+}
+
+/** Of how many fields of one name each is printed. */
+const MOST_PAGES = 4
+/** Most names that a message lists. */
+const MOST_NAMES = 8
+
+function listed(names: readonly string[], word: 'and' | 'or'): string {
+  const shown = names.slice(0, MOST_NAMES)
+  if (shown.length < names.length) return `${shown.join(', ')} and ${names.length - shown.length} more`
+  return shown.length === 1
+    ? names.join('')
+    : `${shown.slice(0, -1).join(', ')} ${word} ${shown.at(-1) ?? ''}`
+}
+
+const quoted = (name: string): string => `'${name}'`
+
+/** What was probably meant: ids that hold the name, else the name that is spelt most like it. */
+function advice(name: string): string {
+  const part = name.toLowerCase()
+  const holding = part.length < 3 ? [] : [...ALL_IDS].filter((id) => id.toLowerCase().includes(part))
+  const near = nearest(name, [...ALL_IDS, ...KINDS.map(({ kind }) => kind)]) ?? nearest(name, fieldPaths())
+  if (holding.length > 0) return `; did you mean ${listed(holding.toSorted().map(quoted), 'or')}`
+  if (near !== undefined) return `; did you mean ${quoted(near)}`
+  return '; `vmcp-admission explain` lists the ids, docs/fields.md the fields'
 }
 
 interface Described {
@@ -76,6 +112,12 @@ function exampleLines(rule: Rule): string[] {
     ...(old === undefined ? [] : ['  which was before:', ...manifest(old)]),
     ...findings.map((text) => `  => ${text}`),
   ])
+}
+
+function engineExample({ example }: EngineId): string[] {
+  if (example === undefined) return []
+  const { resource, findings } = example
+  return ['', 'found in:', ...manifest(resource), ...findings.map((text) => `  => ${text}`)]
 }
 
 function manifest(resource: object): string[] {

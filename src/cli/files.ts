@@ -1,55 +1,105 @@
+import { isUtf8 } from 'node:buffer'
 import { readdir, readFile, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, normalize } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 
 /** A file as named by the person or found in a folder; `problem` when it could not be read. */
 export type SourceFile =
   { readonly name: string; readonly text: string } | { readonly name: string; readonly problem: string }
 
-const MANIFEST = /\.(ya?ml|json)$/i
+/** kustomize finds a file of this name as well. */
+const MANIFEST = /\.(ya?ml|json)$|^Kustomization$/i
 
 /** What standard input is called. */
 export const INPUT = '<stdin>'
 
-/** Reads a file, a folder (every .yaml, .yml and .json below; hidden ones, node_modules and links to folders left out) or `-` for stdin. */
-export async function* readSources(name: string): AsyncIterable<SourceFile> {
+/** Whether a file or folder, by its path, is left out. */
+export type Excluded = (path: string) => boolean
+
+/**
+ * Reads a file, a folder (every .yaml, .yml and .json below; hidden ones, node_modules and links to folders left out) or
+ * `-` for stdin.
+ */
+export async function* readSources(
+  name: string,
+  excluded: Excluded = () => false,
+): AsyncIterable<SourceFile> {
   if (name === '-') yield await readInput()
-  else yield* readNamed(name)
+  else yield* readNamed(name, excluded)
+}
+
+/**
+ * What `--exclude` leaves out. A pattern with a "/" is matched against the path as findings print it, one without
+ * against each name of the path; `*` and `?` stand for characters of one name, `**` for any number of names. What lies
+ * in an excluded folder is excluded.
+ */
+export function excluding(patterns: readonly string[]): Excluded {
+  const texts = patterns.map(patternText)
+  if (texts.length === 0) return () => false
+  const matched = new RegExp(`^(?:${texts.join('|')})(?:/|$)`)
+  return (path) => matched.test(normalize(path))
+}
+
+function patternText(pattern: string): string {
+  const named = pattern.replace(/\/+$/, '')
+  const text = normalize(named).replaceAll(
+    /\*\*\/?|[*?]|[\\^$.+()[\]{}|]/g,
+    (part) => GLOBS[part] ?? `\\${part}`,
+  )
+  return named.includes('/') ? text : `(?:.*/)?${text}`
+}
+
+const GLOBS: Readonly<Record<string, string>> = {
+  '**/': '(?:[^/]+/)*',
+  '**': '.*',
+  '*': '[^/]*',
+  '?': '[^/]',
 }
 
 async function readInput(): Promise<SourceFile> {
   try {
-    return { name: INPUT, text: decoded(await buffer(process.stdin)) }
+    return sourceOf(INPUT, await buffer(process.stdin))
   } catch (error) {
     return { name: INPUT, problem: reason(error, INPUT) }
   }
 }
 
-async function* readNamed(name: string): AsyncIterable<SourceFile> {
+async function* readNamed(name: string, excluded: Excluded): AsyncIterable<SourceFile> {
+  if (excluded(name)) return
   try {
-    if ((await stat(name)).isDirectory()) yield* readFolder(name)
-    else yield { name, text: decoded(await readFile(name)) }
+    if ((await stat(name)).isDirectory()) yield* readFolder(name, excluded)
+    else yield sourceOf(name, await readFile(name))
   } catch (error) {
     yield { name, problem: reason(error, name) }
   }
 }
 
-async function* readFolder(folder: string): AsyncIterable<SourceFile> {
+async function* readFolder(folder: string, excluded: Excluded): AsyncIterable<SourceFile> {
   const entries = await readdir(folder, { withFileTypes: true })
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const hidden = entry.name.startsWith('.') || entry.name === 'node_modules'
     const name = join(folder, entry.name)
-    if (!hidden && entry.isDirectory()) yield* readNamed(name)
-    else if (!hidden && MANIFEST.test(entry.name)) yield* readFound(name)
+    if (!hidden && entry.isDirectory()) yield* readNamed(name, excluded)
+    else if (!hidden && MANIFEST.test(entry.name)) yield* readFound(name, excluded)
   }
 }
 
 /** What was found by its name may be anything: a link to a folder can lead back here, and a pipe has no end. */
-async function* readFound(name: string): AsyncIterable<SourceFile> {
+async function* readFound(name: string, excluded: Excluded): AsyncIterable<SourceFile> {
   const found = await stat(name).catch(() => undefined)
-  if (found === undefined || found.isFile()) yield* readNamed(name)
-  else if (!found.isDirectory()) yield { name, problem: 'is no file' }
+  if (found === undefined || found.isFile()) yield* readNamed(name, excluded)
+  else if (!found.isDirectory() && !excluded(name)) yield { name, problem: 'is not a file' }
 }
+
+function sourceOf(name: string, bytes: Buffer): SourceFile {
+  const text = decoded(bytes)
+  return !isUtf8(bytes) && CONTROL.test(text)
+    ? { name, problem: 'a binary file, not YAML or JSON' }
+    : { name, text }
+}
+
+/** No text has them; UTF-16 without a mark has them, too, but is valid UTF-8. */
+const CONTROL = /[\u0000-\u0008\u000e-\u001f]/
 
 /** Text as kubectl decodes it: UTF-16 where a mark says so, which PowerShell writes, else UTF-8. */
 function decoded(bytes: Buffer): string {

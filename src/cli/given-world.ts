@@ -4,7 +4,7 @@ import { secretFacts } from '../kinds/between/secrets.ts'
 import { kindNamed } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { holdsPlaceholder, placeholdersIn } from '../review/placeholder.ts'
-import { type Extent, World } from '../review/world.ts'
+import { World } from '../review/world.ts'
 import { isObject } from '../rule/resource.ts'
 import type { Live } from './live.ts'
 
@@ -29,14 +29,14 @@ export function worldOf(values: readonly unknown[], reading: Reading): World {
   const { group } = reading
   const hidden = hiddenIn(values, reading)
   const knows = (kind: string, namespace: string) => kindNamed.has(kind) && !hidden(kind, namespace)
-  const world = wholeWorld({ group, knows, where: () => 'in the given files' })
+  const world = new World({ group, knows, where: () => 'in the given files' })
   putAll(world, values, reading)
   return world
 }
 
 /** The cluster as it is. */
 export function worldOfCluster(live: Live, group: string): World {
-  return liveWorld(live, wholeWorld({ group, knows: live.knows }))
+  return liveWorld(live, new World({ group, knows: live.knows }))
 }
 
 /** The cluster as it would be with the documents applied. */
@@ -44,13 +44,10 @@ export function worldOfBoth(live: Live, values: readonly unknown[], reading: Rea
   const where = (namespace: string) => `in namespace '${namespace}' or the given files`
   const hidden = hiddenIn(values, reading)
   const knows = (kind: string, namespace: string) => live.knows(kind, namespace) && !hidden(kind, namespace)
-  const world = liveWorld(live, wholeWorld({ group: reading.group, knows, where }))
+  const world = liveWorld(live, new World({ group: reading.group, knows, where }))
   putAll(world, values, reading)
   return world
 }
-
-/** Nothing is left out: commands tell more of an object than rules read, and have it at hand anyway. */
-const wholeWorld = (extent: Extent) => new World(extent, (_kind, resource) => resource)
 
 function liveWorld({ objects, secrets }: Live, world: World): World {
   for (const { kind, value } of objects) world.put(kind, value)

@@ -1,12 +1,7 @@
-import { API_VERSION } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import { completed } from '../review/defaults.ts'
-import type { Finding } from '../review/finding.ts'
-import { findingsBeforeDeployment, findingsIn } from '../review/index.ts'
-import { judge } from '../review/judge.ts'
+import { judgeSubmission, storedSubmission, type Submission } from '../review/index.ts'
+import { judge, type Verdict } from '../review/judge.ts'
 import type { SeveritySetting } from '../review/settings.ts'
-import { shape } from '../review/shape.ts'
-import { unknownFields } from '../review/unknown-fields.ts'
 import type { World } from '../review/world.ts'
 import type { Cluster } from '../rule/cluster.ts'
 import { jsonKey, pathText, valueAt } from '../rule/path.ts'
@@ -55,35 +50,30 @@ export function judgeDocument(
   const subject = subjectOf(kind, value as Resource, judging)
   const self = { kind: kind.kind, name: nameOf(value as Resource) }
   const old = stored?.get({ ...subject, name: self.name })
-  const around = {
-    cluster: world.in(subject.namespace),
-    self,
-    ...(old === undefined ? {} : { old: () => shape(kind, old).resource }),
+  const { strict, severities, group } = judging
+  const submission: Submission = {
+    ...storedSubmission(self, { namespace: subject.namespace, group, object: value }),
+    operation: old === undefined ? 'CREATE' : 'UPDATE',
+    oldObject: old,
   }
-  const { findings, placeholders } = judging.strict
-    ? { findings: findingsIn(kind, value, around), placeholders: [] }
-    : findingsBeforeDeployment(kind, value, around)
-  const all = [...otherVersion(value as Resource, judging), ...findings, ...unknownOf(kind, value, judging)]
-  const settings = { mode: 'enforce', severities: judging.severities } as const
-  const judged = { findings: all, value: () => completed(kind, value, subject.namespace) }
-  const verdict = judge(judged, { namespace: subject.namespace, settings }, () => {
-    if (stored === undefined || old === undefined) return undefined
-    const before = findingsIn(kind, old, { cluster: stored.world.in(subject.namespace), self })
-    return {
-      findings: [...before, ...unknownOf(kind, old, judging)],
-      value: () => completed(kind, old, subject.namespace),
-    }
+  const outcome = judgeSubmission(submission, {
+    group,
+    settings: { mode: 'enforce', severities },
+    phase: 'before deployment',
+    strict,
+    world,
+    worldNow: stored?.world,
   })
-  addVerdict(report, verdict, subject, ({ id, error }) => {
+  addVerdict(report, outcome, subject, ({ id, error }) => {
     // A map or a list is shown by its name, not by its first member on the next line.
     const named = id === 'unknown-field' || typeof valueAt(value, error.at) === 'object'
     return { file, ...document.locate(error.at.map(jsonKey), named ? 'key' : 'value') }
   })
-  if (!namesNamespace(value) && isAstray(findings, around.cluster)) {
+  if (!namesNamespace(value) && isAstray(outcome, world.in(subject.namespace))) {
     const message = `names no namespace, and is judged in '${subject.namespace}'; --namespace NAME says which`
     report.notes.push({ file, ...document.locate(['metadata', 'namespace'], 'key'), message })
   }
-  for (const { at, text } of placeholders) {
+  for (const { at, text } of outcome.placeholders) {
     const name = nameOfPlaceholder(text)
     const advice = name === undefined ? '' : `; to judge it: --set ${name}=VALUE`
     const message = `${pathText(at)}: not judged, because ${onOneLine(text)} is filled in later${advice}`
@@ -95,8 +85,8 @@ const namesNamespace = (value: unknown): boolean =>
   isObject(value) && isObject(value.metadata) && Boolean(value.metadata.namespace)
 
 /** Whether something is missed that there is in another namespace. */
-function isAstray(findings: readonly Finding[], cluster: Cluster): boolean {
-  const named = findings.flatMap(({ error }) => error.restsOn ?? [])
+function isAstray({ errors, warnings }: Verdict, cluster: Cluster): boolean {
+  const named = [...errors, ...warnings].flatMap(({ error }) => error.restsOn ?? [])
   return named.some(
     ({ kind, name }) => cluster.get(kind, name) === undefined && cluster.elsewhere(kind, name).length > 0,
   )
@@ -121,11 +111,6 @@ function tellNotJudged(file: string, document: ReadDocument, judging: Judging, r
   addVerdict(report, verdict, subject, () => place)
 }
 
-function unknownOf(kind: Kind, value: unknown, { strict }: Judging): Finding[] {
-  const found = unknownFields(kind, value)
-  return strict ? found.map((finding) => ({ ...finding, severity: 'error' })) : found
-}
-
 /** A template can be long and span lines. */
 function onOneLine(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ')
@@ -142,14 +127,4 @@ function subjectOf({ kind }: Pick<Kind, 'kind'>, { metadata }: Resource, { names
     namespace: text(metadata?.namespace, namespace),
     name: text(metadata?.name, text(metadata?.generateName, '')),
   }
-}
-
-function otherVersion({ apiVersion }: Resource, { strict }: Judging): Finding[] {
-  const version = String(apiVersion).split('/')[1]
-  if (version === API_VERSION) return []
-  const served = version === 'v1alpha1'
-  const state = served ? 'is deprecated' : 'is not a version of these resources'
-  const detail = `${version} ${state}; checked as ${API_VERSION}; write ${API_VERSION}`
-  const severity = strict && !served ? 'error' : 'warning'
-  return [{ id: 'api-version-current', severity, error: { type: 'advice', at: ['apiVersion'], detail } }]
 }

@@ -50,6 +50,8 @@ export interface Live {
   readonly absent: readonly Kind[]
   /** What could not be read, and why. */
   readonly unread: readonly string[]
+  /** Namespaces that a person named, that hold no object, and of which the user may not know whether they exist. */
+  readonly doubtful: readonly string[]
   /** Whether every object of the kind in the namespace was read. */
   knows(kind: string, namespace: string): boolean
 }
@@ -60,6 +62,8 @@ export interface Wanted {
   readonly group: string
   /** Those to read, given that of the context; undefined: all. */
   namespaces(own: string): readonly string[] | undefined
+  /** Whether a person named the namespaces: one that does not exist is misspelt, and told as unread. */
+  readonly mustExist?: boolean
   /** The Secrets to look into. */
   secrets?(objects: readonly LiveObject[], own: string): Iterable<SecretName>
 }
@@ -84,14 +88,19 @@ export async function readCluster(
   const connection = new ClusterConnection(access, { group: wanted.group, times })
   const own = access.namespace ?? ''
   try {
-    const lists = await readLists(connection, wanted.namespaces(own))
+    const namespaces = wanted.namespaces(own)
+    const lists = await readLists(connection, namespaces)
+    const named = wanted.mustExist
+      ? await lookFor(connection, emptyOnes(lists, namespaces ?? []))
+      : NONE_NAMED
     const secrets = await readSecrets(connection, wanted.secrets?.(lists.objects, own))
     return {
       ...lists,
       server: nameOf(connection),
       namespace: own,
       secrets: secrets.found,
-      unread: [...lists.unread, ...secrets.unread],
+      unread: [...lists.unread, ...named.unread, ...secrets.unread],
+      doubtful: named.doubtful,
       knows: (kind, namespace) =>
         kind === 'Secret' ? secrets.knows(namespace) : lists.knows(kind, namespace),
     }
@@ -127,6 +136,8 @@ export interface Opened {
   readonly server: string
   readonly installation: Installation
   readonly registrations: Registrations
+  /** By how many milliseconds the clock of this machine is ahead of the API server's; undefined before an answer. */
+  clockOffset(): number | undefined
   close(): void
 }
 
@@ -142,6 +153,7 @@ export async function openInstallation(
     server: nameOf(connection),
     installation: connection.installation(namespace),
     registrations: connection.registrations(namespace),
+    clockOffset: () => connection.clockOffset(),
     close: () => connection.close(),
   }
 }
@@ -176,6 +188,7 @@ const nothing = (problem: string): Live => ({
   secrets: [],
   absent: [],
   unread: [problem],
+  doubtful: [],
   knows: () => false,
 })
 
@@ -245,6 +258,37 @@ function objectOf(kind: Kind, value: unknown): LiveObject[] {
   const { namespace, name } = isObject(value) && isObject(value.metadata) ? value.metadata : {}
   if (!isObject(value) || typeof namespace !== 'string' || typeof name !== 'string') return []
   return [{ kind, namespace, name, value }]
+}
+
+type Lists = Awaited<ReturnType<typeof readLists>>
+
+/** Those that were read whole and hold nothing. */
+function emptyOnes({ objects, knows }: Lists, namespaces: readonly string[]): string[] {
+  const used = new Set(objects.map(({ namespace }) => namespace))
+  return namespaces.filter((name) => !used.has(name) && KINDS.every(({ kind }) => knows(kind, name)))
+}
+
+interface Named {
+  readonly unread: readonly string[]
+  readonly doubtful: readonly string[]
+}
+
+const NONE_NAMED: Named = { unread: [], doubtful: [] }
+
+/** The API server answers an empty list for a namespace that does not exist. */
+async function lookFor(connection: ClusterConnection, namespaces: readonly string[]): Promise<Named> {
+  const unread: string[] = []
+  const doubtful: string[] = []
+  await eachOf(namespaces, async (name) => {
+    try {
+      const found = await insisting(() => connection.readNamespace(name, new AbortController().signal))
+      if (found === undefined) unread.push(`namespace '${name}' does not exist`)
+    } catch (error) {
+      if (error instanceof StatusError && error.status === 403) doubtful.push(name)
+      else unread.push(`namespace '${name}': ${messageOf(error)}`)
+    }
+  })
+  return { unread: unread.toSorted(), doubtful: doubtful.toSorted() }
 }
 
 /** Keeps nothing of the values. One failure in a namespace leaves its Secrets unknown, and is told once. */

@@ -3,16 +3,16 @@ import { JUDGING_FLAGS } from '../configuration/judging.ts'
 import { virtualMcpServer } from '../kinds/virtual-mcp-server/index.ts'
 import { compare } from '../review/plan/comparison.ts'
 import { type Plan, plansOf } from '../review/plan/plan.ts'
-import { absences } from './absences.ts'
+import { absences, doubts } from './absences.ts'
 import { CLUSTER_FLAGS, needCluster } from './cluster-flags.ts'
-import { type Documents, readDocuments } from './documents.ts'
+import { type Documents, readDocuments, type ReadOptions } from './documents.ts'
 import { type Reading, worldOf, worldOfCluster } from './given-world.ts'
 import { joinCluster } from './joined.ts'
 import type { Live } from './live.ts'
 import { changesMermaid, planMermaid } from './plan/mermaid.ts'
 import { changesText, planText } from './plan/text.ts'
-import { READING_FLAGS, tell, tellEmpty, tellUnread, valuesFor } from './reading.ts'
-import { EXIT, IN_CLUSTER, type Located } from './report.ts'
+import { READING_FLAGS, tell, tellEmpty, tellUnread, readOptions } from './reading.ts'
+import { EXIT, IN_CLUSTER, type Unread } from './report.ts'
 
 export const PLAN_FLAGS = {
   output: choice('how to print', ['human', 'json', 'mermaid'], 'human'),
@@ -42,7 +42,7 @@ async function ofFiles(names: readonly string[], flags: Flags, environment: Envi
   if (names.length === 0)
     throw new UsageError('name the files or folders to plan, an old and a new one, or - for standard input')
   const reading = { group: flags['api-group'], namespace: flags.namespace || 'default', strict: false }
-  const read = (some: readonly string[]) => plansIn(some, valuesFor(flags, environment), reading)
+  const read = (some: readonly string[]) => plansIn(some, readOptions(flags, environment), reading)
   const [old, now] = names
   return names.length === 2 && old !== undefined && now !== undefined && !flags.together
     ? comparison(old, now, read, flags.output)
@@ -57,7 +57,12 @@ async function ofCluster(names: readonly string[], flags: Flags, environment: En
   const { kubeconfig, namespaces, namespace, 'api-group': group, output } = flags
   if (names.length === 0) {
     const { readCluster } = await import('./live.ts')
-    const wanted = { kubeconfig, group, namespaces: () => (namespaces.length === 0 ? undefined : namespaces) }
+    const wanted = {
+      kubeconfig,
+      group,
+      namespaces: () => (namespaces.length === 0 ? undefined : namespaces),
+      mustExist: true,
+    }
     const live = await readCluster(wanted, environment)
     tellAbsent(live, group)
     return single({ plans: plansOf(worldOfCluster(live, group)), unread: unreadOf(live) }, output)
@@ -66,7 +71,7 @@ async function ofCluster(names: readonly string[], flags: Flags, environment: En
     throw new UsageError(
       '--namespaces is for --cluster alone: with files, the namespaces that they name are read',
     )
-  const documents = await readDocuments(names, valuesFor(flags, environment))
+  const documents = await readDocuments(names, readOptions(flags, environment))
   tell(documents.patches)
   const asked = { group, namespace, kubeconfig, secrets: false, strict: false }
   const { live, before, after } = await joinCluster(documents, asked, environment)
@@ -79,16 +84,16 @@ async function ofCluster(names: readonly string[], flags: Flags, environment: En
   return changed(plansOf(before), comparable, unread, output)
 }
 
-const unreadOf = ({ unread }: Live): Located[] => unread.map((message) => ({ ...IN_CLUSTER, message }))
+const unreadOf = ({ unread }: Live): Unread[] => unread.map((message) => ({ ...IN_CLUSTER, message }))
 
-function tellAbsent({ absent }: Live, group: string): void {
-  if (!absent.includes(virtualMcpServer)) return
-  for (const { message } of absences(absent, group)) process.stderr.write(`note: ${message}\n`)
+function tellAbsent({ absent, doubtful }: Live, group: string): void {
+  const lacking = absent.includes(virtualMcpServer) ? absences(absent, group) : []
+  for (const { message } of [...lacking, ...doubts(doubtful)]) process.stderr.write(`note: ${message}\n`)
 }
 
 interface Read {
   readonly plans: readonly Plan[]
-  readonly unread: readonly Located[]
+  readonly unread: readonly Unread[]
 }
 
 interface ReadFiles extends Read {
@@ -97,7 +102,7 @@ interface ReadFiles extends Read {
 
 interface Printed {
   readonly text: string
-  readonly unread: readonly Located[]
+  readonly unread: readonly Unread[]
 }
 
 type Output = 'human' | 'json' | 'mermaid'
@@ -136,7 +141,7 @@ async function comparison(
 function changed(
   before: readonly Plan[],
   after: readonly Plan[],
-  unread: readonly Located[],
+  unread: readonly Unread[],
   output: Output,
 ): Printed {
   const changes = compare(before, after)
@@ -150,12 +155,8 @@ function changed(
 
 const json = (value: unknown) => `${JSON.stringify(value, undefined, 2)}\n`
 
-async function plansIn(
-  names: readonly string[],
-  filled: ReadonlyMap<string, string>,
-  reading: Reading,
-): Promise<ReadFiles> {
-  const documents = await readDocuments(names, filled)
+async function plansIn(names: readonly string[], options: ReadOptions, reading: Reading): Promise<ReadFiles> {
+  const documents = await readDocuments(names, options)
   tell(documents.patches)
   const world = worldOf(
     documents.documents.map(({ document }) => document.value),

@@ -1,6 +1,7 @@
 import { type Flag, text, toggle, type Values } from '../configuration/flags.ts'
-import type { Documents } from './documents.ts'
-import type { Located } from './report.ts'
+import type { Documents, ReadOptions } from './documents.ts'
+import { excluding } from './files.ts'
+import { counted, type Located, type Unread } from './report.ts'
 import { visible } from './visible.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -17,6 +18,17 @@ const values: Flag<ReadonlyMap<string, string>> = {
   },
 }
 
+const patterns: Flag<readonly string[]> = {
+  help: 'leave out files and folders of this name, or path: *, ? and ** as in a shell; may be repeated',
+  argument: 'PATTERN',
+  repeated: true,
+  fallback: [],
+  read: (written, before) => {
+    if (/^[./\s]*$/.test(written)) throw new Error(`'${written}' is not the name or path of a file or folder`)
+    return [...before, written]
+  },
+}
+
 /** How files are read: the same for every command that reads them. */
 export const READING_FLAGS = {
   namespace: text(
@@ -26,15 +38,17 @@ export const READING_FLAGS = {
   ),
   set: values,
   env: toggle('fill in placeholders from the environment'),
+  exclude: patterns,
 }
 
-/** What placeholders are filled in with. */
-export function valuesFor(
-  { env, set }: Pick<Values<typeof READING_FLAGS>, 'env' | 'set'>,
+/** How the flags say that files are read. */
+export function readOptions(
+  { env, set, exclude }: Pick<Values<typeof READING_FLAGS>, 'env' | 'set' | 'exclude'>,
   environment: Environment,
-): ReadonlyMap<string, string> {
+): ReadOptions {
   const given = env ? Object.entries(environment) : []
-  return new Map([...given.filter((entry): entry is [string, string] => entry[1] !== undefined), ...set])
+  const filled = [...given.filter((entry): entry is [string, string] => entry[1] !== undefined), ...set]
+  return { filled: new Map(filled), excluded: excluding(exclude) }
 }
 
 /**
@@ -48,8 +62,24 @@ export function tellEmpty(reads: readonly Documents[]): readonly Located[] {
   return []
 }
 
-export function tellUnread(unread: readonly Located[]): void {
-  tell(unread.map(({ message, ...place }) => ({ ...place, message: `cannot read: ${message}` })))
+/** A line each; all templates are one line, because a repository of charts has many. */
+export function tellUnread(unread: readonly Unread[]): void {
+  const templates = unread.filter(({ template }) => template)
+  const others = unread.filter(({ template }) => !template)
+  const lines = [...others, ...templates.slice(0, 1).map((first) => ofTemplates(first, templates))]
+  tell(lines.map(({ message, ...place }) => ({ ...place, message: `cannot read: ${message}` })))
+}
+
+function ofTemplates(first: Unread, templates: readonly Unread[]): Unread {
+  const files = new Set(templates.map(({ file }) => file))
+  const [what, they, them] =
+    files.size === 1
+      ? [`a template is not YAML (${first.message})`, 'it renders', 'it']
+      : [`this and ${counted(files.size - 1, 'more file')} are templates, not YAML`, 'they render', 'them']
+  const isChart = [...files].every((file) => file?.split(/[\\/]/).includes('templates'))
+  const render = `check what ${they} to, as in 'helm template . | vmcp-admission check -'`
+  const leave = `--exclude ${isChart ? 'templates' : 'PATTERN'} leaves ${them} out`
+  return { ...first, message: `${what}: ${render}; ${leave}` }
 }
 
 /** A line each on standard error. */

@@ -22,6 +22,12 @@ export interface Located {
   readonly message: string
 }
 
+/** Something that could not be read. */
+export interface Unread extends Located {
+  /** Set where the file is a template, which is not YAML before it is rendered. */
+  readonly template?: true
+}
+
 export interface ReportedFinding extends Located, Subject {
   readonly severity: 'error' | 'warning'
   readonly id: string
@@ -41,7 +47,7 @@ export interface Report {
   others: number
   readonly findings: ReportedFinding[]
   readonly notes: Located[]
-  readonly unread: Located[]
+  readonly unread: Unread[]
 }
 
 export type Place = Pick<Located, 'file' | 'line' | 'column'>

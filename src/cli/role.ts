@@ -9,10 +9,18 @@ import { tellUnread } from './reading.ts'
 import { EXIT, IN_CLUSTER } from './report.ts'
 import { readClaims, type ReadClaims } from './role/claims.ts'
 import { configIn, type FoundConfig, parseLocation, typeOf, Unread, unreadFile } from './role/config.ts'
-import { decideRole, matchersOf, type RoleDecision } from './role/decide.ts'
+import {
+  commonRole,
+  decideForReleases,
+  matchersOf,
+  type ReleaseDecision,
+  sessionNameClaimOf,
+} from './role/decide.ts'
 import { evaluations } from './role/evaluations.ts'
 import { oneLine } from './role/one-line.ts'
 import { printRole, printRoleJson, printUnreadJson } from './role/print.ts'
+import { type Generation, generationsOf, readRelease } from './role/releases.ts'
+import { sessionNameFrom } from './role/session-name.ts'
 
 export const ROLE_FLAGS = {
   config: text(
@@ -25,6 +33,14 @@ export const ROLE_FLAGS = {
     'FILE',
     '',
   ),
+  release: {
+    ...text(
+      'the release of the operator whose gateway decides, such as 0.58; without it all of them',
+      'RELEASE',
+      '',
+    ),
+    read: readRelease,
+  },
   output: choice('how to print', ['human', 'json'], 'human'),
   'api-group': JUDGING_FLAGS['api-group'],
   ...CLUSTER_FLAGS,
@@ -47,16 +63,16 @@ export async function role(
       ? await configInCluster(flags.config, flags, environment)
       : await findConfig(flags.config, flags['api-group'])
     const { claims, fromToken } = await loadClaims(flags.claims)
-    const decision = await roleFor(config.value, claims)
-    const tokenNote = 'the claims are the payload of a JWT, whose signature is not verified'
+    const outcomes = await outcomesFor(config.value, claims, generationsOf(flags.release))
     const report = {
       config: { namespace: config.namespace, name: config.name },
       claims: fromToken ? ('token' as const) : ('json' as const),
-      ...decision,
-      notes: [...(fromToken ? [tokenNote] : []), ...decision.notes],
+      release: flags.release,
+      outcomes,
+      sessionName: sessionNameFrom(claims, sessionNameClaimOf(config.value)),
     }
     process.stdout.write(flags.output === 'json' ? printRoleJson(report) : printRole(report))
-    return decision.role === undefined ? EXIT.findings : EXIT.clean
+    return commonRole(outcomes) === undefined ? EXIT.findings : EXIT.clean
   } catch (error) {
     if (!(error instanceof Unread)) throw error
     tellUnread([error.located])
@@ -123,8 +139,25 @@ function claimsIn(source: SourceFile): ReadClaims {
   }
 }
 
-/** The decision on a resource, wherever it was found. */
-async function roleFor(value: unknown, claims: ReadClaims['claims']): Promise<RoleDecision> {
-  const found = await evaluations(matchersOf(value), claims)
-  return decideRole(value, claims, (matcher) => found.get(matcher))
+/** The decisions on a resource, wherever it was found. */
+async function outcomesFor(
+  value: unknown,
+  claims: ReadClaims['claims'],
+  generations: readonly Generation[],
+): Promise<ReleaseDecision[]> {
+  const matchers = matchersOf(value)
+  const versions = [...new Set(generations.map(({ celGo }) => celGo))]
+  const found = new Map(
+    await Promise.all(
+      versions.map(async (celGo) => [celGo, await evaluations(matchers, claims, celGo)] as const),
+    ),
+  )
+  return decideForReleases(
+    value,
+    claims,
+    generations,
+    ({ celGo }) =>
+      (matcher) =>
+        found.get(celGo)?.get(matcher),
+  )
 }

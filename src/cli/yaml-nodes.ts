@@ -27,12 +27,32 @@ export function readYaml(text: string, offset: number): YamlRead {
   if (control) throw new ReadError('control characters are not allowed; is it UTF-8?', offset + control.index)
   // The other line ends that the library knows; those of Unicode stay text here.
   const lines = text.replace(/\r(?!\n)|\x85/g, '\n')
-  checkTabs(lines, offset)
-  const { root, unread } = compose(lines, offset)
+  const { root, unread } = composed(lines, offset)
   const reader = new Reader(lines, offset)
   const node: Node = root ? reader.read(root).node : { kind: 'scalar', offset, value: null }
   const more = unread === undefined ? [] : [{ message: unreadText, offset: offset + unread }]
   return { node, notes: [...reader.notes, ...more] }
+}
+
+/**
+ * The tree of the first document. Where it cannot be read, the package as it is says best why: it takes a line that
+ * stands too far left for the end of a text or a collection that was not closed. Throws ReadError.
+ */
+function composed(text: string, offset: number): Composed {
+  try {
+    return compose(text, offset, lexemesAsKubectl)
+  } catch (error) {
+    if (error instanceof ReadError) compose(text, offset, indentedLexemes)
+    throw error
+  }
+}
+
+type Lexemes = (text: string) => Iterable<string>
+
+interface Composed {
+  readonly root: ParsedNode | null
+  /** Where something follows the document that kubectl never sees. */
+  readonly unread: number | undefined
 }
 
 const unreadText = 'kubectl does not read what follows the end of the document'
@@ -44,15 +64,15 @@ const controlPattern = /[^\t\n\r\x20-\x7e\x85\xa0-\ufffd]/
  * Throws where a tab stands at the start of a line, or between a "-" and what follows it: the library allows
  * that only in scalars and flow collections, the package in more places.
  */
-function checkTabs(text: string, offset: number): void {
+function checkTabs(text: string, offset: number, lexemesOf: Lexemes): void {
   if (!text.includes('\t')) return
   let flowLevel = 0
   let position = 0
   let last = '\n'
-  for (const lexeme of new Lexer().lex(text)) {
+  for (const lexeme of lexemesOf(text)) {
     const afterDash = (last === '-' || last === '?') && /^ *\t/.test(lexeme)
     if (flowLevel === 0 && (afterDash || (last.endsWith('\n') && lexeme.startsWith('\t'))))
-      throw new ReadError('found a tab where only spaces can indent', offset + position)
+      throw new ReadError(tabIndents, offset + position)
     if (lexeme === '[' || lexeme === '{') flowLevel++
     if (lexeme === ']' || lexeme === '}') flowLevel--
     if (lexeme === CST.DOCUMENT) continue
@@ -60,6 +80,8 @@ function checkTabs(text: string, offset: number): void {
     last = lexeme
   }
 }
+
+const tabIndents = 'found a tab where only spaces can indent'
 
 /** Every scalar stays text, and every key stays, given twice or not. */
 const options = {
@@ -70,13 +92,53 @@ const options = {
   prettyErrors: false,
 } as const
 
-/** The tree of the first document, and where something follows it that kubectl never sees. Throws ReadError. */
-function compose(text: string, offset: number): { root: ParsedNode | null; unread: number | undefined } {
+/** kubectl's library takes a "#" for a comment wherever a token may begin, as in `{}#c`. */
+const noSpaceBeforeComment = 'Comments must be separated from other tokens by white space characters'
+
+/** What the lexer of the package keeps to itself: the version is pinned, and the golden table shows that it works. */
+interface LexerState {
+  /** How far a line must be indented at least to belong to the value that has begun. */
+  indentNext: number
+  parseFlowCollection(): Generator<string, unknown>
+  parseQuotedScalar(): Generator<string, unknown>
+}
+
+const indentedLexemes: Lexemes = (text) => new Lexer().lex(text)
+
+/**
+ * The lexemes of a text in which flow collections and quoted texts may go on at any indentation: kubectl's library asks
+ * for none between brackets and quotes, the package for more than that of the key.
+ */
+function lexemesAsKubectl(text: string): Iterable<string> {
+  const lexer = new Lexer()
+  const state = lexer as unknown as LexerState
+  for (const name of ['parseFlowCollection', 'parseQuotedScalar'] as const) {
+    const parse = state[name].bind(lexer)
+    state[name] = function* () {
+      const { indentNext } = state
+      state.indentNext = 0
+      const next = yield* parse()
+      state.indentNext = indentNext
+      return next
+    }
+  }
+  return lexer.lex(text)
+}
+
+function* tokensOf(lexemes: Iterable<string>): Iterable<CST.Token> {
+  const parser = new Parser()
+  for (const lexeme of lexemes) yield* parser.next(lexeme)
+  yield* parser.end()
+}
+
+/** Throws ReadError. */
+function compose(text: string, offset: number, lexemesOf: Lexemes): Composed {
+  checkTabs(text, offset, lexemesOf)
   const composer = new Composer(options)
   let begun = false
   let ended = false
   let unread: number | undefined
-  for (const token of new Parser().parse(text)) {
+  for (const token of tokensOf(lexemesOf(text))) {
     if (token.type === 'directive' && !begun) throw new ReadError(directive, offset + token.offset)
     if (begun && (token.type === 'document' || (ended && !blank.has(token.type)))) {
       unread = token.offset
@@ -89,7 +151,8 @@ function compose(text: string, offset: number): { root: ParsedNode | null; unrea
   const [document] = composer.end()
   const errors = document?.errors ?? []
   if (errors.some(({ code }) => code === 'RESOURCE_EXHAUSTION')) throw tooDeep(offset)
-  for (const { message, pos } of errors) throw new ReadError(advised(lowerFirst(message)), offset + pos[0])
+  for (const { message, pos } of errors)
+    if (message !== noSpaceBeforeComment) throw new ReadError(advised(lowerFirst(message)), offset + pos[0])
   return { root: document?.contents ?? null, unread }
 }
 
@@ -137,6 +200,10 @@ class Reader {
   /** What the anchors name: undefined while the anchored node is still being read. */
   readonly #anchors = new Map<string, Sized | undefined>()
   #aliased = 0
+  /** The column, from 0, of the innermost block collection around what is read; -1 outside of all. */
+  #indent = -1
+  /** Whether a flow collection is around it, within that. */
+  #inFlow = false
 
   constructor(text: string, offset: number) {
     this.#text = text
@@ -158,14 +225,51 @@ class Reader {
   }
 
   #content(tree: Exclude<ParsedNode, Alias.Parsed>, offset: number): Sized {
-    if (isMap(tree)) return this.#map(tree, offset)
-    if (isScalar(tree)) {
-      if (tree.type === 'QUOTE_DOUBLE' && badEscape.test(this.#text.slice(tree.range[0], tree.range[1])))
-        throw new ReadError('found an escape that kubectl does not know', offset)
-      return scalarNode(tree, offset)
-    }
-    const items = tree.items.map((item) => this.read(item))
+    if (isScalar(tree)) return this.#scalar(tree, offset)
+    const around = [this.#indent, this.#inFlow] as const
+    const [start] = tree.range
+    if (!tree.flow) this.#indent = start - 1 - this.#text.lastIndexOf('\n', start - 1)
+    this.#inFlow = tree.flow === true
+    const sized = isMap(tree) ? this.#map(tree, offset) : this.#list(tree.items, offset)
+    ;[this.#indent, this.#inFlow] = around
+    return sized
+  }
+
+  #list(trees: readonly ParsedNode[], offset: number): Sized {
+    const items = trees.map((item) => this.read(item))
     return { node: { kind: 'list', offset, items: items.map((item) => item.node) }, size: sum(items) }
+  }
+
+  #scalar(tree: Scalar.Parsed, offset: number): Sized {
+    const [start, end] = tree.range
+    const written = this.#text.slice(start, end)
+    if (tree.type === 'QUOTE_DOUBLE' && badEscape.test(written))
+      throw new ReadError('found an escape that kubectl does not know', offset)
+    if (tree.type === 'QUOTE_DOUBLE' && escapedLineEnd.test(written))
+      throw new ReadError('an empty line behind a "\\" at the end of a line: write \\n', offset)
+    if (this.#inFlow && tree.type === 'PLAIN' && written !== '') {
+      if (written.includes('?')) throw new ReadError(flowQuestion, offset)
+      this.#checkFolds(start, end)
+    }
+    return scalarNode(tree, offset)
+  }
+
+  /** Whether the pattern, a sticky one, matches the text from there on. */
+  #isBefore(pattern: RegExp, from: number): boolean {
+    pattern.lastIndex = from
+    return pattern.test(this.#text)
+  }
+
+  /** Throws where a line in or behind a plain text in a flow collection begins with a tab that stands too far left. */
+  #checkFolds(start: number, end: number): void {
+    const behind = /[^ \t\n]/g
+    behind.lastIndex = end
+    const until = behind.exec(this.#text)?.index ?? this.#text.length
+    for (const { 0: lineStart, index } of this.#text.slice(start, until).matchAll(/\n *\t/g)) {
+      const column = lineStart.length - 2
+      if (column <= this.#indent)
+        throw new ReadError(tabIndents, this.#offset + start + index + lineStart.length - 1)
+    }
   }
 
   #alias(name: string, offset: number): Sized {
@@ -189,8 +293,7 @@ class Reader {
   /** Puts a member among the entries. Gives the size of its key and its value, as #merge does. */
   #member(keyTree: ParsedNode, valueTree: ParsedNode | null, entries: Map<string, MapEntry>): number {
     const keyOffset = this.#offset + keyTree.range[0]
-    const keyEnd = keyTree.range[1]
-    if (isScalar(keyTree) && keyTree.type === 'PLAIN' && flowColon.test(this.#text.slice(keyEnd, keyEnd + 2)))
+    if (isScalar(keyTree) && keyTree.type === 'PLAIN' && this.#isBefore(flowColon, keyTree.range[1]))
       throw new ReadError('kubectl takes the ":" for a part of the key: put a space behind it', keyOffset)
     const key = this.read(keyTree)
     const name = keyName(key, keyOffset)
@@ -236,10 +339,15 @@ const separatorHint = (key: string): string =>
 const namePattern = /^[-\w]+$/
 
 /** A ":" behind a plain key that only the package takes for the end of the key. */
-const flowColon = /^:[,[\]{}]/
+const flowColon = /[ \t\n]*:[,[\]{}]/y
+
+const flowQuestion = 'kubectl takes a "?" between brackets for the start of a key: quote the text'
 
 /** Escapes of JSON that are none of YAML 1.1. */
 const badEscape = /(?<!\\)(?:\\\\)*\\(?:\/|(?:u|U0000)[dD][89a-fA-F])/
+
+/** A line end that is escaped, and then an empty line, which the package drops. */
+const escapedLineEnd = /(?<!\\)(?:\\\\)*\\\n[ \t]*\n/
 
 const boolKey = (key: ParsedNode, name: string): string =>
   `kubectl takes the key ${isScalar(key) ? key.source : ''} for a boolean, and names it "${name}": quote it`

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { WEBHOOK_NAME } from '../../kinds/registration.ts'
 import { Findings, part, type Place, UNREAD } from './findings.ts'
 import { entriesOf, urlOf } from './registration.ts'
-import { CA_SECRET, CONFIGURATIONS, type Setup } from './setup.ts'
+import { CA_SECRET, CONFIGURATIONS, seeLog, type Setups } from './setup.ts'
 
 /** A certificate that was found, as it is printed. */
 export interface FoundCertificate {
@@ -20,19 +20,19 @@ interface Bundle {
 }
 
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
-const LOGS = (namespace: string) => `kubectl -n ${namespace} logs deploy/${WEBHOOK_NAME}`
 
 /** What the API server trusts beside what the servers sign with. */
 export async function checkCertificates(
   stored: readonly unknown[],
-  setup: Setup | undefined,
+  setups: Setups,
   place: Place,
 ): Promise<{ readonly findings: Findings; readonly certificates: readonly FoundCertificate[] }> {
   const findings = new Findings()
   const { namespace, opened } = place
+  const setup = setups.webhook
   const secretObject = `Secret ${namespace}/${CA_SECRET}`
   const secret = await findings.read(secretObject, () => opened.installation.readCertificates(CA_SECRET))
-  const bundles = stored.flatMap((configuration, i) => bundlesIn(configuration, i, setup, findings, place))
+  const bundles = stored.flatMap((configuration, i) => bundlesIn(configuration, i, setups, findings, place))
   const signing = secret === UNREAD ? undefined : certificatesIn(secret?.['current.crt'] ?? '')?.[0]
   const selfManaged = setup === undefined ? signing !== undefined : setup.certificates === 'self-managed'
   if (selfManaged && secret !== UNREAD && signing === undefined)
@@ -40,13 +40,13 @@ export async function checkCertificates(
       'ca-missing',
       secretObject,
       secret === undefined ? 'not found' : 'holds no CA in current.crt',
-      `a server with --certificates self-managed makes it; see why not: ${LOGS(namespace)}`,
+      `a server with --certificates self-managed makes it; ${seeLog(setups, namespace)}`,
     )
   if (signing !== undefined && selfManaged) {
-    checkExpiry(`${secretObject}: the CA that signs`, signing, place, findings)
-    checkCarried(signing, bundles, secretObject, place, findings)
+    checkExpiry(`${secretObject}: the CA that signs`, signing, setups, place, findings)
+    checkCarried(signing, bundles, secretObject, seeLog(setups, namespace), findings)
   }
-  checkBundles(bundles, place, findings)
+  checkBundles(bundles, setups, place, findings)
   const certificates = [
     ...(signing === undefined || !selfManaged ? [] : [describe(`${secretObject} (signs)`, signing)]),
     ...bundles.flatMap(({ object, entry, certificates: all }) =>
@@ -59,7 +59,7 @@ export async function checkCertificates(
 function bundlesIn(
   configuration: unknown,
   i: number,
-  setup: Setup | undefined,
+  setups: Setups,
   findings: Findings,
   { namespace }: Place,
 ): Bundle[] {
@@ -76,9 +76,9 @@ function bundlesIn(
       'bundle-unusable',
       object,
       `${entry}: caBundle ${pem === '' ? 'is empty' : 'holds no certificate that can be read'}`,
-      setup !== undefined && setup.certificates !== 'self-managed'
+      setups.webhook !== undefined && setups.webhook.certificates !== 'self-managed'
         ? "cert-manager's cainjector, or whatever injects it, has not; is the annotation there, and the Certificate ready?"
-        : `a server with --arming on and --certificates self-managed writes it; see why not: ${LOGS(namespace)}`,
+        : `a server with --arming on and --certificates self-managed writes it; ${seeLog(setups, namespace)}`,
     )
     return []
   })
@@ -89,7 +89,7 @@ function checkCarried(
   signing: X509Certificate,
   bundles: readonly Bundle[],
   secret: string,
-  { namespace }: Place,
+  log: string,
   findings: Findings,
 ): void {
   for (const object of new Set(bundles.map((each) => each.object))) {
@@ -104,35 +104,70 @@ function checkCarried(
       'bundle-mismatch',
       object,
       `${lacking.map(({ entry }) => entry).join(', ')}: caBundle carries ${first.certificates.map(shown).join(' and ')}, and ${secret} signs with ${shown(signing)}`,
-      `calls fail with x509 errors; a server with --arming on mends it within seconds; see why not: ${LOGS(namespace)}`,
+      `calls fail with x509 errors; a server with --arming on mends it within seconds; ${log}`,
     )
   }
 }
 
-function checkBundles(bundles: readonly Bundle[], { now, namespace }: Place, findings: Findings): void {
+function checkBundles(
+  bundles: readonly Bundle[],
+  setups: Setups,
+  { now, namespace }: Place,
+  findings: Findings,
+): void {
   const objects = new Set(bundles.map((each) => each.object))
   for (const object of objects) {
     const all = bundles.filter((each) => each.object === object)
-    const dead = all.filter(({ certificates }) =>
-      certificates.every((each) => each.validToDate.getTime() <= now()),
-    )
+    const dead = all.filter(({ certificates }) => certificates.every((each) => !isValid(each, now())))
     const [first] = dead
-    if (first !== undefined)
+    if (first === undefined) continue
+    const entries = dead.map(({ entry }) => entry).join(', ')
+    if (first.certificates.some((each) => isFuture(each, now())))
+      findings.problem(
+        'bundle-not-yet-valid',
+        object,
+        `${entries}: caBundle holds no certificate that is valid by now: ${first.certificates.map(begins).join(' and ')}`,
+        `calls fail with x509 errors; ${WRONG_CLOCK}; ${seeLog(setups, namespace)}`,
+      )
+    else
       findings.problem(
         'bundle-expired',
         object,
-        `${dead.map(({ entry }) => entry).join(', ')}: caBundle holds expired certificates only: ${first.certificates.map(shown).join(' and ')}`,
-        `whatever writes it has stopped: ${LOGS(namespace)}, or look at cert-manager`,
+        `${entries}: caBundle holds expired certificates only: ${first.certificates.map(shown).join(' and ')}`,
+        `whatever writes it has stopped, a server or cert-manager; ${seeLog(setups, namespace)}`,
       )
   }
 }
 
-/** A CA has long been replaced when a tenth of its life is left, if anybody looks after it. */
-function checkExpiry(object: string, certificate: X509Certificate, place: Place, findings: Findings): void {
+const WRONG_CLOCK =
+  'a clock that was ahead made it; a server whose clock is right replaces it within a minute'
+
+const isFuture = ({ validFromDate }: X509Certificate, now: number) => validFromDate.getTime() > now
+const isValid = (certificate: X509Certificate, now: number) =>
+  !isFuture(certificate, now) && certificate.validToDate.getTime() > now
+
+/** A CA that is valid; it has long been replaced when a tenth of its life is left, if a leader renews it. */
+function checkExpiry(
+  object: string,
+  certificate: X509Certificate,
+  setups: Setups,
+  place: Place,
+  findings: Findings,
+): void {
   const { validFromDate, validToDate } = certificate
+  if (isFuture(certificate, place.now())) {
+    const time = new Date(place.now()).toISOString()
+    findings.problem(
+      'ca-not-yet-valid',
+      object,
+      `is not valid yet: ${begins(certificate)}, and the API server's clock says ${time}`,
+      `${WRONG_CLOCK}; ${seeLog(setups, place.namespace)}`,
+    )
+    return
+  }
   const left = validToDate.getTime() - place.now()
   const life = validToDate.getTime() - validFromDate.getTime()
-  const remedy = `a server renews it in good time; see why not: ${LOGS(place.namespace)}`
+  const remedy = `a server renews it in good time; ${seeLog(setups, place.namespace)}`
   if (left <= 0) findings.problem('ca-expired', object, `has expired: ${shown(certificate)}`, remedy)
   else if (left < life / 10)
     findings.problem('ca-expires', object, `expires soon: ${shown(certificate)}`, remedy)
@@ -149,6 +184,9 @@ function certificatesIn(pem: string): X509Certificate[] | undefined {
 
 const shown = ({ fingerprint256, validToDate }: X509Certificate) =>
   `SHA-256 ${fingerprint256} (expires ${validToDate.toISOString()})`
+
+const begins = ({ fingerprint256, validFromDate }: X509Certificate) =>
+  `SHA-256 ${fingerprint256} (valid from ${validFromDate.toISOString()})`
 
 const describe = (of: string, { fingerprint256, validToDate }: X509Certificate): FoundCertificate => ({
   of,

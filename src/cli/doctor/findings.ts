@@ -15,10 +15,11 @@ export interface DoctorFinding {
 
 /** What the checks share: whom they ask, and what they ask about. */
 export interface Place {
-  readonly opened: Pick<Opened, 'installation' | 'registrations'>
+  readonly opened: Pick<Opened, 'installation' | 'registrations' | 'clockOffset'>
   readonly group: string
   readonly namespace: string
   readonly service: string
+  /** The time of the API server, which judges certificates, in Unix milliseconds. */
   readonly now: () => number
   /** How long to watch whether a Lease is renewed, in milliseconds. */
   readonly patience: number

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
-import { drift, policyOf, wantedConfigurations } from '../../arming/configurations.ts'
+import { drift, managerOf, policyOf, wantedConfigurations } from '../../arming/configurations.ts'
 import { KINDS } from '../../kinds/index.ts'
 import { type ClientConfig, WEBHOOK_NAME } from '../../kinds/registration.ts'
 import { isObject } from '../../rule/resource.ts'
 import { Findings, listOf, part, type Place, textsOf, UNREAD } from './findings.ts'
-import { CONFIGURATIONS, DELETE, type Setup } from './setup.ts'
+import { CONFIGURATIONS, seeLog, type Setups } from './setup.ts'
 
 type Stored = Readonly<Record<string, unknown>>
 
@@ -22,39 +22,54 @@ export function urlOf(configuration: unknown): string | undefined {
 /** Both configurations beside what this version would write. */
 export function checkRegistrations(
   stored: readonly (Stored | undefined)[],
-  setup: Setup | undefined,
+  setups: Setups,
   place: Place,
 ): Findings {
   const findings = new Findings()
+  const manager = `Lease ${place.namespace}/${WEBHOOK_NAME}`
   const wanted = wantedConfigurations({
     group: place.group,
     failurePolicy: policyOf(stored[0]) ?? 'Fail',
     clientConfig: (path) => clientConfig(path, urlOf(stored[0]) ?? urlOf(stored[1]), place),
     owner: undefined,
+    namespaceSelector: setups.leader?.namespaceSelector ?? {},
+    manager,
+    breakGlass: '',
   })
+  const other = stored.map(managerOf).find((each) => each !== undefined && each !== manager)
+  if (other !== undefined) {
+    findings.problem(
+      'another-installation',
+      'webhook configurations',
+      `are managed by another installation (${other}), and this one waits`,
+      'a cluster has one: uninstall one of the two, or name the other one with --namespace',
+    )
+    return findings
+  }
   for (const [i, kind] of CONFIGURATIONS.entries()) {
     const configuration = stored[i]
     const object = `${kind} ${WEBHOOK_NAME}`
     if (configuration === undefined)
-      findings.problem('configuration-missing', object, 'not found', mend(setup, place))
-    else compare(entriesOf(wanted[i]), entriesOf(configuration), { kind, object, setup, place, findings })
+      findings.problem('configuration-missing', object, 'not found', mend(setups, place))
+    else compare(entriesOf(wanted[i]), entriesOf(configuration), { object, setups, place, findings })
   }
-  checkPolicy(stored[0], setup, findings)
+  checkPolicy(stored[0], setups, findings)
   return findings
 }
 
 interface Comparison {
-  readonly kind: string
   readonly object: string
-  readonly setup: Setup | undefined
+  readonly setups: Setups
   readonly place: Place
   readonly findings: Findings
 }
 
-const mend = (setup: Setup | undefined, { namespace }: Place) =>
-  setup?.arming === 'off'
+const armingOf = ({ leader, webhook }: Setups) => (leader ?? webhook)?.arming
+
+const mend = (setups: Setups, { namespace }: Place) =>
+  armingOf(setups) === 'off'
     ? 'apply deploy/static-webhooks.yaml of this version'
-    : `a server with --arming on writes it within seconds; see why not: kubectl -n ${namespace} logs deploy/${WEBHOOK_NAME}`
+    : `a server with --arming on writes it within seconds; ${seeLog(setups, namespace)}`
 
 function clientConfig(
   path: '/validate' | '/mutate',
@@ -64,15 +79,15 @@ function clientConfig(
   return url === undefined ? { service: { namespace, name: service, port: 443, path } } : { url: url + path }
 }
 
-function checkPolicy(stored: unknown, setup: Setup | undefined, findings: Findings): void {
+function checkPolicy(stored: unknown, setups: Setups, findings: Findings): void {
   if (stored === undefined || policyOf(stored as Stored) === 'Fail') return
   const object = `${CONFIGURATIONS[0]} ${WEBHOOK_NAME}`
   const message =
     'is not armed: failurePolicy is Ignore, so that whatever the webhook cannot be asked about is admitted'
-  if (setup?.arming === 'ignore') findings.note('not-armed', object, `${message} (--arming=ignore)`)
+  if (armingOf(setups) === 'ignore') findings.note('not-armed', object, `${message} (--arming=ignore)`)
   else {
     const remedy =
-      setup?.arming === 'off'
+      armingOf(setups) === 'off'
         ? 'set failurePolicy to Fail in your copy of deploy/static-webhooks.yaml'
         : 'a server with --arming on sets Fail once the API server has reached it; the probe below says what is in the way'
     findings.problem('not-armed', object, message, remedy)
@@ -84,15 +99,15 @@ function compare(
   stored: readonly Record<string, unknown>[],
   comparison: Comparison,
 ): void {
-  const { object, setup, place, findings } = comparison
+  const { object, setups, place, findings } = comparison
   for (const entry of wanted) {
     const name = String(entry.name)
     const found = stored.find((each) => each.name === name)
     if (found === undefined) {
-      findings.problem('entry-missing', object, `has no entry ${name}`, mend(setup, place))
+      findings.problem('entry-missing', object, `has no entry ${name}`, mend(setups, place))
       continue
     }
-    checkSelectors(name, found, comparison)
+    checkSelectors(name, entry, found, comparison)
     checkRules(name, entry, found, comparison)
     const own = ['namespaceSelector', 'objectSelector', 'rules']
     const rest = Object.fromEntries(Object.entries(entry).filter(([field]) => !own.includes(field)))
@@ -102,7 +117,7 @@ function compare(
         'configuration-drift',
         object,
         `${name}: ${at} is ${show(at, found)}, and this version writes ${show(at, rest)}`,
-        mend(setup, place),
+        mend(setups, place),
       )
   }
   const names = new Set(wanted.map((entry) => entry.name))
@@ -112,14 +127,26 @@ function compare(
       'entry-unknown',
       object,
       `has entries that this version does not write: ${others.join(', ')}`,
-      mend(setup, place),
+      mend(setups, place),
     )
 }
 
-/** A selector leaves out what this version asks about. */
-function checkSelectors(name: string, stored: Stored, { kind, object, setup, findings }: Comparison): void {
+/** A selector leaves out what this version asks about, or asks about what the settings leave out. */
+function checkSelectors(name: string, wanted: Stored, stored: Stored, comparison: Comparison): void {
+  const { object, setups, place, findings } = comparison
   for (const field of ['namespaceSelector', 'objectSelector']) {
     const selector = stored[field]
+    const isSet = !isDeepStrictEqual(wanted[field], {})
+    if (isSet && !isDeepStrictEqual(selector, wanted[field])) {
+      const remedy = mend(setups, place)
+      findings.problem(
+        'configuration-drift',
+        object,
+        `${name}: ${field} is ${show(field, stored)}, and --namespace-selector says ${show(field, wanted)}`,
+        remedy,
+      )
+      continue
+    }
     if (!isObject(selector) || isDeepStrictEqual(selector, {})) continue
     const conditions = [
       ...Object.entries(isObject(selector.matchLabels) ? selector.matchLabels : {}).map(
@@ -136,23 +163,35 @@ function checkSelectors(name: string, stored: Stored, { kind, object, setup, fin
       listOf(selector.matchExpressions).every((each) => part(each, 'key') === 'kubernetes.io/metadata.name')
     const subject = field === 'namespaceSelector' ? 'namespaces' : 'objects'
     const message = `${name}: asks about ${subject} with ${conditions.join(' and ')} only; all others go unjudged`
-    if (isNames && setup?.arming === 'off') findings.note('excluded', object, message)
+    const isOff = armingOf(setups) === 'off'
+    if (isSet) noteSelector(conditions.join(' and '), findings)
+    else if (isNames && isOff) findings.note('excluded', object, message)
     else
       findings.problem(
         'excluded',
         object,
         message,
-        setup?.arming === 'off'
+        isOff
           ? 'whoever may set such a label gets round the webhook: select by kubernetes.io/metadata.name, or not at all'
-          : `a server with --arming on takes the selector away within seconds; by hand: ${DELETE(kind)}`,
+          : `a server with --arming on takes the selector away within seconds${field === 'namespaceSelector' ? ' (--namespace-selector is what lasts)' : ''}; ${seeLog(setups, place.namespace)}`,
       )
   }
+}
+
+/** Said once: every entry has the selector of the settings. */
+function noteSelector(conditions: string, findings: Findings): void {
+  if (findings.found.some(({ id }) => id === 'selected')) return
+  findings.note(
+    'selected',
+    'webhook configurations',
+    `ask about namespaces with ${conditions} only, as --namespace-selector says; all others go unjudged`,
+  )
 }
 
 function checkRules(name: string, wanted: Stored, stored: Stored, comparison: Comparison): void {
   const at = drift(wanted.rules, stored.rules, 'rules')
   if (at === undefined) return
-  const { object, setup, place, findings } = comparison
+  const { object, setups, place, findings } = comparison
   const listed = new Set(listOf(stored.rules).flatMap((rule) => textsOf(part(rule, 'resources'))))
   const meant = textsOf(part(wanted.rules, 0, 'resources'))
   const lacking = listed.has('*')
@@ -166,7 +205,7 @@ function checkRules(name: string, wanted: Stored, stored: Stored, comparison: Co
     lacking.length > 0 ? 'rules-lack-kind' : 'configuration-drift',
     object,
     `${name}: ${message}`,
-    mend(setup, place),
+    mend(setups, place),
   )
 }
 

@@ -10,7 +10,7 @@ interface Needed extends Omit<Right, 'verb'> {
   readonly verbs: readonly string[]
 }
 
-/** Asks the API server what the service account of the Deployment may do. */
+/** Asks the API server what the service account of a Deployment may do. */
 export async function checkRights(setup: Setup, place: Place): Promise<Findings> {
   const findings = new Findings()
   const { opened, namespace } = place
@@ -52,26 +52,30 @@ function neededRights(setup: Setup, { group, namespace }: Place): Needed[] {
   const admission = 'admissionregistration.k8s.io'
   const configurations = ['validatingwebhookconfigurations', 'mutatingwebhookconfigurations']
   const places = setup.watched.length === 0 ? [''] : setup.watched
-  const arms = setup.arming !== 'off'
+  const looks = setup.arming !== 'off'
+  const writes = setup.role !== 'webhook'
+  const answers = setup.role !== 'leader'
   const cluster = { group: admission, namespace: '' }
   const leases = { group: 'coordination.k8s.io', resource: 'leases', namespace }
   const secrets = { group: '', resource: 'secrets', namespace }
   return [
-    ...(arms
-      ? [
+    ...(looks
+      ? configurations.map((resource) => ({
+          ...cluster,
+          resource,
+          name: WEBHOOK_NAME,
           // An apply that creates is a creation by name.
-          ...configurations.map((resource) => ({
-            ...cluster,
-            resource,
-            name: WEBHOOK_NAME,
-            verbs: ['get', 'watch', 'create', 'patch'],
-          })),
+          verbs: writes ? ['get', 'watch', 'create', 'patch'] : ['get', 'watch'],
+        }))
+      : []),
+    ...(looks && writes
+      ? [
           { ...leases, name: WEBHOOK_NAME, verbs: ['get', 'patch'] },
           { ...leases, name: '', verbs: ['create'] },
           { group, resource: 'mcpexternalauthconfigs', namespace, name: '', verbs: ['create'] },
         ]
       : []),
-    ...(arms && setup.owner !== ''
+    ...(looks && writes && setup.owner !== ''
       ? [
           {
             group: 'rbac.authorization.k8s.io',
@@ -84,11 +88,11 @@ function neededRights(setup: Setup, { group, namespace }: Place): Needed[] {
       : []),
     ...(setup.certificates === 'self-managed'
       ? [
-          { ...secrets, name: CA_SECRET, verbs: ['get', 'patch'] },
-          { ...secrets, name: '', verbs: ['create'] },
+          { ...secrets, name: CA_SECRET, verbs: writes ? ['get', 'patch'] : ['get'] },
+          ...(writes ? [{ ...secrets, name: '', verbs: ['create'] }] : []),
         ]
       : []),
-    ...places.flatMap((each) => [
+    ...(answers ? places : []).flatMap((each) => [
       ...KINDS.map(({ plural }) => ({
         group,
         resource: plural,

@@ -1,15 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { WEBHOOK_NAME } from '../../kinds/registration.ts'
+import { LEADER_NAME, WEBHOOK_NAME } from '../../kinds/registration.ts'
 import { counted } from '../report.ts'
-import { Findings, listOf, part, type Place, UNREAD } from './findings.ts'
-import type { Setup } from './setup.ts'
+import { aheadOrBehind } from '../../rule/in-words.ts'
+import { Findings, listOf, part, type Place, textsOf, UNREAD } from './findings.ts'
+import { seeLog, type Setup, type Setups } from './setup.ts'
 
-/** The Deployment and whether its pods are ready. */
-export function checkDeployment(deployment: unknown, { namespace }: Place): Findings {
+/** A Deployment and whether its pods are ready. */
+export function checkDeployment(name: string, deployment: unknown, { namespace }: Place): Findings {
   const findings = new Findings()
-  const object = `Deployment ${namespace}/${WEBHOOK_NAME}`
+  const object = `Deployment ${namespace}/${name}`
   if (deployment === undefined) {
-    const remedy = 'install the chart, or name the namespace of the installation with --namespace'
+    const remedy =
+      name === LEADER_NAME
+        ? 'the pods that answer write nothing (--role=webhook): install the chart whole'
+        : 'install the chart, or name the namespace of the installation with --namespace'
     findings.problem('deployment-missing', object, 'not found', remedy)
     return findings
   }
@@ -21,14 +25,14 @@ export function checkDeployment(deployment: unknown, { namespace }: Place): Find
       'no-replicas',
       object,
       'is scaled to 0 replicas',
-      `${kubectl} scale deployment ${WEBHOOK_NAME} --replicas=2`,
+      `${kubectl} scale deployment ${name} --replicas=${name === LEADER_NAME ? 1 : 2}`,
     )
   else if (ready < wanted)
     findings.problem(
       'replicas-not-ready',
       object,
       `${ready} of ${counted(wanted, 'replica')} ${ready === 1 ? 'is' : 'are'} ready`,
-      `see why: ${kubectl} describe pods -l app.kubernetes.io/name=${WEBHOOK_NAME}; ${kubectl} logs deploy/${WEBHOOK_NAME}`,
+      `see why: ${kubectl} describe pods -l app.kubernetes.io/name=${name}; ${kubectl} logs deploy/${name}`,
     )
   return findings
 }
@@ -71,30 +75,97 @@ export async function checkService({ opened, namespace, service }: Place): Promi
   return findings
 }
 
+/** Whether the namespace is known not to exist; who may not read it does not know. */
+export async function isNamespaceMissing({ opened }: Place): Promise<boolean> {
+  try {
+    return (await opened.installation.readNamespace()) === undefined
+  } catch {
+    return false
+  }
+}
+
 /** The Lease: whether somebody looks after the webhook configurations. */
-export async function checkLease(place: Place, setup: Setup | undefined): Promise<Findings> {
+export async function checkLease(place: Place, setups: Setups): Promise<Findings> {
   const findings = new Findings()
-  if (setup?.arming === 'off') return findings
+  if ((setups.leader ?? setups.webhook)?.arming === 'off') return findings
   const { opened, namespace, now, patience } = place
   const object = `Lease ${namespace}/${WEBHOOK_NAME}`
   const store = opened.registrations.lease(WEBHOOK_NAME)
-  const remedy = `the webhook configurations are not looked after until a server with --arming on runs: kubectl -n ${namespace} logs deploy/${WEBHOOK_NAME}`
+  const remedy = `nobody reconciles the webhook configurations until a server with --arming on runs; ${seeLog(setups, namespace)}`
   const lease = await findings.read(object, () => store.read())
   if (lease === UNREAD) return findings
-  if (lease === undefined) findings.problem('lease-missing', object, 'not found', remedy)
+  if (lease === undefined && (await isNamespaceMissing(place)))
+    findings.problem(
+      'namespace-missing',
+      `Namespace ${namespace}`,
+      'not found: a server with --arming on keeps its Lease there, and writes nothing without it',
+      `kubectl create namespace ${namespace}, or name the namespace of the installation with --namespace`,
+    )
+  else if (lease === undefined) findings.problem('lease-missing', object, 'not found', remedy)
   else if (lease.holder === '')
     findings.problem('lease-free', object, 'nobody holds it: the last server has stopped', remedy)
-  else if (!(now() - Date.parse(lease.renewed) <= lease.seconds * 1_000)) {
+  else {
+    const { holder, renewed, written } = lease
+    if (written !== '') checkClock(findings, object, holder, Date.parse(renewed), Date.parse(written))
+    const since = written === '' ? renewed : written
+    if (now() - Date.parse(since) <= lease.seconds * 1_000) return findings
     // Clocks differ: only what does not change while we look is not renewed.
     await sleep(patience)
     const later = await findings.read(object, () => store.read())
     if (later !== UNREAD && later?.resourceVersion === lease.resourceVersion)
-      findings.problem(
-        'lease-stale',
-        object,
-        `${lease.holder} has not renewed it since ${lease.renewed}`,
-        remedy,
-      )
+      findings.problem('lease-stale', object, `${holder} has not renewed it since ${since}`, remedy)
+  }
+  return findings
+}
+
+/** Milliseconds by which a clock may differ unnoticed: more than requests take. */
+const CLOCK = 60_000
+
+/** Names a replica whose clock differs from the API server's; both times in Unix milliseconds. */
+function checkClock(findings: Findings, object: string, who: string, its: number, server: number): void {
+  if (!(Math.abs(its - server) > CLOCK)) return
+  const [itsTime, serverTime] = [its, server].map((time) => new Date(time).toISOString())
+  findings.problem(
+    'clock-differs',
+    object,
+    `the clock of ${who} says ${itsTime} when the API server's says ${serverTime}, which is ${aheadOrBehind(its - server)} the API server's`,
+    'set the clock of its node (NTP): a replica that is off by more than 30 minutes makes no certificate and is not ready',
+  )
+}
+
+/** The clock of this machine, for whoever compares the times that doctor prints. */
+export function checkClockHere({ opened, now }: Place): Findings {
+  const findings = new Findings()
+  const offset = opened.clockOffset() ?? 0
+  if (Math.abs(offset) > CLOCK)
+    findings.note(
+      'clock-here',
+      'this machine',
+      `its clock says ${new Date(now() + offset).toISOString()} when the API server's says ${new Date(now()).toISOString()}`,
+      "doctor judges by the API server's",
+    )
+  return findings
+}
+
+/** Asks the pods of a Deployment that is not ready for their clocks; one that cannot be asked is passed over. */
+export async function checkPodClocks(
+  deployment: unknown,
+  setup: Setup | undefined,
+  { opened, namespace, now }: Place,
+): Promise<Findings> {
+  const findings = new Findings()
+  const wanted = numberOf(part(deployment, 'spec', 'replicas'), 1)
+  if (setup === undefined || numberOf(part(deployment, 'status', 'readyReplicas'), 0) >= wanted)
+    return findings
+  const labels = (part(deployment, 'spec', 'selector', 'matchLabels') ?? {}) as Record<string, string>
+  const pods = await opened.installation.listPods(labels).catch(() => [])
+  const names = pods.flatMap((pod) => textsOf([part(pod, 'metadata', 'name')]))
+  const metrics = await Promise.all(
+    names.map((name) => opened.installation.readPodMetrics(name, setup.probePort).catch(() => '')),
+  )
+  for (const [i, name] of names.entries()) {
+    const seconds = Number(/^vmcp_admission_clock_offset_seconds (\S+)$/m.exec(metrics[i] ?? '')?.[1])
+    checkClock(findings, `Pod ${namespace}/${name}`, 'this replica', now() + seconds * 1_000, now())
   }
   return findings
 }

@@ -3,17 +3,17 @@ import type { RoleMapping, RoleMappings } from '../../kinds/mcp-external-auth-co
 import { mcpExternalAuthConfig } from '../../kinds/mcp-external-auth-config/index.ts'
 import type { MCPExternalAuthConfig } from '../../kinds/mcp-external-auth-config/schema.ts'
 import type { Finding } from '../../review/finding.ts'
-import { findingsBeforeDeployment } from '../../review/index.ts'
+import { findingsBeforeDeployment } from '../../review/findings.ts'
 import { shape } from '../../review/shape.ts'
 import { type Given, isAbsent } from '../../rule/resource.ts'
-import { described, fromJson } from './cel/values.ts'
+import { described, fromJson } from '../../cel/evaluate/values.ts'
 import { type Claims, claimPath, filledOr } from './claims.ts'
 import type { Evaluation } from './matcher.ts'
-import { type SessionName, sessionNameFrom } from './session-name.ts'
+import { type Generation, releasesOf, type RoleSelection } from './releases.ts'
 
 type ExternalAuthConfig = Given<Static<typeof MCPExternalAuthConfig>>
 
-export type Outcome = 'match' | 'noMatch' | 'skipped' | 'stopped' | 'refused'
+export type Outcome = 'match' | 'noMatch' | 'skipped' | 'failsClosed' | 'stopped' | 'refused'
 
 /** What one mapping does with the claims. */
 export interface MappingOutcome {
@@ -35,33 +35,62 @@ export interface RoleDecision {
   readonly reason: string
   /** In the order tried. */
   readonly mappings: readonly MappingOutcome[]
-  readonly sessionName: SessionName
   readonly notes: readonly string[]
 }
+
+/** A decision, and the releases of the operator that it holds for. */
+export interface ReleaseDecision extends RoleDecision {
+  readonly releases: string
+}
+
+type EvaluationOf = (matcher: string) => Evaluation | undefined
 
 /** The texts that `decideRole` asks about. */
 export function matchersOf(value: unknown): string[] {
   return mappingsOf(configOf(value)).flatMap((mapping) => mapping?.matcher ?? [])
 }
 
+/** The decision of each generation; those that decide the same, mapping by mapping, are one. */
+export function decideForReleases(
+  value: unknown,
+  claims: Claims,
+  generations: readonly Generation[],
+  evaluationsOf: (selection: RoleSelection) => EvaluationOf,
+): ReleaseDecision[] {
+  const groups = Map.groupBy(generations, (generation) =>
+    JSON.stringify(decideRole(value, claims, generation, evaluationsOf(generation))),
+  )
+  return Array.from(groups, ([decision, holdsFor]) => ({
+    releases: releasesOf(holdsFor),
+    ...(JSON.parse(decision) as RoleDecision),
+  }))
+}
+
+/** The role that all decisions give. */
+export function commonRole(decisions: readonly RoleDecision[]): string | undefined {
+  const roles = new Set(decisions.map(({ role }) => role))
+  return roles.size === 1 ? decisions[0]?.role : undefined
+}
+
 /**
- * The role that a configuration, any JSON, gives to a caller, and why (specification 2.4.1). Pure: what becomes of
- * each matcher is asked for.
+ * The role that a configuration, any JSON, gives to a caller, and why (specification 2.4.1). Pure: the outcome of each
+ * matcher is asked for.
  */
 export function decideRole(
   value: unknown,
   claims: Claims,
-  evaluationOf: (matcher: string) => Evaluation | undefined,
+  selection: RoleSelection,
+  evaluationOf: EvaluationOf,
 ): RoleDecision {
   const config = configOf(value)
-  const { roleClaim, sessionNameClaim, fallbackRoleArn } = config.spec?.awsSts ?? {}
+  const { roleClaim, fallbackRoleArn } = config.spec?.awsSts ?? {}
   const { findings } = findingsBeforeDeployment(mcpExternalAuthConfig, value)
   const unreachable = unreachableMappings(findings)
   const tried = mappingsOf(config)
     .map((mapping, index) => ({ index, mapping }))
     .toSorted((a, b) => priorityOf(a.mapping) - priorityOf(b.mapping))
     .map(({ index, mapping }): MappingOutcome => {
-      const outcome = outcomeOf(mapping, roleClaim, claims, evaluationOf)
+      const outcome = outcomeOf(mapping, { selection, roleClaim, claims, evaluationOf })
       const why = unreachable.get(index)
       return { index, ...given(mapping), ...outcome, ...(why === undefined ? {} : { unreachable: why }) }
     })
@@ -70,9 +99,13 @@ export function decideRole(
   return {
     ...choose(mappings, winner, fallbackRoleArn),
     mappings,
-    sessionName: sessionNameFrom(claims, sessionNameClaim),
     notes: [...uncertainties(mappings, winner), ...errorNotes(findings)],
   }
+}
+
+/** The claim that names the session, as the configuration says it. */
+export function sessionNameClaimOf(value: unknown): string | undefined {
+  return configOf(value).spec?.awsSts?.sessionNameClaim
 }
 
 function configOf(value: unknown): ExternalAuthConfig {
@@ -102,34 +135,49 @@ function unreachableMappings(findings: readonly Finding[]): ReadonlyMap<number, 
 
 type Told = Pick<MappingOutcome, 'outcome' | 'reason'>
 
-const told = (outcome: Outcome, detail: string): Told => ({ outcome, reason: `${outcome}: ${detail}` })
+const told = (outcome: Outcome, detail: string): Told => ({
+  outcome,
+  reason: `${outcome === 'failsClosed' ? 'fails closed' : outcome}: ${detail}`,
+})
 const NO_MATCH: Told = { outcome: 'noMatch', reason: 'no match' }
 const MATCH: Told = { outcome: 'match', reason: 'match' }
 
-function outcomeOf(
-  mapping: RoleMapping | undefined,
-  roleClaim: string | undefined,
-  claims: Claims,
-  evaluationOf: (matcher: string) => Evaluation | undefined,
-): Told {
+interface Caller {
+  readonly selection: RoleSelection
+  readonly roleClaim: string | undefined
+  readonly claims: Claims
+  readonly evaluationOf: EvaluationOf
+}
+
+function outcomeOf(mapping: RoleMapping | undefined, caller: Caller): Told {
   if (mapping === undefined) return told('refused', 'it is no mapping')
   const { claim, matcher, roleArn } = mapping
   if (!roleArn) return told('refused', 'it has no roleArn')
   if (!isAbsent(mapping, 'claim') && !isAbsent(mapping, 'matcher'))
     return told('refused', 'it has both a claim and a matcher')
-  if (claim) return claimOutcome(claim, filledOr(roleClaim, 'groups'), claims)
-  if (matcher) return matcherOutcome(evaluationOf(matcher))
+  if (claim) return claimOutcome(claim, caller)
+  if (matcher) return matcherOutcome(caller.evaluationOf(matcher))
   return told('noMatch', 'never: it has neither a claim nor a matcher (releases do not start with it)')
 }
 
-/** `claim in claims[roleClaim]`, as CEL evaluates it. */
-function claimOutcome(claim: string, roleClaim: string, claims: Claims): Told {
-  const path = claimPath(roleClaim)
-  if (!Object.hasOwn(claims, roleClaim)) return told('skipped', `there is no ${path}`)
-  const holder = claims[roleClaim]
+function claimOutcome(claim: string, { selection, roleClaim, claims }: Caller): Told {
+  const name = filledOr(roleClaim, 'groups')
+  const path = claimPath(name)
+  if (!Object.hasOwn(claims, name)) return told('skipped', `there is no ${path}`)
+  const holder = claims[name]
   if (Array.isArray(holder)) return holder.includes(claim) ? MATCH : NO_MATCH
+  return selection.roleClaim === 'asList' ? inList(claim, path, holder) : inAsItIs(claim, path, holder)
+}
+
+/** `claim in claims[roleClaim]`, as CEL evaluates it over anything but a list. */
+function inAsItIs(claim: string, path: string, holder: unknown): Told {
   if (typeof holder === 'object' && holder !== null) return Object.hasOwn(holder, claim) ? MATCH : NO_MATCH
   return told('skipped', `${path} is ${described(fromJson(holder))}, and \`in\` needs a list`)
+}
+
+function inList(claim: string, path: string, holder: unknown): Told {
+  if (typeof holder === 'string') return holder === claim ? MATCH : NO_MATCH
+  return told('failsClosed', `${path} is ${described(fromJson(holder))}, and must be a list or a string`)
 }
 
 function matcherOutcome(evaluation: Evaluation | undefined): Told {
@@ -167,6 +215,12 @@ function choose(
     return { from: 'nowhere', reason: `the workload does not start because of ${refused.join(', ')}` }
   if (winner?.roleArn !== undefined)
     return { role: winner.roleArn, from: winner.index, reason: placeOf(winner) }
+  const closed = mappings.filter(({ outcome }) => outcome === 'failsClosed').map(placeOf)
+  if (closed.length > 0)
+    return {
+      from: 'nowhere',
+      reason: `the gateway answers 403 and uses no fallbackRoleArn: no mapping matches, and ${closed.join(', ')} fails closed`,
+    }
   const reason = mappings.length === 0 ? 'there are no role mappings' : 'no mapping matches'
   if (fallbackRoleArn)
     return { role: fallbackRoleArn, from: 'fallback', reason: `fallbackRoleArn, as ${reason}` }

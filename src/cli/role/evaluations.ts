@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import type { CelGoVersion } from '../../cel/index.ts'
 import type { Claims } from './claims.ts'
 import { type Evaluation, type Limits, LIMITS, outOfTime } from './matcher.ts'
 
@@ -6,6 +7,7 @@ import { type Evaluation, type Limits, LIMITS, outOfTime } from './matcher.ts'
 export interface Task {
   readonly matchers: readonly string[]
   readonly claims: Claims
+  readonly celGo: CelGoVersion
   readonly limits: Limits
 }
 
@@ -24,9 +26,10 @@ const START_MILLISECONDS = 3_000
 export async function evaluations(
   matchers: Iterable<string>,
   claims: Claims,
+  celGo: CelGoVersion,
   limits: Limits = LIMITS,
 ): Promise<ReadonlyMap<string, Evaluation>> {
-  const task: Task = { matchers: [...new Set(matchers)], claims, limits }
+  const task: Task = { matchers: [...new Set(matchers)], claims, celGo, limits }
   const found = new Map<string, Evaluation>()
   const end = task.matchers.length === 0 ? '' : await work(task, found)
   for (const matcher of task.matchers) {

@@ -1,6 +1,6 @@
-import { checkMatcher, parse } from '../../cel/index.ts'
-import { evaluate } from './cel/evaluate.ts'
-import { described, Failure, type Spend, typeOf, type Value } from './cel/values.ts'
+import { type CelGoVersion, check, checkMatcher, type MatcherError, parse } from '../../cel/index.ts'
+import { evaluate } from '../../cel/evaluate/evaluate.ts'
+import { described, Failure, type Spend, typeOf, type Value } from '../../cel/evaluate/values.ts'
 
 /** What becomes of a matcher: plain data, to cross from one thread to another. */
 export type Evaluation =
@@ -16,24 +16,27 @@ export type Evaluation =
 export class Stopped extends Error {}
 
 export interface Limits {
-  /** Turns of loops, for each matcher: a little stricter than the cost limit of the gateway. */
-  readonly steps: number
+  /**
+   * For each matcher, in units of cel-go's cost. The gateway ends an evaluation at 1,000,000 (toolhive-core,
+   * cel/engine.go); we count a little more than it does, so what ends here may still end well there.
+   */
+  readonly cost: number
   /** For all matchers together. */
   readonly milliseconds: number
   readonly megabytes: number
 }
 
-export const LIMITS: Limits = { steps: 100_000, milliseconds: 2_000, megabytes: 128 }
+export const LIMITS: Limits = { cost: 1_000_000, milliseconds: 2_000, megabytes: 128 }
 
 const SPENDS_PER_LOOK = 64
 
-/** Counts the steps of one matcher, and looks at the clock now and then; throws Stopped. */
+/** Counts the cost of one matcher, and looks at the clock now and then; throws Stopped. */
 export function bounded(limits: Limits, until: number, now: () => number): Spend {
-  let left = limits.steps
+  let left = limits.cost
   let spends = 0
-  return (steps) => {
-    left -= steps
-    if (left < 0) throw new Stopped(`after ${limits.steps.toLocaleString('en-US')} steps`)
+  return (cost) => {
+    left -= cost
+    if (left < 0) throw new Stopped(`at a cost of ${limits.cost.toLocaleString('en-US')}`)
     if (spends++ % SPENDS_PER_LOOK === 0 && now() >= until) throw new Stopped(outOfTime(limits))
   }
 }
@@ -41,16 +44,24 @@ export function bounded(limits: Limits, until: number, now: () => number): Spend
 export const outOfTime = ({ milliseconds }: Limits): string =>
   `after ${milliseconds / 1000} s for all mappings together`
 
-/** Compiles and evaluates one matcher (specification 2.4.1). Never throws. */
-export function evaluateMatcher(text: string, claims: Value, spend: Spend): Evaluation {
+/** Why that version of cel-go does not compile a matcher; undefined where it does. */
+function refusalOf(text: string, celGo: CelGoVersion): string | undefined {
+  const verdict = checkMatcher(text)
+  const error: MatcherError | undefined = verdict.ok ? verdict.refusedBy : verdict
+  if (error === undefined || (verdict.ok && verdict.refusedBy?.version !== celGo)) return undefined
+  return `${error.line}:${error.column}: ${error.message}`
+}
+
+/** Compiles and evaluates one matcher (specification 2.4.1) as that version of cel-go does. Never throws. */
+export function evaluateMatcher(text: string, claims: Value, celGo: CelGoVersion, spend: Spend): Evaluation {
   try {
     spend(0)
-    const verdict = checkMatcher(text)
-    if (!verdict.ok)
-      return { kind: 'refused', message: `${verdict.line}:${verdict.column}: ${verdict.message}` }
+    const refusal = refusalOf(text, celGo)
+    if (refusal !== undefined) return { kind: 'refused', message: refusal }
     const parsed = parse(text)
     if (!parsed.ok) return { kind: 'refused', message: parsed.message }
-    const result = evaluate(parsed.expr, claims, spend)
+    const { settled } = check(parsed.expr, celGo)
+    const result = evaluate(parsed.expr, { claims, settled, celGo, spend })
     if (result instanceof Failure) return { kind: 'failed', message: result.message }
     if (typeof result === 'boolean') return { kind: 'value', value: result }
     return { kind: 'otherType', type: typeOf(result) === 'double' ? 'a double' : described(result) }

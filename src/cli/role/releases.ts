@@ -1,0 +1,60 @@
+import type { CelGoVersion } from '../../cel/index.ts'
+
+/** How the gateways of some releases choose a role (toolhive: pkg/auth/awssts/role_mapper.go and go.mod of the tags). */
+export interface RoleSelection {
+  /**
+   * How `claim` is looked for: by CEL's `in` over the role claim as it is, or in a list. For a list a text counts as a
+   * list of one; a claim of any other type gives no role where no matcher matches, not even the fallback.
+   */
+  readonly roleClaim: 'asItIs' | 'asList'
+  readonly celGo: CelGoVersion
+}
+
+/** Consecutive releases that choose in the same way: minor versions of 0.x, both included. */
+export interface Generation extends RoleSelection {
+  readonly first: number
+  readonly last: number
+}
+
+/** Release 0.49 is missing: its source could not be read. Newest release read: 0.63. */
+export const GENERATIONS: readonly Generation[] = [
+  { first: 0, last: 48, roleClaim: 'asItIs', celGo: '0.32' },
+  { first: 50, last: 58, roleClaim: 'asList', celGo: '0.32' },
+  { first: 59, last: Infinity, roleClaim: 'asList', celGo: '0.33' },
+]
+
+const RELEASE = /^v?(\d+)\.(\d+)(?:\.\d+)?(?:[-+].*)?$/
+
+/** Throws an Error that says what to write. */
+export function readRelease(text: string): string {
+  if (text === '' || RELEASE.test(text)) return text
+  throw new Error(`'${text}' is not a release of the operator such as 0.58 or v0.58.0`)
+}
+
+/** All generations without a release; both neighbours of a release that is in none. */
+export function generationsOf(release: string): readonly Generation[] {
+  const [, major, minor] = RELEASE.exec(release) ?? []
+  if (major === undefined) return GENERATIONS
+  const place = Number(major) > 0 ? Infinity : Number(minor)
+  const around = (distance: number) =>
+    GENERATIONS.filter(({ first, last }) => first <= place + distance && place - distance <= last)
+  const exact = around(0)
+  return exact.length > 0 ? exact : around(1)
+}
+
+/** `0.48 and older`, `0.50 to 0.58`, or several of these. */
+export function releasesOf(generations: readonly Generation[]): string {
+  const runs: { first: number; last: number }[] = []
+  for (const { first, last } of generations) {
+    const before = runs.at(-1)
+    const isNext = GENERATIONS.findIndex((each) => each.last === before?.last) + 1
+    if (before !== undefined && GENERATIONS[isNext]?.first === first) before.last = last
+    else runs.push({ first, last })
+  }
+  return runs.map(releasesOfRun).join(', ')
+}
+
+function releasesOfRun({ first, last }: { readonly first: number; readonly last: number }): string {
+  if (first === 0) return last === Infinity ? 'all' : `0.${last} and older`
+  return last === Infinity ? `0.${first} and newer` : `0.${first} to 0.${last}`
+}

@@ -1,0 +1,49 @@
+import manifest from '../../package.json' with { type: 'json' }
+import { UsageError } from '../configuration/flags.ts'
+import { nearest } from '../rule/nearest.ts'
+import { type Command, COMMANDS, helpOf, listed, overview } from './commands.ts'
+import { EXIT } from './report.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const HELP: ReadonlySet<string | undefined> = new Set(['help', '--help', '-h'])
+
+/**
+ * Runs the command that the arguments name and returns the exit code. Never throws: a wrong usage is one line for the
+ * person, and only a fault of ours is told with its stack.
+ */
+export async function run(args: readonly string[], environment: Environment): Promise<number> {
+  try {
+    return await runCommand(args, environment)
+  } catch (error) {
+    if (!(error instanceof UsageError)) {
+      process.stderr.write(`vmcp-admission: ${error instanceof Error ? error.stack : String(error)}\n`)
+      return EXIT.unread
+    }
+    const [name = ''] = args
+    const help = COMMANDS.has(name) ? `${name} --help` : '--help'
+    process.stderr.write(`vmcp-admission: ${error.message}\nvmcp-admission ${help} shows how it is used\n`)
+    return EXIT.usage
+  }
+}
+
+async function runCommand([name, ...args]: readonly string[], environment: Environment): Promise<number> {
+  if (name === '--version') {
+    process.stdout.write(`${manifest.version}\n`)
+    return EXIT.clean
+  }
+  if (!HELP.has(name) && !args.some((arg) => arg === '--help' || arg === '-h'))
+    return commandNamed(name).run(args, environment)
+  const about = HELP.has(name) ? args[0] : name
+  process.stdout.write(about === undefined ? overview() : helpOf(about, commandNamed(about)))
+  return EXIT.clean
+}
+
+function commandNamed(name: string | undefined): Command {
+  if (name === undefined) throw new UsageError(`name a command: ${listed('or')}`)
+  const command = COMMANDS.get(name)
+  if (command !== undefined) return command
+  const near = nearest(name, COMMANDS.keys())
+  const advice = near === undefined ? `the commands are ${listed('and')}` : `did you mean '${near}'`
+  throw new UsageError(`'${name}' is not a command; ${advice}`)
+}
