@@ -4,9 +4,9 @@ import { ENGINE_IDS } from '../review/engine-ids.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { pathText } from '../rule/path.ts'
 import type { GeneratedFile } from './generated-file.ts'
-import { coverageProblems, keywordsOf } from './coverage.ts'
+import { coverageProblems } from './coverage.ts'
 import { code, GENERATED, page, table } from './markdown.ts'
-import { alternativesOf, type Field, fieldsOf, isSecretRef } from './schema-fields.ts'
+import { alternativesOf, type Field, fieldsOf, isSecretRef, keywordsOf } from '../kinds/schema-fields.ts'
 import { type Owner, type Section, type Sentence, SPECIFICATION } from './specification.ts'
 
 const INTRODUCTION = `The specification, sentence by sentence, and what holds it: a [rule](rules.md), a keyword of the schema at a

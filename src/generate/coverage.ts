@@ -2,8 +2,8 @@ import { KINDS, kindNamed } from '../kinds/index.ts'
 import { allRules } from '../kinds/places.ts'
 import { ALL_IDS, ENGINE_IDS } from '../review/engine-ids.ts'
 import { crd } from './crds.ts'
-import { type Field, fieldsOf } from './schema-fields.ts'
-import { mapSchema, type SchemaNode } from './schema-tree.ts'
+import { type Field, fieldsOf, keywordsOf } from '../kinds/schema-fields.ts'
+import { mapSchema, type SchemaNode } from '../kinds/schema-tree.ts'
 import { type Owner, type Section, SPECIFICATION } from './specification.ts'
 
 /** What is wrong with the table of sentences: nothing, or the generation fails. */
@@ -75,20 +75,6 @@ function partOfCrd(kind: string, field: string): unknown {
 function fieldAt(kind: string, path: string): Field | undefined {
   const known = kindNamed.get(kind)
   return known && fieldsOf(known).find((field) => field.path === path)
-}
-
-const JUDGING = ['enum', 'pattern', 'format', 'minLength', 'maxLength', 'minItems', 'minimum', 'maximum']
-
-/** The keywords that judge a field or fill it in; `properties` says that it is declared. */
-export function keywordsOf({ node, required }: Field): string[] {
-  const filled = ['default', 'defaultFrom', 'create'].some((keyword) => node[keyword] !== undefined)
-  return [
-    'properties',
-    ...(node.type === undefined ? [] : ['type']),
-    ...(required ? ['required'] : []),
-    ...JUDGING.filter((keyword) => node[keyword] !== undefined),
-    ...(filled ? ['default'] : []),
-  ]
 }
 
 export function ownerText(owner: Owner): string {

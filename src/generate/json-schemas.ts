@@ -1,9 +1,10 @@
 import { ANNOTATIONS } from '../kinds/fields.ts'
 import { API_VERSION, DEFAULT_API_GROUP, KINDS } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
+import { patternDetail } from '../kinds/pattern-advice.ts'
 import type { GeneratedFile } from './generated-file.ts'
-import { alternativesOf } from './schema-fields.ts'
-import { mapSchema, ordered, type SchemaNode } from './schema-tree.ts'
+import { alternativesOf } from '../kinds/schema-fields.ts'
+import { mapSchema, ordered, type SchemaNode } from '../kinds/schema-tree.ts'
 
 const DRAFT = 'http://json-schema.org/draft-07/schema#'
 const ORDER = ['$schema', 'title', 'description', 'type', 'required', 'properties']
@@ -14,11 +15,53 @@ const RANGES: Readonly<Record<string, readonly [number, number]>> = {
   int64: [-(2 ** 63), 2 ** 63],
 }
 
-/** schemas/KIND.json: for editors, Ajv and CI. */
+/** schemas/KIND.json: standard JSON Schema, for Ajv and CI. schemas/vmcp.json: all of them, for editors. */
 export function* jsonSchemas(): Iterable<GeneratedFile> {
-  for (const kind of KINDS) {
-    yield { path: `schemas/${kind.kind}.json`, text: `${JSON.stringify(jsonSchema(kind), null, 2)}\n` }
+  const text = (schema: SchemaNode) => `${JSON.stringify(schema, null, 2)}\n`
+  for (const kind of KINDS) yield { path: `schemas/${kind.kind}.json`, text: text(jsonSchema(kind)) }
+  yield { path: 'schemas/vmcp.json', text: text(editorSchema()) }
+}
+
+/**
+ * Picks the schema of a document by its kind, and says nothing of documents of other kinds and groups: one schema for
+ * files of several documents. With the texts that editors show in the place of a pattern; `patternErrorMessage` is not a
+ * keyword of JSON Schema, and a strict validator would refuse it in the schema of a kind.
+ */
+export function editorSchema(): SchemaNode {
+  const ours = { type: 'string', pattern: `^${DEFAULT_API_GROUP.replaceAll('.', '\\.')}/` }
+  const isOf = ({ kind }: Kind) => ({
+    required: ['apiVersion', 'kind'],
+    properties: { apiVersion: ours, kind: { const: kind } },
+  })
+  const definitions = KINDS.map((kind) => {
+    const schema = mapSchema(jsonSchema(kind), withPatternText)
+    return [kind.kind, ordered({ ...schema, $schema: undefined }, ORDER)]
+  })
+  const known = (description: string, values: readonly string[]) => ({
+    description,
+    type: 'string',
+    anyOf: [{ enum: values }, {}],
+  })
+  return {
+    $schema: DRAFT,
+    title: 'Authentication resources of vMCP',
+    description: 'Picks the schema by apiVersion and kind. Documents of other kinds are not judged.',
+    type: 'object',
+    properties: {
+      apiVersion: known('API group and version of the resource.', VERSIONS.slice(0, 1)),
+      kind: known(
+        'Kind of the resource.',
+        KINDS.map(({ kind }) => kind),
+      ),
+    },
+    allOf: KINDS.map((kind) => ({ if: isOf(kind), then: { $ref: `#/definitions/${kind.kind}` } })),
+    definitions: Object.fromEntries(definitions) as SchemaNode,
   }
+}
+
+function withPatternText(node: SchemaNode): SchemaNode {
+  if (typeof node.pattern !== 'string') return node
+  return { ...node, patternErrorMessage: patternDetail(node.pattern) }
 }
 
 function jsonSchema({ kind, schema }: Kind): SchemaNode {

@@ -84,6 +84,9 @@ function engineSection(id: EngineId): string[] {
       ['Severity', id.severity],
       ['Sources', sources(id.sources)],
     ]),
+    ...(id.example === undefined
+      ? []
+      : [yaml([id.example.resource]), block('text', id.example.findings.join('\n'))]),
   ]
 }
 

@@ -211,7 +211,7 @@ export const SPECIFICATION: readonly Section[] = [
         oidc('spec.type', 'enum'),
         rule('oidc-config-matches-type'),
       ),
-      held('inline.issuer is the URL of the token issuer.', rule('oidc-config-issuer-absolute')),
+      held('inline.issuer is the URL of the token issuer.', rule('oidc-config-url-absolute')),
       free('clientSecretRef enables introspection of opaque tokens.', RUN_TIME),
       held('kubernetesServiceAccount may be an empty object.', oidc('spec.kubernetesServiceAccount', 'type')),
       free('It selects the API server of the cluster as issuer, which is auto-detected.', RUN_TIME),
@@ -260,6 +260,8 @@ export const SPECIFICATION: readonly Section[] = [
       must(
         'matcher is a CEL expression over the variable claims, a map of all JWT claims.',
         rule('role-mapping-matcher-compiles'),
+        rule('role-mapping-matcher-compiles-in-newer-releases'),
+        rule('role-mapping-matcher-compiles-in-older-releases'),
         rule('role-mapping-matcher-type-known'),
       ),
       held('claim is matched against the claim named by roleClaim.', rule('role-mapping-has-condition')),
