@@ -14,6 +14,34 @@ app.kubernetes.io/component: admission-webhook
 app.kubernetes.io/part-of: vmcp
 {{- end }}
 
+{{/* "true" where the leader is a Deployment of its own; empty otherwise. Without arming nobody leads. */}}
+{{- define "vmcp-admission.separate" -}}
+{{- if and .Values.arming.enabled .Values.leader.separate -}}
+true
+{{- end -}}
+{{- end }}
+
+{{/* No label of a leader's pod is in the selector of the Service. */}}
+{{- define "vmcp-admission.leaderSelector" -}}
+app.kubernetes.io/name: vmcp-admission-leader
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "vmcp-admission.leaderLabels" -}}
+{{ include "vmcp-admission.leaderSelector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/component: leader
+app.kubernetes.io/part-of: vmcp
+{{- end }}
+
+{{- define "vmcp-admission.metricsLabels" -}}
+app.kubernetes.io/name: vmcp-admission-metrics
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/component: metrics
+app.kubernetes.io/part-of: vmcp
+{{- end }}
+
 {{- define "vmcp-admission.image" -}}
 {{- if .Values.image.digest -}}
 {{ .Values.image.repository }}@{{ .Values.image.digest }}
@@ -28,14 +56,178 @@ app.kubernetes.io/part-of: vmcp
 {{- toYaml $role.rules -}}
 {{- end }}
 
+{{/* The account of the pods that answer reviews. */}}
 {{- define "vmcp-admission.subjects" -}}
 - kind: ServiceAccount
   name: vmcp-admission
   namespace: {{ .Release.Namespace }}
 {{- end }}
 
+{{/* The account that writes the webhook configurations and the CA: that of the leader, where it has one of its own. */}}
+{{- define "vmcp-admission.writers" -}}
+- kind: ServiceAccount
+  name: vmcp-admission{{ if include "vmcp-admission.separate" . }}-leader{{ end }}
+  namespace: {{ .Release.Namespace }}
+{{- end }}
+
+{{- define "vmcp-admission.policyTypes" -}}
+policyTypes:
+  - Ingress
+  {{- if .Values.networkPolicy.egress }}
+  - Egress
+  {{- end }}
+{{- with .Values.networkPolicy.egress }}
+egress:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* Without metricsFrom the kubelet alone reaches the probe port, which no policy keeps out. */}}
+{{- define "vmcp-admission.metricsIngress" -}}
+{{- with .Values.networkPolicy.metricsFrom -}}
+- from:
+    {{- toYaml . | nindent 4 }}
+  ports:
+    - port: probe
+      protocol: TCP
+{{- end -}}
+{{- end }}
+
+{{/* What the pods of both Deployments have in common, but for their account and their network. */}}
+{{- define "vmcp-admission.pod" -}}
+automountServiceAccountToken: true
+enableServiceLinks: false
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  fsGroup: 65532
+  seccompProfile:
+    type: RuntimeDefault
+{{- with .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* What their containers have in common. */}}
+{{- define "vmcp-admission.container" -}}
+image: {{ include "vmcp-admission.image" . | quote }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+env:
+  - name: POD_NAMESPACE
+    valueFrom:
+      fieldRef:
+        fieldPath: metadata.namespace
+  {{- with .Values.extraEnv }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+startupProbe:
+  httpGet:
+    path: /livez
+    port: probe
+  periodSeconds: 1
+  failureThreshold: 60
+livenessProbe:
+  httpGet:
+    path: /livez
+    port: probe
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 3
+readinessProbe:
+  httpGet:
+    path: /readyz
+    port: probe
+  periodSeconds: 2
+  timeoutSeconds: 2
+  failureThreshold: 2
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  runAsNonRoot: true
+  capabilities:
+    drop: [ALL]
+{{- end }}
+
+{{/* Arguments of both: who they are, and how API servers reach the webhook. */}}
+{{- define "vmcp-admission.commonArgs" -}}
+- --host={{ .Values.listenAddress }}
+- --probe-port={{ .Values.ports.probe }}
+- --certificates={{ .Values.certificates.mode }}
+- --service=vmcp-admission
+- --namespace=$(POD_NAMESPACE)
+- --api-group={{ .Values.apiGroup }}
+- --log-level={{ .Values.logLevel }}
+{{- if .Values.arming.enabled }}
+- --arming={{ ternary "on" "ignore" .Values.arming.failClosed }}
+{{- else }}
+- --arming=off
+{{- end }}
+{{- end }}
+
+{{/* Arguments of whoever writes the webhook configurations. */}}
+{{- define "vmcp-admission.writerArgs" -}}
+{{- if .Values.arming.enabled -}}
+- --owner-cluster-role=vmcp-admission
+{{- with .Values.arming.namespaceSelector }}
+- {{ printf "--namespace-selector=%s" . | quote }}
+{{- end }}
+{{- end -}}
+{{- end }}
+
+{{/*
+Refuses a severity with which the server would not start: an id or a path that does not exist. values.schema.json has
+its form. The path is known as far as its fields are, and what follows must be where fields of any name may be.
+*/}}
+{{- define "vmcp-admission.checkSeverity" -}}
+{{- $known := .known -}}
+{{- $name := regexReplaceAll "=(error|warning|off)(@.*)?$" .severity "" -}}
+{{- $id := regexReplaceAll ":.*" $name "" -}}
+{{- if has $id $known.fixed -}}
+{{- fail (printf "severities: '%s': %s is always an error" .severity $id) -}}
+{{- end -}}
+{{- if not (has $id $known.ids) -}}
+{{- fail (printf "severities: '%s': %s is not the id of a rule; docs/rules.md lists them" .severity $id) -}}
+{{- end -}}
+{{- if contains ":" $name -}}
+{{- $path := trimPrefix (print $id ":") $name -}}
+{{- if regexMatch "\\[[0-9]+\\]" $path -}}
+{{- fail (printf "severities: '%s': leave list indexes out, as in spec.list.field" .severity) -}}
+{{- end -}}
+{{- $steps := regexReplaceAll "\\[[^\\]]*\\]" $path ".<name>" | splitList "." -}}
+{{- $reached := "" -}}
+{{- range $i, $_ := $steps -}}
+{{- $prefix := join "." (slice $steps 0 (add1 $i)) -}}
+{{- if or (has $prefix $known.closed) (has $prefix $known.open) }}{{ $reached = $prefix }}{{ end -}}
+{{- end -}}
+{{- if not (or (eq $reached (join "." $steps)) (has $reached $known.open)) -}}
+{{- fail (printf "severities: '%s': %s is no field of any kind; docs/fields.md lists them, with <name> for any key of a map" .severity $path) -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
 {{/* What values.schema.json cannot say. */}}
 {{- define "vmcp-admission.check" -}}
+{{- $known := .Files.Get "files/severities.yaml" | fromYaml -}}
+{{- range .Values.severities -}}
+{{- include "vmcp-admission.checkSeverity" (dict "severity" . "known" $known) -}}
+{{- end -}}
 {{- if and .Values.hostNetwork (eq (int .Values.ports.webhook) 10250) -}}
 {{- fail "ports.webhook: 10250 is the kubelet's with hostNetwork; name another port, such as 8443" -}}
 {{- end -}}
@@ -53,6 +245,9 @@ app.kubernetes.io/part-of: vmcp
 {{- end -}}
 {{- if and (eq (int .Values.rollout.maxSurge) 0) (eq (int .Values.rollout.maxUnavailable) 0) -}}
 {{- fail "rollout: maxSurge and maxUnavailable cannot both be 0" -}}
+{{- end -}}
+{{- if and (eq (toString .Values.checkSecrets) "true") (not .Values.clientAuthentication.configMapName) -}}
+{{- fail "checkSecrets: true tells whoever reaches the port which Secrets exist; set clientAuthentication.configMapName, or any-caller" -}}
 {{- end -}}
 {{- if and .Values.clientAuthentication.names (not .Values.clientAuthentication.configMapName) -}}
 {{- fail "clientAuthentication.names: need the CA in clientAuthentication.configMapName" -}}
