@@ -58,7 +58,7 @@ async function load(servers: readonly Running[], path: string, body: string): Pr
 const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN
 
 const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-bench-'))
-await localPair(folder, '127.0.0.1')
+await localPair(folder, ['127.0.0.1'])
 const flags = ['--port', '0', '--probe-port', '0', '--cert-dir', folder]
 const commands = {
   bare: [script('bare-server.ts'), folder],

@@ -1,6 +1,7 @@
 /**
- * The view of 100,000 objects: memory above that of the process without them, time to put them in, and what a review
- * costs in it, as a ratio to the same review without a view, in turn. Run with --expose-gc: npm run bench.
+ * The cache of a large cluster: 10,000 objects in 100 namespaces and 2,000 more in one. Its memory above that of the
+ * process without it, the time to fill it and to check every object, and the CPU time of a review beside it, with the same
+ * review alone in turn. Run with --expose-gc: npm run bench.
  */
 import {
   authServer,
@@ -12,20 +13,20 @@ import {
   oidcConfig,
 } from '../src/kinds/between/examples.ts'
 import { API_VERSION, DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
-import { type Engine, type Submission, validate } from '../src/review/index.ts'
+import { judgeSubmission, type Situation, type Submission } from '../src/review/index.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
-import { Standing } from '../src/review/standing.ts'
+import { CurrentFindings } from '../src/review/current-findings.ts'
 import { World } from '../src/review/world.ts'
 import type { Other } from '../src/rule/rule.ts'
 
-const NAMESPACES = 240
+const NAMESPACES = 100
 /** In one namespace, beside the others: workloads that share one group and one configuration. */
-const CROWD = 4_000
-/** What the view may take, and what a review in it may cost in proportion to one without. */
-const MOST_MEGABYTES = 150
-const MOST_RATIO = 2
+const CROWD = 2_000
+/** What the cache may take, and the CPU time that a review beside it may take, in milliseconds. */
+const MOST_MEGABYTES = 100
+const MOST_MILLISECONDS = 3
 /** In each namespace: groups of 15 backends, each with a VirtualMCPServer of its own, which half of them discover. */
-const GROUPS = 20
+const GROUPS = 5
 const BACKENDS = 15
 
 const metadata = (name: string, namespace: string, version: number) => ({
@@ -93,7 +94,7 @@ function compacted(): NodeJS.MemoryUsage {
 
 const CROWDED = 7
 const world = new World({ group: DEFAULT_API_GROUP, knows: (kind) => kindNamed.has(kind) })
-const standing = new Standing(world, DEFAULT_SETTINGS)
+const current = new CurrentFindings(world, DEFAULT_SETTINGS)
 const before = compacted()
 const start = performance.now()
 let count = 0
@@ -101,12 +102,13 @@ for (let i = 0; i < NAMESPACES; i++) {
   const namespace = `namespace-${i}`
   for (const other of [...objects(namespace), ...(i === CROWDED ? crowd() : [])]) {
     const kind = kindNamed.get(other.kind)
-    if (kind !== undefined) standing.put(kind, parsed(other, namespace, count++))
+    if (kind !== undefined) current.put(kind, parsed(other, namespace, count++))
   }
 }
 const put = performance.now() - start
 const judging = performance.now()
-while (standing.work(1_000) > 0);
+current.startRound()
+while (current.work(1_000));
 const judged = performance.now() - judging
 const grown = process.memoryUsage()
 const after = compacted()
@@ -115,34 +117,34 @@ const megabytes = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(0)} MB`
 process.stdout.write(
   [
     '',
-    '| view | |',
+    '| cache | |',
     '|---|---|',
     `| objects | ${count} |`,
-    `| heap above the empty view | ${megabytes(after.heapUsed - before.heapUsed)} |`,
-    `| resident memory above the empty view | ${megabytes(after.rss - before.rss)} |`,
+    `| heap above the empty cache | ${megabytes(after.heapUsed - before.heapUsed)} |`,
+    `| resident memory above the empty cache | ${megabytes(after.rss - before.rss)} |`,
     `| with the garbage of reading it all | ${megabytes(grown.rss - before.rss)} |`,
-    `| parsed, put in and judged alone | ${((put / count) * 1e3).toFixed(0)} µs an object |`,
-    `| judged beside the others | ${((judged / count) * 1e3).toFixed(0)} µs an object |`,
-    `| standing findings | ${standing.count} |`,
+    `| parsed and put in | ${((put / count) * 1e3).toFixed(0)} µs an object |`,
+    `| checked beside the others | ${((judged / count) * 1e3).toFixed(0)} µs an object |`,
+    `| current findings | ${current.count} |`,
     '',
     '',
   ].join('\n'),
 )
 
-const alone: Engine = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS }
-const beside: Engine = { ...alone, world }
+const alone: Situation = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS }
+const beside: Situation = { ...alone, world }
 
-/** Microseconds of one review. */
-function time(submission: Submission, engine: Engine): number {
-  const rounds = 1_500
-  const begun = performance.now()
-  for (let i = 0; i < rounds; i++) validate(submission, engine)
-  return ((performance.now() - begun) / rounds) * 1e3
+/** Microseconds of CPU time of one review. */
+function time(submission: Submission, engine: Situation): number {
+  const rounds = 200
+  const begun = process.cpuUsage()
+  for (let i = 0; i < rounds; i++) judgeSubmission(submission, engine)
+  return process.cpuUsage(begun).user / rounds
 }
 
 const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN
 
-process.stdout.write('| review | alone | in the view | ratio (median of pairs) |\n|---|---|---|---|\n')
+process.stdout.write('| review | alone | beside the cache |\n|---|---|---|\n')
 const missed: string[] = []
 const taken = (after.rss - before.rss) / 1024 / 1024
 if (taken > MOST_MEGABYTES) missed.push(`${taken.toFixed(0)} MB`)
@@ -173,17 +175,15 @@ for (const name of [
     oldObject: undefined,
   }
   const pairs = Array.from({ length: 15 }, () => [time(submission, alone), time(submission, beside)] as const)
-  const ratio = median(pairs.map(([a, b]) => b / a))
-  if (ratio > MOST_RATIO) missed.push(`${name}: ratio ${ratio.toFixed(2)}`)
+  const micros = median(pairs.map(([, b]) => b))
+  if (micros > MOST_MILLISECONDS * 1e3) missed.push(`${name}: ${(micros / 1e3).toFixed(1)} ms`)
   const row = [
     `${other.kind} ${name}`,
-    `${median(pairs.map(([a]) => a)).toFixed(1)} µs`,
-    `${median(pairs.map(([, b]) => b)).toFixed(1)} µs`,
-    ratio.toFixed(2),
+    ...[median(pairs.map(([a]) => a)), micros].map((each) => `${each.toFixed(1)} µs`),
   ]
   process.stdout.write(`| ${row.join(' | ')} |\n`)
 }
 process.stdout.write(
-  `\nAt most ${MOST_MEGABYTES} MB and a ratio of ${MOST_RATIO}: ${missed.length === 0 ? 'held' : `missed (${missed.join('; ')})`}\n`,
+  `\nAt most ${MOST_MEGABYTES} MB and ${MOST_MILLISECONDS} ms a review: ${missed.length === 0 ? 'held' : `missed (${missed.join('; ')})`}\n`,
 )
 if (missed.length > 0) process.exitCode = 1

@@ -1,0 +1,191 @@
+/**
+ * Compares how the CLI reads generated YAML documents with how kubectl's library does (read-yaml beside this file, built
+ * with Go). Prints how many agree, and of each difference the shortest documents. Run:
+ *
+ *     (cd test/golden/read-yaml && go build -o /tmp/read-yaml .)
+ *     npx node test/golden/compare-yaml.ts /tmp/read-yaml [COUNT] [SEED]
+ *
+ * A difference that is worth keeping becomes a row of yaml-scalars.json (see record-yaml-scalars.ts).
+ */
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { isDeepStrictEqual } from 'node:util'
+import { readYaml } from '../../src/cli/yaml-nodes.ts'
+import { toValue } from '../../src/cli/nodes.ts'
+
+type Outcome = { readonly json: unknown } | { readonly error: string }
+
+/** Numbers from 0 to `limit` - 1, the same for the same seed (mulberry32). */
+function randomNumbers(seed: number): (limit: number) => number {
+  let state = seed
+  return (limit) => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * limit)
+  }
+}
+
+/** Writes documents in which flow collections, quoted texts and comments stand at every indentation. */
+class Writer {
+  readonly #random: (limit: number) => number
+
+  constructor(seed: number) {
+    this.#random = randomNumbers(seed)
+  }
+
+  document(): string {
+    const whole = this.#block(0, 3)
+    return this.#one(9) ? `${this.#mutated(whole)}\n` : whole
+  }
+
+  #one(of: number): boolean {
+    return this.#random(of) === 0
+  }
+
+  #of<T>(...choices: readonly T[]): T {
+    return choices[this.#random(choices.length)] as T
+  }
+
+  #times(most: number, write: (index: number) => string): string {
+    return Array.from({ length: this.#random(most + 1) }, (_, index) => write(index)).join('')
+  }
+
+  #block(indent: number, depth: number): string {
+    const pad = ' '.repeat(indent)
+    const lines = 1 + this.#random(3)
+    const isList = this.#one(3)
+    return Array.from({ length: lines }, (_, i) => {
+      const start = isList ? `${pad}-` : `${pad}${this.#key(i)}:`
+      if (depth > 0 && this.#one(3)) {
+        const deeper = indent + (isList ? 2 : this.#of(1, 2, 4))
+        const inner = this.#block(deeper, depth - 1)
+        return isList && this.#one(2) ? `${start} ${inner.trimStart()}` : `${start}${this.#comment()}\n${inner}`
+      }
+      return `${start} ${this.#value(indent)}${this.#comment()}\n`
+    }).join('')
+  }
+
+  #key(index: number): string {
+    return this.#of(`k${index}`, `k${index}`, `k${index}`, `"k${index}"`, `'k${index}'`)
+  }
+
+  #value(indent: number): string {
+    return this.#of(
+      () => this.#plain(),
+      () => this.#quoted(indent),
+      () => this.#flow(indent, 2),
+      () => this.#flow(indent, 2),
+      () => `|${this.#of('', '-', '+')}${this.#comment()}\n${' '.repeat(indent + 2)}text [1,\n${' '.repeat(indent + 2)}"x`,
+    )()
+  }
+
+  #plain(): string {
+    return this.#of('a', '1', 'true', 'a b', "it's", 'x"y', 'a#b', '-1.5', 'no', 'a:b', '~', '')
+  }
+
+  /** A line end and what may come before the next word, at every indentation. */
+  #fold(indent: number): string {
+    const pads = ['', ' '.repeat(indent), ' '.repeat(indent + 1), ' '.repeat(indent + 2), '\t', `${' '.repeat(indent)}\t`]
+    return `${this.#of('', '', ' ', '\t')}${this.#of('\n', '\n', '\n', '\n\n')}${this.#of(...pads)}`
+  }
+
+  #gap(indent: number): string {
+    if (this.#one(3)) return this.#of('', ' ', '  ', '\t')
+    if (this.#one(3)) return `${this.#comment()}${this.#fold(indent)}`
+    return this.#one(2) ? this.#fold(indent) : ''
+  }
+
+  #comment(): string {
+    return this.#of('', '', '', '', '', ' # c', ' # [', '#c', ' #"', '\t# c')
+  }
+
+  #quoted(indent: number): string {
+    const [quote, escapes] = this.#of(['"', ['\\n', '\\t', '\\"', '\\\\', '\\x41', '\\']] as const, ["'", ["''"]] as const)
+    const words = this.#times(3, (i) => {
+      const word = this.#of('a', 'b c', '#', '# x', '- ', ': ', '[', '}', ',', ...escapes, '')
+      return i === 0 ? word : `${this.#of(' ', this.#fold(indent))}${word}`
+    })
+    return `${quote}${words}${quote}`
+  }
+
+  #flow(indent: number, depth: number): string {
+    const isMap = this.#one(2)
+    const item = () => {
+      const value = () =>
+        depth > 0 && this.#one(4)
+          ? this.#flow(indent, depth - 1)
+          : this.#one(2)
+            ? this.#quoted(indent)
+            : this.#of(this.#plain(), this.#plain(), `a${this.#fold(indent)}b`)
+      if (!isMap && !this.#one(8)) return value()
+      const colon = this.#of(': ', ': ', ': ', ':', ` :${this.#gap(indent)}`, `:${this.#gap(indent)} `)
+      return `${this.#of('a', 'b', 'c', '"d"', "'e'", '"f"')}${colon}${value()}`
+    }
+    const items = this.#times(3, (i) => `${i === 0 ? '' : `${this.#gap(indent)},`}${this.#gap(indent)}${item()}`)
+    const end = `${this.#one(8) ? ',' : ''}${this.#gap(indent)}`
+    return isMap ? `{${items}${end}}` : `[${items}${end}]`
+  }
+
+  /** With one character more or less. */
+  #mutated(whole: string): string {
+    const at = this.#random(whole.length)
+    const odd = this.#of('\n', ' ', '\t', '"', "'", '[', ']', '{', '}', ',', ':', '#', '-', '&a ', '*a', '!t ', '|', '?')
+    return this.#one(2) ? whole.slice(0, at) + odd + whole.slice(at) : whole.slice(0, at) + whole.slice(at + 1)
+  }
+}
+
+function here(document: string): Outcome {
+  try {
+    return { json: toValue(readYaml(document, 0).node) }
+  } catch (error) {
+    return { error: (error as Error).message }
+  }
+}
+
+async function there(program: string, documents: readonly string[]): Promise<Outcome[]> {
+  const child = spawn(program, { stdio: ['pipe', 'pipe', 'inherit'] })
+  const answered = text(child.stdout)
+  child.stdin.end(documents.map((document) => `${JSON.stringify(document)}\n`).join(''))
+  return (await answered)
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Outcome)
+}
+
+const [program = '/tmp/read-yaml', count = '60000', seed = '1'] = process.argv.slice(2)
+const writer = new Writer(Number(seed))
+const documents = Array.from({ length: Number(count) }, () => writer.document()).filter(
+  // A line that begins with --- or ... ends a document before the library sees it, or after the first.
+  (document) => !/^(---|\.\.\.)/m.test(document),
+)
+const outcomes = await there(program, documents)
+const differences = new Map<string, string[]>()
+const counts = { agree: 0, refused: 0 }
+for (const [i, document] of documents.entries()) {
+  const expected = outcomes[i] ?? { error: 'no answer' }
+  const found = here(document)
+  // kubectl refuses a document that is a text or a number, too.
+  const plain = (outcome: Outcome) =>
+    'json' in outcome && typeof outcome.json === 'object'
+      ? (JSON.parse(JSON.stringify(outcome.json)) as unknown)
+      : 'error'
+  if (isDeepStrictEqual(plain(expected), plain(found))) {
+    counts.agree += 1
+    counts.refused += 'error' in expected ? 1 : 0
+    continue
+  }
+  const sort =
+    'error' in expected
+      ? `kubectl refuses: ${expected.error.replace(/line \d+: /, '')}`
+      : 'error' in found
+        ? `refused here: ${found.error}`
+        : 'read in another way'
+  differences.set(sort, [...(differences.get(sort) ?? []), document])
+}
+console.log(`${documents.length} documents: ${counts.agree} agree, ${counts.refused} of them refused by both`)
+for (const [sort, examples] of [...differences].toSorted(([, a], [, b]) => b.length - a.length)) {
+  console.log(`${examples.length}: ${sort}`)
+  for (const example of examples.toSorted((a, b) => a.length - b.length).slice(0, 4))
+    console.log(`    ${JSON.stringify(example)}`)
+}
