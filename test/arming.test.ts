@@ -102,6 +102,7 @@ const quiet: ArmingOptions['logger'] = { info: () => undefined, warn: () => unde
 
 const optionsOf = (changed: Partial<ArmingOptions> = {}): ArmingOptions => ({
   setting: 'on',
+  writes: true,
   group: DEFAULT_API_GROUP,
   identity: 'a',
   owner: 'vmcp-admission',
@@ -109,6 +110,9 @@ const optionsOf = (changed: Partial<ArmingOptions> = {}): ArmingOptions => ({
     service: { namespace: 'vmcp', name: 'vmcp-admission', port: 443, path },
     caBundle: 'CA',
   }),
+  namespaceSelector: {},
+  manager: 'Lease vmcp/vmcp-admission',
+  breakGlass: 'stop it',
   onLook: () => undefined,
   logger: quiet,
   ...changed,
@@ -403,6 +407,88 @@ t.test('a change is looked at soon, and what cannot be watched is looked at as b
   t.equal(fake.lease.lease?.holder, '')
 })
 
+t.test('a server that only answers reads the configurations, and writes nothing', async (t) => {
+  const fake = cluster()
+  const looked: number[] = []
+  const webhook = armingOf(fake, 'on', () => 0, {
+    writes: false,
+    onLook: (all) => looked.push(all.filter((each) => each !== undefined).length),
+  })
+  await webhook.look()
+  t.strictSame([fake.applied, fake.lease.lease, webhook.state.leads], [[], undefined, false])
+  await armingOf(fake, 'on', () => 0).look()
+  await webhook.look()
+  t.strictSame([looked, webhook.state.policy], [[0, 2], 'Fail'])
+})
+
+t.test('of two installations that are there, the one that came first writes', async (t) => {
+  let now = 0
+  const fake = cluster()
+  const told: string[] = []
+  const service = (namespace: string) => (path: string) => ({
+    service: { namespace, name: 'vmcp-admission', port: 443, path },
+    caBundle: 'CA',
+  })
+  const installation = (namespace: string) =>
+    armingOf({ ...fake, lease: leaseStore(), tryProbe: fake.tryProbe }, 'on', () => now, {
+      manager: `Lease ${namespace}/vmcp-admission`,
+      clientConfig: service(namespace),
+      logger: {
+        ...quiet,
+        warn: (fields: { problem?: string }) => {
+          if (fields.problem !== undefined) told.push(fields.problem)
+        },
+      },
+    })
+  const [first, second] = [installation('a'), installation('b')]
+  const look = async (arming: Arming) => {
+    fake.applied.length = 0
+    await arming.lookSafely()
+    now += 5_000
+    return fake.applied.length
+  }
+  await look(first)
+  for (let i = 0; i < 3; i++)
+    t.strictSame([await look(second), await look(first)], [0, 0], 'neither writes over the other')
+  t.strictSame([first.state.contested, second.state.contested, second.state.errors], [false, true, 3])
+  t.equal(told.length, 1, 'and that is told once')
+  t.match(told[0], /are those of another installation \(Lease a\/vmcp-admission\), which is there/)
+
+  fake.reaches = false
+  t.equal(await look(second), 2, 'what no webhook answers for is taken over')
+  t.equal(await look(first), 2, 'also by the other one, which sees no webhook answer')
+  for (let i = 0; i < 3; i++)
+    t.strictSame([await look(second), await look(first)], [0, 0], 'but once only: it is there if it is back')
+  fake.reaches = true
+  t.equal(await look(second), 0)
+  t.equal(told.length, 2)
+  fake.stored.clear()
+  t.ok((await look(second)) > 0, 'once the other is uninstalled, this one writes')
+  t.equal(second.state.contested, false)
+})
+
+t.test('a writer that never rests is told of once, and not answered at once for ever', async (t) => {
+  const fake = cluster()
+  const told: unknown[] = []
+  const arming = armingOf(fake, 'on', () => 0, { logger: { ...quiet, warn: (fields) => told.push(fields) } })
+  await arming.look()
+  for (let i = 0; i < 8; i++) {
+    const configuration = structuredClone(fake.stored.get(VALIDATING)) as {
+      metadata: object
+      webhooks: object[]
+    }
+    configuration.metadata = { ...configuration.metadata, managedFields: [{ manager: 'argocd' }] }
+    configuration.webhooks = configuration.webhooks.map((each) => ({ ...each, timeoutSeconds: 9 }))
+    fake.stored.set(VALIDATING, configuration)
+    await arming.look()
+    t.equal(arming.state.contested, i >= 4 - 1, `${i}`)
+  }
+  t.strictSame(told, [{ managers: ['argocd'] }])
+  await arming.look()
+  await arming.look()
+  t.equal(arming.state.contested, false, 'it rests')
+})
+
 t.test('what another group has registered is taken over only where the kinds of our group are', async (t) => {
   const fake = cluster()
   const lease = leaseStore()
@@ -440,8 +526,14 @@ t.test('what differs', async (t) => {
     [{ a: 1 }, { a: 1, b: 2 }, undefined],
     [{ a: { b: [1, 2] } }, { a: { b: [1, 3] } }, 'a.b[1]'],
     [{ a: [1] }, { a: [1, 2] }, 'a'],
-    [{ a: {} }, { a: { matchLabels: {} } }, 'a'],
-    [{ a: {} }, {}, 'a'],
+    [{ a: { namespaceSelector: {} } }, { a: { namespaceSelector: {} } }, undefined],
+    [{ namespaceSelector: {} }, { namespaceSelector: { matchLabels: { a: 'b' } } }, 'namespaceSelector'],
+    [{ a: { objectSelector: {} } }, { a: {} }, 'a.objectSelector'],
+    [
+      { namespaceSelector: { matchExpressions: [] } },
+      { namespaceSelector: { matchExpressions: [], matchLabels: { a: 'b' } } },
+      'namespaceSelector',
+    ],
   ] as const)
     t.equal(drift(wanted, stored), at)
 })

@@ -125,6 +125,36 @@ t.test('only the namespaces that are wanted', async (t) => {
   t.strictSame([refused.live.knows('MCPGroup', 'one'), refused.live.knows('MCPGroup', 'two')], [false, true])
 })
 
+t.test('a namespace that a person named exists', async (t) => {
+  const missing = refusal(404, 'namespaces "nope" not found')
+  const doubt =
+    "namespace 'nope' holds none of these resources, and may not exist: the right to get namespaces is missing"
+  const rows: [title: string, answer: Answer, status: number, unread: string[], notes: string[]][] = [
+    ['an empty one', json(200, { kind: 'Namespace' }), 0, [], []],
+    ['a misspelt one', missing, 3, ["namespace 'nope' does not exist"], []],
+    ['one that may be misspelt', refusal(403, 'no'), 0, [], [doubt]],
+    ['no answer to that', refusal(500, 'no'), 3, ["namespace 'nope': 500 no"], []],
+  ]
+  for (const [title, answer, status, unread, notes] of rows) {
+    const server = await fakeApiServer(t, '/api/v1/namespaces/', { lists: [answer] })
+    const args = ['--kubeconfig', server.kubeconfig, '--namespaces', 'nope', '--output', 'json']
+    const audited = await runHere(t, audit, args)
+    const texts = (each: readonly { message: string }[]) => each.map(({ message }) => message)
+    const report = JSON.parse(audited.stdout) as Record<'unread' | 'notes', { message: string }[]>
+    t.strictSame([audited.status, texts(report.unread), texts(report.notes)], [status, unread, notes], title)
+    const planned = await runHere(t, plan, ['--cluster', ...args])
+    const said = [
+      ...unread.map((each) => `cluster: cannot read: ${each}\n`),
+      ...notes.map((each) => `note: ${each}\n`),
+    ]
+    t.strictSame([planned.status, planned.stderr], [status, said.join('')], `${title}, planned`)
+  }
+  const held = await fakeApiServer(t, 'namespaces/one', { lists: [page([group('a', 'one')])] })
+  await runHere(t, audit, ['--kubeconfig', held.kubeconfig, '--namespaces', 'one'])
+  const asked = held.asked.map(({ path }) => path).filter((path) => path.startsWith('/api/v1/'))
+  t.strictSame([held.asked.length, asked], [KINDS.length, []], 'one that holds something is there')
+})
+
 t.test('of Secrets, the lengths', async (t) => {
   const secret = json(200, {
     metadata: { name: 'keys' },

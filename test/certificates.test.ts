@@ -1,8 +1,21 @@
 import 'reflect-metadata'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import promises from 'node:fs/promises'
 import { Agent, createServer, request } from 'node:https'
+import { syncBuiltinESMExports } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,7 +38,7 @@ import {
   problemWithClientAuthorities,
 } from '../src/certificates/clients.ts'
 import { followFiles, type FollowFilesOptions } from '../src/certificates/files.ts'
-import type { ServingPair } from '../src/certificates/local.ts'
+import { localPair, type ServingPair } from '../src/certificates/local.ts'
 import {
   type AuthorityState,
   type Change,
@@ -306,9 +319,81 @@ t.test('files that are written one by one', async (t) => {
   mkdirSync(join(folder, 'dir', 'tls.crt'), { recursive: true })
   renameSync(inside, join(folder, 'away'))
   renameSync(join(folder, 'dir'), inside)
-  await until('no file', () => said.includes('tls.crt cannot be read: EISDIR'))
+  await until('no file', () => said.includes('tls.crt is not a regular file'))
   stop()
   t.notMatch(said.join(), /PRIVATE/)
+})
+
+t.test('a FIFO is refused, and nothing waits for its writer', async (t) => {
+  const folder = folderOf(t)
+  writePair(folder, good)
+  unlinkSync(join(folder, 'tls.crt'))
+  execFileSync('mkfifo', [join(folder, 'tls.crt')])
+  const { files, pairs } = followed(t, folder)
+  await files.check()
+  t.equal(files.status().problem, 'tls.crt is not a regular file')
+  t.equal(pairs.length, 0)
+  await t.rejects(localPair(folder, ['localhost']), {
+    message: `${join(folder, 'tls.crt')} is not a regular file`,
+  })
+})
+
+/** Has each write and rename count, and the one of this number fail: a write half way, as in a crash. */
+function crashingAt(t: Test, fatal: number): void {
+  const { rename, writeFile } = promises
+  let operations = 0
+  const crash = () => Object.assign(new Error('crash'), { code: 'CRASH' })
+  const restore = () => {
+    Object.assign(promises, { rename, writeFile })
+    syncBuiltinESMExports()
+  }
+  t.teardown(restore)
+  Object.assign(promises, {
+    rename: async (from: string, to: string) => {
+      if (operations++ === fatal) throw crash()
+      await rename(from, to)
+    },
+    writeFile: async (path: string, text: string, options: object) => {
+      if (operations++ !== fatal) return writeFile(path, text, options)
+      await writeFile(path, text.slice(0, text.length / 2), options)
+      throw crash()
+    },
+  })
+  syncBuiltinESMExports()
+}
+
+t.test('a local pair is whole, wherever the process that makes it was killed', async (t) => {
+  for (let fatal = 0; fatal < 6; fatal++)
+    await t.test(`at step ${fatal}`, async (t) => {
+      const folder = folderOf(t)
+      await t.test('the crash', async (t) => {
+        crashingAt(t, fatal)
+        await t.rejects(localPair(folder, ['localhost']), { message: 'crash' })
+      })
+      const left = readdirSync(folder)
+      t.notOk(
+        left.includes('tls.crt') && left.includes('tls.key') && left.some((name) => name.endsWith('.new')),
+        'no pair while a file of another one waits',
+      )
+      const pair = await localPair(folder, ['localhost'])
+      t.equal(judgePair(pair, ['localhost'], now).problem, undefined)
+      t.strictSame(judgePair(pair, ['localhost'], now).warnings, [], 'the CA is that of the pair')
+      t.strictSame(readdirSync(folder).toSorted(), ['ca.crt', 'tls.crt', 'tls.key'])
+      t.equal(readFileSync(join(folder, 'tls.key'), 'utf8'), pair.key)
+      t.equal(statSync(join(folder, 'tls.key')).mode & 0o777, 0o600)
+      t.equal((await localPair(folder, ['localhost'])).made, false)
+    })
+})
+
+t.test('a local pair that is not valid now is not served', async (t) => {
+  for (const [title, made, problem] of [
+    ['by a clock that was ahead', 400 * DAY, /is valid from 2.* only; remove ca.crt, tls.crt, tls.key/],
+    ['long ago', -400 * DAY, /expired at 2.*; remove ca.crt, tls.crt, tls.key to have them made anew$/],
+  ] as const) {
+    const folder = folderOf(t)
+    await localPair(folder, ['localhost'], now + made)
+    await t.rejects(localPair(folder, ['localhost'], now), { message: problem }, title)
+  }
 })
 
 t.test('what is written within the time to settle is no problem', async (t) => {
@@ -548,21 +633,59 @@ t.test('what a step does', async (t) => {
       bundle: 'a b',
     },
     {
-      title: 'a CA from a clock that was ahead',
+      title: 'a CA that is not valid yet is replaced, and signs nothing',
       stored: state(authority('x', 500 * MINUTE)),
       at: 0,
       observed: { fresh },
-      changes: ['prepared'],
-      bundle: 'fresh x',
-      sign: 'x',
+      changes: ['replaced'],
+      bundle: 'fresh',
     },
     {
-      title: 'which is not trusted',
-      stored: state(authority('x', 500 * MINUTE), fresh),
-      at: 12,
-      observed: { carriedFor: carrying({ x: 50 }), leaf: leafOf(a, 0) },
+      title: 'by the next one, if that is valid',
+      stored: state(authority('x', 500 * MINUTE), b),
+      at: 205,
+      changes: ['replaced'],
+      bundle: 'b',
+    },
+    {
+      title: 'a next one that is not valid yet goes',
+      stored: state(a, authority('x', 500 * MINUTE)),
+      at: 10,
       changes: ['amended'],
-      bundle: 'a fresh x',
+      bundle: 'a',
+      sign: 'a',
+    },
+    {
+      title: 'a former one that is not valid yet goes, and the CA of the leaf stays',
+      stored: state(authority('x', 500 * MINUTE), undefined, authority('y', 400 * MINUTE), c),
+      at: 10,
+      observed: { fresh, leaf: leafOf(a, 0) },
+      changes: ['replaced', 'amended', 'retired'],
+      bundle: 'a c fresh',
+    },
+    {
+      title: 'a leaf that is not valid yet is no leaf',
+      stored: state(a),
+      at: 10,
+      observed: { leaf: leafOf(authority('x', 500 * MINUTE), 500 * MINUTE) },
+      bundle: 'a',
+      sign: 'a',
+    },
+    {
+      title: 'what we remember is not valid yet',
+      stored: undefined,
+      at: 10,
+      observed: { remembered: state(authority('x', 500 * MINUTE), a), fresh },
+      changes: ['created'],
+      bundle: 'fresh',
+    },
+    {
+      title: 'what we remember has a next one that is not valid yet',
+      stored: undefined,
+      at: 10,
+      observed: { remembered: state(a, authority('x', 500 * MINUTE)), fresh },
+      changes: ['restored', 'prepared'],
+      bundle: 'a fresh',
     },
     {
       title: 'the Secret is gone: we remember',
@@ -600,8 +723,8 @@ t.test('what a step does', async (t) => {
     {
       title: 'a backup came back that does not know our leaf',
       stored: state(c),
-      at: 101,
-      observed: { leaf: leafOf(b, 100 * MINUTE) },
+      at: 150,
+      observed: { leaf: leafOf(b, 149 * MINUTE) },
       changes: ['amended'],
       bundle: 'c b',
     },
@@ -840,6 +963,11 @@ const disaster = fc.oneof(
   fc.record({ kind: fc.constant('lose' as const), garbage: fc.boolean() }),
   fc.record({ kind: fc.constant('backup' as const), ago: fc.nat({ max: 30 }) }),
   fc.record({ kind: fc.constant('wipe' as const), index: fc.nat({ max: 1 }) }),
+  fc.record({
+    kind: fc.constant('poison' as const),
+    ahead: fc.integer({ min: 61, max: 1_000 }),
+    place: fc.constantFrom('current' as const, 'next' as const),
+  }),
 )
 type Command = typeof usual extends fc.Arbitrary<infer U> ? U : never
 type Disaster = typeof disaster extends fc.Arbitrary<infer U> ? U : never
@@ -876,6 +1004,11 @@ function perform(
     case 'wipe':
       model.carry(command.index, [])
       break
+    case 'poison': {
+      const made = authority(`poison${model.made++}`, model.now + command.ahead * MINUTE)
+      model.write({ current: made, former: [], ...model.stored?.state, [command.place]: made })
+      break
+    }
   }
 }
 
@@ -933,6 +1066,7 @@ t.test('whatever is done to the Secret and the configurations, it comes right ag
         for (const { leaf, remembered } of model.replicas) {
           if (leaf === undefined || !model.acceptsEverywhere(leaf.authority.fingerprint))
             throw new Error('a replica is not accepted')
+          if (leaf.authority.issued - HOUR > model.now) throw new Error('a CA is not valid yet')
           if (remembered?.current.fingerprint !== model.stored?.state?.current.fingerprint)
             throw new Error('the replicas do not agree')
         }
@@ -989,7 +1123,8 @@ const BRISK: RotationSettings = {
 }
 
 function replica(store: SecretStore, options: Partial<SelfManagedOptions> = {}) {
-  const clock = { now }
+  /** The time, and by how much the clock of this replica is ahead of it. */
+  const clock = { now, skew: 0 }
   const carried = new Carried(() => clock.now)
   const said: string[] = []
   const pairs: ServingPair[] = []
@@ -998,12 +1133,14 @@ function replica(store: SecretStore, options: Partial<SelfManagedOptions> = {}) 
     store,
     names: serviceNames('hook', 'system', ['127.0.0.1']),
     settings: BRISK,
+    writes: true,
     carriedFor: () => carried.carriedFor(),
     onPair: (pair) => pairs.push(pair),
     onBundle: (next) => (bundle = next),
     onChange: (change) => said.push(change),
     onProblem: (problem) => said.push(`problem: ${problem}`),
-    now: () => clock.now,
+    now: () => clock.now + clock.skew,
+    clockOffset: () => clock.skew,
     ...options,
   })
   /** Time goes by; the configurations carry what they carry for the whole of it. */
@@ -1026,6 +1163,48 @@ const isFresh = ({ certificate }: { readonly certificate: string }, at: number) 
   const { validFromDate, validToDate } = certificateOf({ certificate })
   return validFromDate.getTime() <= at && at < validToDate.getTime()
 }
+
+t.test('one that only reads signs by what is stored, and writes nothing', async (t) => {
+  const store = new MemorySecret()
+  const reader = replica(store, { writes: false })
+  await reader.self.check()
+  t.strictSame(
+    [reader.pairs.length, reader.said.splice(0)],
+    [0, ['problem: there is no CA in the Secret: the leader (--role leader) makes it']],
+  )
+  const leader = replica(store)
+  await leader.self.check()
+  const wait = await reader.self.check()
+  t.ok(wait <= MINUTE)
+  t.equal(reader.signedBy(), leader.signedBy())
+  t.equal(reader.self.status().problem, undefined)
+  for (let minute = 0; minute < 31; minute++) {
+    await leader.after(MINUTE)
+    await reader.after(MINUTE)
+  }
+  t.equal(reader.self.status().rotations, 1)
+  t.equal(reader.signedBy(), leader.signedBy(), 'it follows a rotation')
+  t.ok(reader.pairs.every(({ ca }) => ca !== ''))
+
+  // The Secret and the leader are lost together: nobody remembers the CA of the leaf, so it is trusted no longer.
+  const served = reader.pairs.length
+  store.put(undefined)
+  await reader.after(0)
+  t.equal(reader.pairs.length, served, 'what is in use stays while nothing is stored')
+  const successor = replica(store)
+  successor.clock.now = reader.clock.now
+  await successor.self.check()
+  await reader.after(0)
+  t.equal(reader.pairs.length, served + 1, 'a leaf of the new CA does not wait to be due')
+  t.equal(reader.self.status().leafAuthority?.fingerprint, successor.self.status().authority?.fingerprint)
+  const writes = store.calls.filter((call) => call !== 'read').length
+  for (let i = 0; i < 3; i++) await reader.after(MINUTE)
+  t.equal(store.calls.filter((call) => call !== 'read').length, writes)
+  t.notOk(
+    reader.said.some((each) => !each.startsWith('problem: ')),
+    'it changed nothing',
+  )
+})
 
 t.test('a replica makes the CA, rotates it and its leaf, and another one follows', async (t) => {
   const store = new MemorySecret()
@@ -1091,6 +1270,191 @@ t.test('a clock that jumps', async (t) => {
   await one.after(10 * DAY)
   t.ok(isFresh(one.pairs.at(-1) ?? good, one.clock.now))
   t.strictSame(one.said.at(-1), 'replaced')
+})
+
+/** Clocks that are far off, as one row each. */
+const WRONG = [
+  ['400 days ahead', 400 * DAY],
+  ['250 days ahead', 250 * DAY],
+  ['3 hours ahead', 3 * HOUR],
+  ['3 hours behind', -3 * HOUR],
+  ['400 days behind', -400 * DAY],
+] as const
+
+/** Whether an API server whose configurations carry the bundle accepts the pair. */
+const isAccepted = (pair: ServingPair | undefined, bundle: string, at: number) =>
+  pair !== undefined &&
+  isFresh(pair, at) &&
+  certificatesIn(bundle).some(
+    (ca) => isFresh({ certificate: ca.toString() }, at) && certificateOf(pair).verify(ca.publicKey),
+  )
+
+/** The stored CAs that are not valid at the time. */
+const invalidIn = (store: MemorySecret, at: number) =>
+  certificatesIn(
+    ['ca.crt', 'current.crt', 'next.crt', 'former.crt'].map((key) => store.stored?.data[key]).join(''),
+  ).filter((ca) => !isFresh({ certificate: ca.toString() }, at))
+
+t.test('a clock that is far off makes nothing, and follows what others store', async (t) => {
+  for (const [title, skew] of WRONG)
+    await t.test(title, async (t) => {
+      const store = new MemorySecret()
+      const [wrong, right] = [replica(store), replica(store)]
+      wrong.clock.skew = skew
+      const words = title.replace('ahead', 'ahead of')
+      const problem = new RegExp(
+        `^problem: the clock of this replica is ${words} the API server's: no certificate is made until`,
+      )
+      t.equal(await wrong.self.check(), 5 * SECOND)
+      await wrong.after(5 * SECOND)
+      t.strictSame([store.stored, wrong.pairs.length, wrong.said.length], [undefined, 0, 1], 'said once')
+      t.match(wrong.said, [problem])
+      t.match(wrong.self.status(), { errors: 2, clockProblem: problem.source.slice(10, 40) })
+
+      await right.self.check()
+      await wrong.after(5 * SECOND)
+      t.equal(wrong.bundle(), right.bundle(), 'who leads writes the bundle of the others')
+      t.equal(wrong.pairs.length, 0)
+      wrong.clock.skew = 0
+      await wrong.after(5 * SECOND)
+      t.equal(wrong.self.status().clockProblem, undefined)
+      t.equal(wrong.pairs.length, 1)
+
+      const served = () => wrong.pairs.map(serial)
+      const before = served()
+      wrong.clock.skew = skew
+      for (let minute = 0; minute < 40; minute++) {
+        const calls = store.calls.length
+        if (minute % 5 === 0) store.failures.push(new Error('away'))
+        await wrong.after(MINUTE)
+        t.ok(
+          store.calls.slice(calls).every((call) => call === 'read'),
+          'it writes nothing',
+        )
+        await right.after(MINUTE, wrong.bundle())
+        t.strictSame(invalidIn(store, right.clock.now), [])
+        t.ok(isAccepted(right.pairs.at(-1), wrong.bundle(), right.clock.now), 'by the bundle of both')
+      }
+      t.strictSame(served(), before)
+      t.ok(right.self.status().rotations > 0)
+      wrong.clock.skew = 0
+      await wrong.after(MINUTE)
+      t.ok(isAccepted(wrong.pairs.at(-1), right.bundle(), wrong.clock.now))
+    })
+})
+
+t.test('how far a clock may be off', async (t) => {
+  const rows: [skew: number | undefined, settings: RotationSettings, problem: RegExp | undefined][] = [
+    [0, ROTATION, undefined],
+    [30 * MINUTE, ROTATION, undefined],
+    [-30 * MINUTE, ROTATION, undefined],
+    [
+      31 * MINUTE,
+      ROTATION,
+      /^the clock of this replica is 31 minutes ahead of the API server's: .* within 30 minutes$/,
+    ],
+    [-31 * MINUTE, ROTATION, /is 31 minutes behind the API server's: /],
+    [20 * SECOND, BRISK, undefined],
+    [40 * SECOND, BRISK, /is 40 seconds ahead of the API server's: .* within 30 seconds$/],
+    [undefined, ROTATION, /^the clock cannot be compared: the API server's answers have no Date header/],
+  ]
+  for (const [skew, settings, problem] of rows) {
+    const one = replica(new MemorySecret(), { settings, clockOffset: () => skew })
+    await one.self.check()
+    t.match(one.self.status().clockProblem ?? '', problem ?? /^$/, String(skew))
+    t.equal(one.pairs.length, problem === undefined ? 1 : 0)
+  }
+})
+
+t.test("two clocks at the ends of what is tolerated take each other's certificates", async (t) => {
+  const store = new MemorySecret()
+  const [ahead, behind] = [replica(store, { settings: ROTATION }), replica(store, { settings: ROTATION })]
+  ahead.clock.skew = 30 * MINUTE
+  behind.clock.skew = -30 * MINUTE
+  await ahead.self.check()
+  await behind.self.check()
+  t.strictSame([ahead.said, behind.said], [['created'], []])
+  for (const each of [ahead, behind]) t.ok(isAccepted(each.pairs[0], each.bundle(), now))
+})
+
+t.test('a CA of a clock that was far off is replaced, and does not come back', async (t) => {
+  for (const [title, skew] of WRONG) {
+    const poison = signingAuthority(
+      await makeAuthority('poison', { now: now + skew, lifetime: 365 * DAY }),
+      ROTATION.leafLifetime,
+    )
+    const places: [string, (state: AuthorityState) => AuthorityState][] = [
+      ['alone', () => ({ current: poison, former: [] })],
+      ['as the next one', (state) => ({ ...state, next: poison })],
+      [
+        'after a promotion',
+        ({ current }) => ({ current: poison, former: [{ ...current, until: current.expires }] }),
+      ],
+      ['as a former one', (state) => ({ ...state, former: [{ ...poison, until: poison.expires }] })],
+      [
+        'everywhere',
+        () => ({ current: poison, next: poison, former: [{ ...poison, until: poison.expires }] }),
+      ],
+    ]
+    for (const [where, place] of places)
+      await t.test(`${title}, ${where}`, async (t) => {
+        const settings = ROTATION
+        const store = new MemorySecret()
+        const one = replica(store, { settings })
+        await one.self.check()
+        const state = parseState(store.stored?.data ?? {}).state
+        if (state === undefined) throw new Error('no CA')
+        store.put(formatState(place(state)))
+        const poisoned = poison.certificate
+        const late = replica(store, { settings })
+        const isValidNow = isFresh(poison, now)
+        for (let check = 0; check < 3; check++) {
+          await one.after(SECOND, check === 0 ? poisoned : one.bundle())
+          await late.after(SECOND, check === 0 ? poisoned : one.bundle())
+          if (isValidNow) continue
+          t.strictSame(invalidIn(store, now), [], 'it is not stored')
+          for (const each of [one, late]) {
+            t.notMatch(each.bundle(), poisoned, 'it is not in the bundle')
+            t.ok(isAccepted(each.pairs.at(-1), one.bundle(), each.clock.now), 'writes pass')
+          }
+        }
+        if (skew > 0 && !isValidNow)
+          t.match(
+            one.said.join('\n'),
+            /^problem: the CA with SHA-256 .* is valid from 2.* only: a clock that/m,
+          )
+        t.equal(one.self.status().problem, undefined, 'it is mended')
+
+        for (const data of [undefined, {}, formatState({ current: poison, former: [] })]) {
+          store.put(data)
+          for (let check = 0; check < 2; check++)
+            for (const each of [one, late]) await each.after(SECOND, one.bundle())
+          for (const each of [one, late]) {
+            t.strictSame(isValidNow ? [] : invalidIn(store, now), [], 'it does not come back from memory')
+            t.ok(isAccepted(each.pairs.at(-1), one.bundle(), each.clock.now), 'writes pass')
+          }
+        }
+        t.equal(late.bundle(), one.bundle())
+      })
+  }
+})
+
+t.test('a cluster whose clocks were all ahead, and were set right', async (t) => {
+  const store = new MemorySecret()
+  const [one, two] = [replica(store, { settings: ROTATION }), replica(store, { settings: ROTATION })]
+  for (const each of [one, two]) {
+    each.clock.now = now + 250 * DAY
+    await each.self.check()
+  }
+  for (const each of [one, two]) {
+    each.clock.now = now
+    await each.after(SECOND)
+  }
+  t.strictSame(invalidIn(store, now), [])
+  for (const each of [one, two]) t.ok(isAccepted(each.pairs.at(-1), each.bundle(), now + SECOND))
+  store.put(undefined)
+  await one.after(SECOND)
+  t.strictSame(invalidIn(store, now), [])
 })
 
 t.test('two replicas write at the same time', async (t) => {

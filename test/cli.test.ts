@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, open, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { availableParallelism, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
@@ -13,47 +13,28 @@ import project from '../package.json' with { type: 'json' }
 import { explain } from '../src/cli/explain.ts'
 import { plan } from '../src/cli/plan.ts'
 import { readFlags, UsageError } from '../src/configuration/flags.ts'
-import { ALL_IDS } from '../src/review/engine-ids.ts'
-import { runHere } from './support/cli.ts'
+import { KINDS } from '../src/kinds/index.ts'
+import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
+import { fieldsOf } from '../src/kinds/schema-fields.ts'
+import { ALL_IDS, ENGINE_IDS } from '../src/review/engine-ids.ts'
+import { runCli, runHere, spawnCli } from './support/cli.ts'
 
 const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
 const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-'))
 t.teardown(() => rm(folder, { recursive: true }))
 t.setTimeout(180_000)
 
-interface Run {
-  readonly status: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
 interface Options {
   readonly input?: string | Buffer
   readonly environment?: Readonly<Record<string, string>>
 }
 
-/** Settings of whoever runs the tests do not count; the compile cache only makes many short runs faster. */
-const ENVIRONMENT = {
-  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('VMCP_'))),
-  NODE_COMPILE_CACHE: join(folder, '.compile-cache'),
-}
+/** Settings of whoever runs the tests do not count. */
+const ENVIRONMENT = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !name.startsWith('VMCP_')),
+)
 
-let free = availableParallelism()
-const waiting: (() => void)[] = []
-
-/** Runs the CLI in the folder, as many at a time as there are processors. */
-async function vmcp(args: readonly string[], { input = '', environment = {} }: Options = {}): Promise<Run> {
-  if (free === 0) await new Promise<void>((resolve) => waiting.push(resolve))
-  else free -= 1
-  const env = { ...ENVIRONMENT, ...environment }
-  const child = spawn(process.execPath, [MAIN, ...args], { cwd: folder, env })
-  const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
-  child.stdin.on('error', () => undefined).end(input)
-  const [stdout, stderr, status] = await Promise.all([text(child.stdout), text(child.stderr), ended])
-  const next = waiting.shift()
-  if (next === undefined) free += 1
-  else next()
-  return { status, stdout, stderr }
-}
+const vmcp = (args: readonly string[], options: Options = {}) => runCli(args, { ...options, cwd: folder })
 
 /** Writes files, by name; answers with the names. */
 async function write(files: Readonly<Record<string, string>>): Promise<string[]> {
@@ -346,7 +327,7 @@ t.test('what has the name of a manifest and is no file', async (t) => {
   await once(spawn('mkfifo', [join(folder, 'odd/pipe.yaml')]), 'close')
   const { findings, unread, status } = await printed(['odd'])
   t.strictSame(findings.map(at), ['odd/a.yaml:8:13', 'odd/deep/link.yaml:8:13'])
-  t.match(unread, [{ file: 'odd/pipe.yaml', message: 'is no file' }])
+  t.match(unread, [{ file: 'odd/pipe.yaml', message: 'is not a file' }])
   t.strictSame([unread.length, status], [1, 3])
 })
 
@@ -1115,8 +1096,53 @@ t.test('a patch of kustomize is no resource', async (t) => {
       ],
     ],
     [
+      'without apiVersion and kind',
+      {
+        'kustomization.yaml': 'resources: [r.yaml]\npatches:\n- path: p.yaml\n',
+        'p.yaml': patch,
+        'r.yaml': VALID,
+      },
+      0,
+      [note('p.yaml:1:1', 'kustomization.yaml', '')],
+    ],
+    [
+      'the name without an ending',
+      { Kustomization: 'patches: [{ path: p.yaml }]\n', 'p.yaml': patch, 'r.yaml': VALID },
+      0,
+      [note('p.yaml:1:1', 'Kustomization', '')],
+    ],
+    [
+      'a resource that is a patch too',
+      {
+        'kustomization.yaml': kustomization({ resources: ['./p.yaml'], patches: [{ path: 'p.yaml' }] }),
+        'p.yaml': patch,
+      },
+      2,
+      [],
+    ],
+    [
+      'a resource of one, a patch of another',
+      {
+        'kustomization.yaml': kustomization({ patchesStrategicMerge: ['base/p.yaml'] }),
+        'base/kustomization.yaml': kustomization({ resources: ['p.yaml'] }),
+        'base/p.yaml': patch,
+      },
+      2,
+      [],
+    ],
+    [
       'what is no patch',
-      { 'k.yaml': kustomization({ resources: ['p.yaml'], patches: 'p.yaml' }), 'p.yaml': patch },
+      { 'kustomization.yaml': kustomization({ patches: 'p.yaml' }), 'p.yaml': patch },
+      2,
+      [],
+    ],
+    [
+      'a file that kubectl does not build, and one of another kind',
+      {
+        'k.yaml': kustomization({ patches: [{ path: 'p.yaml' }] }),
+        'kustomization.yaml': 'kind: ConfigMap\npatches: [{ path: p.yaml }]\n',
+        'p.yaml': patch,
+      },
       2,
       [],
     ],
@@ -1194,13 +1220,16 @@ t.test('notes leave the exit code alone', async (t) => {
 t.test('what is no manifest says what to do instead', async (t) => {
   await write({ 'template.yaml': VALID.replace('spec:', 'spec:\n  {{- if .Values.aws }}') })
   await writeFile(join(folder, 'unmarked.yaml'), Buffer.from(VALID, 'utf16le'))
+  const image = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0x0d]
+  await writeFile(join(folder, 'image.yaml'), Buffer.concat([Buffer.from(image), Buffer.from('{{ x }}')]))
   await symlink('circle.yaml', join(folder, 'circle.yaml'))
   const rows: [file: string, talk: RegExp][] = [
     [
       'template.yaml',
-      /^template\.yaml:6:\d+: cannot read: a template is no YAML \(.*\): check what it renders to, as in 'helm template \. \| vmcp-admission check -'$/,
+      /^template\.yaml:6:\d+: cannot read: a template is not YAML \(.*\): check what it renders to, as in 'helm template \. \| vmcp-admission check -'; --exclude PATTERN leaves it out$/,
     ],
     ['unmarked.yaml', /^unmarked\.yaml:1:2: cannot read: control characters are not allowed; is it UTF-8\?$/],
+    ['image.yaml', /^image\.yaml: cannot read: a binary file, not YAML or JSON$/],
     ['circle.yaml', /^circle\.yaml: cannot read: a link that leads to itself$/],
     [
       'te*.yaml',
@@ -1212,6 +1241,41 @@ t.test('what is no manifest says what to do instead', async (t) => {
     t.match([status, talk], [3, [line]], file)
     t.equal(talk.length, 1, file)
   }
+})
+
+t.test('templates are one line, and are left out by --exclude', async (t) => {
+  const template = '{{- if .Values.aws }}\n'
+  await write({
+    'charts/a/templates/one.yaml': template,
+    'charts/a/templates/deep/two.yaml': `a: b\n---\n${template}---\n${template}`,
+    'charts/b/templates/three.yaml': template,
+    'charts/b/broken.yaml': 'a: [\n',
+    'charts/c/valid.yaml': VALID,
+    'charts/d/wrong.yaml': WRONG,
+  })
+  const folded =
+    /^charts\/a\/templates\/deep\/two\.yaml:3:\d+: cannot read: this and 2 more files are templates, not YAML: check what they render to, as in 'helm template \. \| vmcp-admission check -'; --exclude templates leaves them out$/
+  const broken = /^charts\/b\/broken\.yaml:\d+:\d+: cannot read: (?!a template)/
+  const nothing = /^charts: cannot read: --exclude leaves nothing of it$/
+  const rows: [exclude: string[], status: number, errors: number, talk: RegExp[]][] = [
+    [[], 3, 1, [broken, folded]],
+    [['templates'], 3, 1, [broken]],
+    [['templates', 'b'], 1, 1, []],
+    [['templates/', 'b*', './d'], 1, 1, []],
+    [['templates', 'broken.yaml', 'wrong.*'], 0, 0, []],
+    [['FOLDER/charts/?/templates', 'FOLDER/**/b', 'FOLDER/charts/d/wrong.yaml'], 0, 0, []],
+    [['FOLDER/charts'], 3, 0, [nothing]],
+    [['emplates', 'template', 'templates.', 'charts/a/templates'], 3, 1, [broken, folded]],
+  ]
+  for (const [exclude, status, errors, talk] of rows) {
+    const flags = exclude.flatMap((pattern) => ['--exclude', pattern.replace('FOLDER', folder)])
+    const run = await here(t, check, ['charts'], ['--output', 'json', ...flags])
+    const { counts } = JSON.parse(run.stdout) as Printed
+    t.match([run.status, counts.errors, run.talk], [status, errors, talk], exclude.join(' '))
+    t.equal(run.talk.length, talk.length, exclude.join(' '))
+  }
+  const { unread } = JSON.parse((await here(t, check, ['charts'], ['--output', 'json'])).stdout) as Printed
+  t.equal(unread.length, 5, 'scripts get each')
 })
 
 t.test('UTF-16 with its mark is read, as kubectl reads it', async (t) => {
@@ -1245,6 +1309,8 @@ t.test('wrong usage', async (t) => {
       ['check', '--severity', 'schema-pattern=info', 'a'],
       "--severity: 'schema-pattern=info' is not ID[:PATH]=error|warning|off[@NAMESPACE,...]",
     ],
+    [['check', '--exclude', '', 'a'], "--exclude: '' is not the name or path of a file or folder"],
+    [['check', '--exclude', './', 'a'], "--exclude: './' is not the name or path of a file or folder"],
     [['check', '--severity', 'schema-type=off', 'a'], "--severity: 'schema-type' is always an error"],
     [['check', 'a'], "VMCP_OUTPUT: 'xml' is not one of human, json", { VMCP_OUTPUT: 'xml' }],
     [['check', 'a'], "VMCP_STRICT: 'yes' is not true or false", { VMCP_STRICT: 'yes' }],
@@ -1253,15 +1319,45 @@ t.test('wrong usage', async (t) => {
       "VMCP_SEVERITY: 'schema-type' is always an error",
       { VMCP_SEVERITY: 'schema-enum=off;schema-type=off' },
     ],
-    [['explain', 'a', 'b'], 'name one id, as it ends a finding in parentheses'],
+    [
+      ['explain', 'a', 'b'],
+      'name one id, as it ends a finding in parentheses, one kind, or the path of one field',
+    ],
     [
       ['explain', 'role-mapping-claim-or-matchr'],
-      "'role-mapping-claim-or-matchr' is not an id; did you mean 'role-mapping-claim-or-matcher'",
+      "'role-mapping-claim-or-matchr' is not an id, a kind or a field; did you mean 'role-mapping-claim-or-matcher'",
     ],
-    [['explain', 'schema_required'], "'schema_required' is not an id; did you mean 'schema-required'"],
+    [
+      ['explain', 'schema_required'],
+      "'schema_required' is not an id, a kind or a field; did you mean 'schema-required'",
+    ],
+    [
+      ['explain', 'role-mapping-matcher'],
+      "'role-mapping-matcher' is not an id, a kind or a field; did you mean 'role-mapping-matcher-compiles', 'role-mapping-matcher-compiles-in-newer-releases', 'role-mapping-matcher-compiles-in-older-releases', 'role-mapping-matcher-type-known' or 'role-mapping-matchers-fit'",
+    ],
+    [
+      ['explain', 'Sentinel-config'],
+      "'Sentinel-config' is not an id, a kind or a field; did you mean 'redis-sentinel-config-configured'",
+    ],
+    [
+      ['explain', 'MCPOidcConfigs2'],
+      "'MCPOidcConfigs2' is not an id, a kind or a field; did you mean 'MCPOIDCConfig'",
+    ],
+    [
+      ['explain', 'spec.awsStss.region'],
+      "'spec.awsStss.region' is not an id, a kind or a field; did you mean 'spec.awsSts.region'",
+    ],
+    [
+      ['explain', 'schema'],
+      "'schema' is not an id, a kind or a field; did you mean 'schema-enum', 'schema-format', 'schema-maxLength', 'schema-maximum', 'schema-minItems', 'schema-minLength', 'schema-minimum', 'schema-pattern' and 2 more",
+    ],
+    [
+      ['explain', 'spec'],
+      "'spec' is in several places: spec of MCPExternalAuthConfig, spec of VirtualMCPServer, spec of MCPOIDCConfig, spec of MCPServer, spec of MCPRemoteProxy, spec of MCPServerEntry and spec of MCPGroup",
+    ],
     [
       ['explain', 'anything-else-at-all'],
-      "'anything-else-at-all' is not an id; `vmcp-admission explain` lists them",
+      "'anything-else-at-all' is not an id, a kind or a field; `vmcp-admission explain` lists the ids, docs/fields.md the fields",
     ],
   ]
   for (const [[command, ...args], message, environment = {}] of rows) {
@@ -1280,7 +1376,11 @@ t.test('wrong usage ends with exit code 2', async (t) => {
     [['constructor'], `'constructor' is not a command; ${all}`, '--help'],
     [['check'], 'name the files or folders to check, or - for standard input', 'check --help'],
     [['check', 'a'], "VMCP_OUTPUT: 'xml' is not one of human, json", 'check --help', { VMCP_OUTPUT: 'xml' }],
-    [['explain', 'schema_enum'], "'schema_enum' is not an id; did you mean 'schema-enum'", 'explain --help'],
+    [
+      ['explain', 'schemaenum'],
+      "'schemaenum' is not an id, a kind or a field; did you mean 'schema-enum'",
+      'explain --help',
+    ],
   ]
   await Promise.all(
     rows.map(async ([args, message, help, environment = {}]) => {
@@ -1288,6 +1388,19 @@ t.test('wrong usage ends with exit code 2', async (t) => {
       t.strictSame(await vmcp(args, { environment }), { status: 2, stdout: '', stderr }, args.join(' '))
     }),
   )
+})
+
+t.test('a process of its own reads, prints and ends as the same runs do here', async (t) => {
+  const rows: readonly (readonly [args: string[], status: number, input?: string])[] = [
+    [['check', 'half.yaml', '-'], 3, WARNED],
+    [['check', 'wrong.yaml'], 1],
+    [['chek'], 2],
+  ]
+  for (const [args, status, input = ''] of rows) {
+    const spawned = await spawnCli(args, { cwd: folder, input })
+    t.equal(spawned.status, status, args.join(' '))
+    t.strictSame(spawned, await vmcp(args, { input }), args.join(' '))
+  }
 })
 
 t.test('which version this is, and which ids there are', async (t) => {
@@ -1316,6 +1429,51 @@ t.test('help, in every way it is asked for', async (t) => {
   await Promise.all(rows.map(compare))
 })
 
+t.test('explain finds every kind and every field, and names the rules about it', async (t) => {
+  const explained = async (name: string) =>
+    (await runHere(t, (args) => Promise.resolve(explain(args)), [name])).stdout
+  for (const { kind, plural, shortNames, description } of KINDS.map(({ schema, ...rest }) => ({
+    ...rest,
+    description: String((schema as { description?: unknown }).description),
+  })))
+    for (const name of [kind, kind.toLowerCase(), plural, ...shortNames])
+      t.match(await explained(name), `${kind} (${[plural, ...shortNames].join(', ')})\n\n${description}\n`)
+  const fields = KINDS.flatMap((kind) => fieldsOf(kind).map(({ path }) => [kind.kind, path] as const))
+  for (const [kind, path] of fields)
+    for (const given of [
+      `${kind}.${path}`,
+      `${kind}.${path.replaceAll('[]', '[3]').replaceAll('.<name>', '[a]')}`,
+    ])
+      t.match((await explained(given)).split('\n')[0], `${path} of ${kind}`, given)
+  for (const place of rulePlaces())
+    for (const finding of examplesAt(place).flatMap(({ findings }) => findings)) {
+      const [path = ''] = finding.split(': ')
+      const isField = fields.some(([kind, each]) => kind === place.kind.kind && each === path)
+      if (isField) t.match(await explained(`${place.kind.kind}.${path}`), `\n  ${place.rule.id} `, finding)
+    }
+})
+
+t.test('what engine ids show is found', async (t) => {
+  const shown = ENGINE_IDS.flatMap(({ id, example }) => (example === undefined ? [] : [{ id, ...example }]))
+  const without = ENGINE_IDS.filter(({ example }) => example === undefined).map(({ id }) => id)
+  t.strictSame(without, [
+    'object-judged-whole',
+    'request-kind-agrees',
+    'registration-covers-known-kinds',
+    'others-known',
+  ])
+  for (const { id, resource, findings } of shown) {
+    await write({ 'shown.json': JSON.stringify(resource) })
+    const { stdout } = await here(t, check, ['shown.json'], ['--strict', '--output', 'json'])
+    const found = (JSON.parse(stdout) as Printed).findings.filter((each) => each.id === id)
+    t.strictSame(
+      found.map(({ path, message }) => `${path}: ${message}`),
+      findings,
+      id,
+    )
+  }
+})
+
 t.test('the help of a command names each of its flags with the variable', (t) => {
   for (const [name, command] of COMMANDS) {
     const help = helpOf(name, command)
@@ -1339,7 +1497,8 @@ t.test('the example of each command is one that it understands', (t) => {
 })
 
 t.test('a reader who stops early is no failure', async (t) => {
-  const names = Array.from({ length: 2_000 }, () => 'wrong.yaml')
+  // More than a pipe holds.
+  const names = Array.from({ length: 800 }, () => 'wrong.yaml')
   const child = spawn(process.execPath, [MAIN, 'check', ...names], { cwd: folder, env: ENVIRONMENT })
   const talk = text(child.stderr)
   child.stdout.once('data', () => child.stdout.destroy())
@@ -1415,6 +1574,9 @@ const GOLDEN: Readonly<Record<string, readonly string[]>> = {
   'folder.txt': ['check', 'shop'],
   'unread.txt': ['check', 'wrong.yaml', 'missing.yaml', 'warned.yaml'],
   'explain.txt': ['explain', 'aws-sts-role-configured'],
+  'explain-schema.txt': ['explain', 'schema-enum'],
+  'explain-kind.txt': ['explain', 'MCPOIDCConfig'],
+  'explain-field.txt': ['explain', 'spec.awsSts.roleMappings[].matcher'],
   'help.txt': ['--help'],
   'help-check.txt': ['check', '--help'],
   'help-explain.txt': ['explain', '--help'],

@@ -15,6 +15,7 @@ import {
   type Sink,
 } from '../src/cluster/index.ts'
 import { lines } from '../src/cluster/lines.ts'
+import { ServerClock } from '../src/cluster/server-clock.ts'
 import { pauseAfter, type Times } from '../src/cluster/times.ts'
 import { KINDS } from '../src/kinds/index.ts'
 import { mcpGroup } from '../src/kinds/mcp-group/index.ts'
@@ -739,5 +740,55 @@ t.test('pauses double up to the longest, and not all ask at once', async (t) => 
       `${failures}: from three quarters of ${whole} to all of it`,
     )
     t.ok(new Set(pauses).size > 100, `${failures}: they differ`)
+  }
+})
+
+t.test('the clock beside that of the API server', async (t) => {
+  const NOON = Date.parse('2026-06-01T12:00:00Z')
+  const header = 'Mon, 01 Jun 2026 12:00:00 GMT'
+  const day = 86_400_000
+  // Sent at 1,000 and answered at 1,200 by the monotonic clock.
+  const rows: [wall: number, monotonic: number, offset: number, title: string][] = [
+    [NOON, 1_200, 0, 'the same'],
+    [NOON + 1_200, 1_200, 0, 'a second is not told apart, nor the time on the way'],
+    [NOON + 1_201, 1_200, 1, 'ahead at least'],
+    [NOON - 1, 1_200, -1, 'behind at least'],
+    [NOON + 400 * day, 1_200, 400 * day - 1_200, '400 days ahead'],
+    [NOON - 400 * day, 1_200, -400 * day, '400 days behind'],
+    [NOON + day, 1_200 + day, 0, 'a day later, with no answer in between'],
+    [NOON + day, 1_200, day - 1_200, 'a jump since the answer'],
+    [NOON - day, 1_200 + day, -2 * day, 'a jump back'],
+  ]
+  const clock = new ServerClock()
+  t.equal(clock.offset(NOON, 0), undefined, 'nothing was answered')
+  clock.note(undefined, 0, 0)
+  clock.note('yesterday', 0, 0)
+  t.equal(clock.offset(NOON, 0), undefined)
+  clock.note(header, 1_000, 1_200)
+  clock.note('', 2_000, 2_000)
+  for (const [wall, monotonic, offset, title] of rows) t.equal(clock.offset(wall, monotonic), offset, title)
+
+  for (const [status, seen] of [
+    [200, true],
+    [404, true],
+    [403, true],
+    [502, false],
+  ] as const) {
+    const ahead = new Date(Date.now() - 3 * 3_600_000).toUTCString()
+    const answer: Answer = (response) => {
+      response.setHeader('date', ahead)
+      json(status, { kind: 'Status', code: status, metadata: { name: 'a' } })(response)
+    }
+    const fake = await fakeApiServer(t, mcpGroup.plural, { lists: [answer] })
+    const connection = new ClusterConnection(await fromKubeconfig(fake.kubeconfig))
+    t.teardown(() => connection.close())
+    t.equal(connection.clockOffset(), undefined)
+    await connection.read(mcpGroup, 'default', 'a', new AbortController().signal).catch(() => undefined)
+    const offset = connection.clockOffset()
+    t.equal(
+      offset === undefined ? undefined : Math.round(offset / 3_600_000),
+      seen ? 3 : undefined,
+      `${status}`,
+    )
   }
 })

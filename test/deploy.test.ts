@@ -9,6 +9,8 @@ import { parse } from 'yaml'
 import { readFlags } from '../src/configuration/flags.ts'
 import { localPair } from '../src/certificates/local.ts'
 import { KINDS } from '../src/kinds/index.ts'
+import { ALL_IDS } from '../src/review/engine-ids.ts'
+import { parseSeveritySetting } from '../src/review/settings.ts'
 import { SERVER_FLAGS } from '../src/server/configuration.ts'
 import { inBatches } from './e2e/rule-examples.ts'
 import {
@@ -44,6 +46,9 @@ const EVERYTHING = {
   mode: 'warn',
   severities: ['schema-enum:spec.type=warning@team-a,team-b', 'upstream-url-https=error'],
   serviceAccountAudience: 'vmcp',
+  'arming.namespaceSelector': 'kubernetes.io/metadata.name notin (team-a,team-b),!untouched',
+  'networkPolicy.webhookFrom': [{ ipBlock: { cidr: '192.0.2.0/24' } }],
+  'networkPolicy.metricsFrom': [{ namespaceSelector: { matchLabels: { team: 'a' } } }],
   'networkPolicy.egress': [{ ports: [{ port: 6443 }] }],
   priorityClassName: 'system-cluster-critical',
   imagePullSecrets: [{ name: 'registry' }],
@@ -55,6 +60,7 @@ const EVERYTHING = {
   affinity: { nodeAffinity: {} },
 }
 const FILES = { 'certificates.mode': 'files' }
+const TOGETHER = { 'leader.separate': false }
 const UNARMED = { ...FILES, 'arming.enabled': false }
 const CERT_MANAGER = {
   ...FILES,
@@ -82,10 +88,14 @@ const CHANGED: readonly (readonly [string, unknown, object?])[] = [
   ['severities', ['upstream-url-https=error']],
   ['apiGroup', 'vmcp.example'],
   ['watchNamespaces', ['team-a']],
-  ['checkSecrets', true],
+  ['checkSecrets', true, CLIENTS],
   ['serviceAccountAudience', 'vmcp'],
   ['arming.enabled', false, FILES],
   ['arming.failClosed', false],
+  ['arming.namespaceSelector', 'team=a'],
+  ['leader.separate', false],
+  ['leader.replicas', 2],
+  ['leader.resources', { limits: { memory: '1Gi' } }],
   ['certificates.mode', 'files'],
   ['certificates.secretName', 'other', FILES],
   ['certificates.certManager.enabled', true, { ...CERT_MANAGER, 'certificates.certManager.enabled': false }],
@@ -117,7 +127,8 @@ const CHANGED: readonly (readonly [string, unknown, object?])[] = [
   ['podAnnotations', { note: 'a' }],
   ['serviceAccount.annotations', { note: 'a' }],
   ['networkPolicy.enabled', false],
-  ['networkPolicy.metricsFrom', []],
+  ['networkPolicy.webhookFrom', [{ ipBlock: { cidr: '192.0.2.0/24' } }]],
+  ['networkPolicy.metricsFrom', [{ namespaceSelector: {} }]],
   ['networkPolicy.egress', [{ ports: [{ port: 6443 }] }]],
   ['serviceMonitor.enabled', true],
   ['serviceMonitor.interval', '5s', MONITOR],
@@ -138,7 +149,7 @@ t.test('the bundle does what the sources do, unprivileged and without writing a 
   t.strictSame([made.status, made.stderr], [0, ''])
   spawnSync('cp', [join(ROOT, 'package.json'), join(folder, 'app')])
   const certificates = join(folder, 'certificates')
-  await localPair(certificates, '127.0.0.1')
+  await localPair(certificates, ['127.0.0.1'])
   const root = process.getuid?.() === 0
   spawnSync('chmod', ['-R', 'a+rX,a-w', folder])
   t.teardown(() => spawnSync('chmod', ['-R', 'u+w', folder]))
@@ -220,11 +231,22 @@ function chartTests(): void {
     if (one === undefined || more.length > 0) throw new Error(`not one ${kind}`)
     return one
   }
-  const podOf = (objects: readonly Manifest[]) => only(objects, 'Deployment').spec.template.spec
+  const named = (objects: readonly Manifest[], kind: string, name: string): Manifest =>
+    only(
+      objects.filter(({ metadata }) => metadata.name === name),
+      kind,
+    )
+  const webhookOf = (objects: readonly Manifest[]) => named(objects, 'Deployment', 'vmcp-admission')
+  const leaderOf = (objects: readonly Manifest[]) => named(objects, 'Deployment', 'vmcp-admission-leader')
+  const podOf = (objects: readonly Manifest[]) => webhookOf(objects).spec.template.spec
+  const podsOf = (objects: readonly Manifest[]) =>
+    objects.filter(({ kind }) => kind === 'Deployment').map(({ spec }) => spec.template.spec)
   const argsOf = (objects: readonly Manifest[]) => podOf(objects).containers[0].args
+  const leaderArgsOf = (objects: readonly Manifest[]) =>
+    leaderOf(objects).spec.template.spec.containers[0].args
 
   t.test('two renders are the same, without keys, a CA or webhook configurations', async (t) => {
-    for (const values of [{}, EVERYTHING, UNARMED]) {
+    for (const values of [{}, EVERYTHING, UNARMED, TOGETHER]) {
       const { text, objects } = rendered(values)
       t.equal(rendered(values).text, text)
       t.notMatch(text, /caBundle|PRIVATE KEY|BEGIN CERTIFICATE|LS0tLS1/)
@@ -240,7 +262,7 @@ function chartTests(): void {
   })
 
   t.test('helm finds nothing to complain about', async (t) => {
-    for (const values of [{}, EVERYTHING]) {
+    for (const values of [{}, EVERYTHING, TOGETHER]) {
       const set = templateArguments(values).slice(5)
       const { status, stdout } = helm(['lint', '--strict', CHART, ...set])
       t.equal(status, 0, stdout)
@@ -277,6 +299,22 @@ function chartTests(): void {
         { severities: ['upstream-url-https'] },
         /at '\/severities\/0': 'upstream-url-https' does not match pattern/,
       ],
+      [
+        { severities: ['upstream-url-htps=error'] },
+        /severities: 'upstream-url-htps=error': upstream-url-htps is not the id of a rule; docs\/rules\.md/,
+      ],
+      [{ severities: ['schema-maxItem=off@a'] }, /schema-maxItem is not the id of a rule/],
+      [{ severities: ['schema-type:spec=off'] }, /schema-type is always an error/],
+      [
+        { severities: ['schema-enum:spec.awsSts.regio=warning'] },
+        /spec\.awsSts\.regio is no field of any kind; docs\/fields\.md lists them/,
+      ],
+      [
+        { severities: ['schema-required:spec.outgoingAuth.backends.jira.type=off'] },
+        /spec\.outgoingAuth\.backends\.jira\.type is no field/,
+      ],
+      [{ severities: ['schema-enum:spec.awsSts.roleMappings[0].role=off'] }, /leave list indexes out/],
+      [{ 'arming.namespaceSelector': 'team in a' }, /at '\/arming\/namespaceSelector'/],
       [{ watchNamespaces: ['Team A'] }, /at '\/watchNamespaces\/0'/],
       [{ extraArgs: ['mode=warn'] }, /at '\/extraArgs\/0'/],
       [{ apiGroup: 'toolhive' }, /at '\/apiGroup'/],
@@ -287,6 +325,7 @@ function chartTests(): void {
       [{ 'certificates.certManager.enabled': true }, /certManager\.enabled: needs certificates\.mode files/],
       [{ ...FILES, 'certificates.certManager.enabled': true }, /issuerRef\.name: name the issuer/],
       [{ 'rollout.maxSurge': 0 }, /rollout: maxSurge and maxUnavailable cannot both be 0/],
+      [{ checkSecrets: true }, /checkSecrets: true tells whoever reaches the port which Secrets exist; set/],
       [{ 'clientAuthentication.names': ['a'] }, /need the CA in clientAuthentication\.configMapName/],
     ]
     for (const [values, message] of rows) {
@@ -296,10 +335,39 @@ function chartTests(): void {
     }
   })
 
+  t.test(
+    'the chart refuses the severities with which the server does not start, and no others',
+    async (t) => {
+      const settings = [
+        ...['upstream-url-https=error', 'upstream-url-htps=error', 'schema-enum=off@a,b', 'schema-enums=off'],
+        ...['schema-type=off', 'schema-required:spec=off', 'schema-enum:spec.type=warning@team-a'],
+        ...[
+          'schema-enum:spec.anything.goes=off',
+          'schema-enum:spec.awsSts.regio=off',
+          'schema-enum:status=off',
+        ],
+        ...['schema-enum:spec.outgoingAuth.backends.<name>.type=off', 'schema-enum:specs=off'],
+        ...['schema-enum:spec.outgoingAuth.backends[my.jira].type=off', 'schema-enum:spec.type.of=off'],
+        ...[
+          'schema-enum:spec.outgoingAuth.backends.jira.type=off',
+          'schema-enum:spec.outgoingAuth.backends=off',
+        ],
+        'schema-minLength:spec.awsSts.roleMappings.claim=off',
+        'schema-required:spec.embeddedAuthServer.storage.redis.aclUserConfig.usernameSecretRef=off',
+      ]
+      const refusedByServer = settings.filter(
+        (each) => typeof parseSeveritySetting(each, ALL_IDS) === 'string',
+      )
+      t.ok(refusedByServer.length > 4 && refusedByServer.length < settings.length - 4)
+      const refused = settings.filter((each) => helm(templateArguments({ severities: [each] })).status !== 0)
+      t.strictSame(refused, refusedByServer)
+    },
+  )
+
   t.test('every value is in the schema and in the README, and does something', async (t) => {
     const leaves = (value: unknown, schema: Schema, at: string): string[] => {
       const known = Object.keys(schema.properties ?? {})
-      if (known.length === 0 || at === 'resources') return [at]
+      if (known.length === 0 || at.endsWith('resources')) return [at]
       t.equal(schema.additionalProperties, false, at)
       t.strictSame(Object.keys(value as object).sort(), known.filter((key) => key !== 'global').sort(), at)
       return Object.entries(value as object).flatMap(([key, inner]) =>
@@ -327,44 +395,72 @@ function chartTests(): void {
   })
 
   t.test('arguments are flags of the server', async (t) => {
-    for (const values of [{}, EVERYTHING, UNARMED, { 'clientAuthentication.configMapName': 'a' }]) {
-      const args = argsOf(rendered(values).objects).map((arg) =>
-        arg.replace('$(POD_NAMESPACE)', 'vmcp-system'),
-      )
-      t.doesNotThrow(() => readFlags(SERVER_FLAGS, args, {}), args.join(' '))
+    for (const values of [{}, EVERYTHING, UNARMED, TOGETHER, { 'clientAuthentication.configMapName': 'a' }]) {
+      for (const { containers } of podsOf(rendered(values).objects)) {
+        const args = containers[0].args.map((arg) => arg.replace('$(POD_NAMESPACE)', 'vmcp-system'))
+        t.doesNotThrow(() => readFlags(SERVER_FLAGS, args, {}), args.join(' '))
+      }
     }
-    const set = [{}, EVERYTHING].flatMap((values) => argsOf(rendered(values).objects))
+    const set = [{}, EVERYTHING].flatMap((values) =>
+      podsOf(rendered(values).objects).flatMap(({ containers }) => containers[0].args),
+    )
     const shown = set.map((arg) => /^--([\w-]+)/.exec(arg)?.[1])
     // Left to extraArgs, or of no use in a pod.
-    const others = ['help', 'kubeconfig', 'webhook-url', 'ca-lifetime', 'leaf-lifetime', 'ca-propagation']
+    const others = [
+      'help',
+      'kubeconfig',
+      'local-cluster',
+      'webhook-url',
+      'body-memory',
+      'cache-memory',
+      'ca-lifetime',
+      'leaf-lifetime',
+      'ca-propagation',
+    ]
     for (const name of Object.keys(SERVER_FLAGS))
       t.ok(shown.includes(name) || others.includes(name), `--${name}`)
     const { values: left } = readFlags(SERVER_FLAGS, [], {})
     const seconds = [left['ca-lifetime'], left['leaf-lifetime'], left['ca-propagation']]
     t.strictSame(seconds, [365 * 86_400, 7 * 86_400, 600])
-    t.ok(argsOf(rendered({ 'arming.failClosed': false }).objects).includes('--arming=ignore'))
-    t.strictSame(argsOf(rendered().objects), [
+    for (const { containers } of podsOf(rendered({ 'arming.failClosed': false }).objects))
+      t.ok(containers[0].args.includes('--arming=ignore'))
+    const common = [
       '--host=0.0.0.0',
-      '--port=10250',
       '--probe-port=8080',
       '--certificates=self-managed',
       '--service=vmcp-admission',
       '--namespace=$(POD_NAMESPACE)',
-      '--arming=on',
-      '--owner-cluster-role=vmcp-admission',
-      '--mode=enforce',
       '--api-group=toolhive.stacklok.dev',
-      '--shutdown-delay=10',
       '--log-level=info',
-    ])
+      '--arming=on',
+    ]
+    const owner = '--owner-cluster-role=vmcp-admission'
+    const judging = ['--mode=enforce', '--shutdown-delay=10']
+    const { objects } = rendered()
+    t.strictSame(argsOf(objects), ['--role=webhook', '--port=10250', ...common, ...judging])
+    t.strictSame(leaderArgsOf(objects), ['--role=leader', ...common, owner])
+    const together = rendered(TOGETHER).objects
+    t.equal(podsOf(together).length, 1)
+    t.strictSame(argsOf(together), ['--role=all', '--port=10250', ...common, owner, ...judging])
+    t.strictSame(podsOf(rendered(UNARMED).objects).length, 1, 'without arming nobody leads')
     t.ok(
       argsOf(rendered(EVERYTHING).objects).includes('--severity=schema-enum:spec.type=warning@team-a,team-b'),
     )
   })
 
-  const rights = (objects: readonly Manifest[]) =>
+  /** What the roles that are bound to an account grant. */
+  const rights = (objects: readonly Manifest[], account: string) =>
     objects
       .filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole')
+      .filter(({ kind, metadata }) =>
+        objects.some(
+          (each) =>
+            each.kind === `${kind}Binding` &&
+            each.roleRef?.name === metadata.name &&
+            each.metadata.namespace === metadata.namespace &&
+            each.subjects?.some(({ name }) => name === account),
+        ),
+      )
       .flatMap(({ kind, metadata, rules = [] }) =>
         rules.flatMap(({ apiGroups, resources, resourceNames, verbs }) =>
           resources.map((resource) => {
@@ -394,29 +490,46 @@ function chartTests(): void {
     'vmcp-system: secrets.: create',
   ]
 
+  /** What the pods that answer may know of what the leader writes. */
+  const reading = ['mutating', 'validating'].map(
+    (which) =>
+      `cluster: ${which}webhookconfigurations.admissionregistration.k8s.io named vmcp-admission: get,watch`,
+  )
+  const authorityRead = 'vmcp-system: secrets. named vmcp-admission-ca: get'
+
   t.test('rights are these and no others', async (t) => {
-    const rows: [object, string[]][] = [
-      [{}, [...view('cluster'), ...arming(), ...authority]],
-      [{ checkSecrets: true }, [...view('cluster'), ...arming(), ...authority, 'cluster: secrets.: get']],
-      [FILES, [...view('cluster'), ...arming()]],
-      [UNARMED, view('cluster')],
+    const rows: [values: object, webhook: string[], leader: string[]][] = [
+      [{}, [...view('cluster'), ...reading, authorityRead], [...arming(), ...authority]],
+      [
+        { checkSecrets: 'any-caller' },
+        [...view('cluster'), ...reading, authorityRead, 'cluster: secrets.: get'],
+        [...arming(), ...authority],
+      ],
+      [TOGETHER, [...view('cluster'), ...arming(), ...authority], []],
+      [FILES, [...view('cluster'), ...reading], arming()],
+      [{ ...FILES, ...TOGETHER }, [...view('cluster'), ...arming()], []],
+      [UNARMED, view('cluster'), []],
       [
         { apiGroup: 'vmcp.example' },
-        [...view('cluster', 'vmcp.example'), ...arming('vmcp.example'), ...authority],
+        [...view('cluster', 'vmcp.example'), ...reading, authorityRead],
+        [...arming('vmcp.example'), ...authority],
       ],
       [
         { watchNamespaces: ['team-a', 'team-b'] },
-        [...view('team-a'), ...view('team-b'), ...arming(), ...authority],
+        [...view('team-a'), ...view('team-b'), ...reading, authorityRead],
+        [...arming(), ...authority],
       ],
       // Without arming, nothing in the whole cluster.
       [
-        { ...UNARMED, watchNamespaces: ['team-a'], checkSecrets: true },
+        { ...UNARMED, watchNamespaces: ['team-a'], checkSecrets: 'any-caller' },
         [...view('team-a'), 'team-a: secrets.: get'],
+        [],
       ],
     ]
-    for (const [values, expected] of rows) {
+    for (const [values, webhook, leader] of rows) {
       const { objects } = rendered(values)
-      t.strictSame(rights(objects), [...expected].sort(), JSON.stringify(values))
+      t.strictSame(rights(objects, 'vmcp-admission'), webhook.toSorted(), JSON.stringify(values))
+      t.strictSame(rights(objects, 'vmcp-admission-leader'), leader.toSorted(), JSON.stringify(values))
       const bound = objects.filter(({ kind }) => kind.endsWith('RoleBinding'))
       const roles = objects.filter(({ kind }) => kind.endsWith('Role'))
       t.equal(bound.length, roles.length)
@@ -425,14 +538,16 @@ function chartTests(): void {
           (each) => each.metadata.name === roleRef?.name && each.metadata.namespace === metadata.namespace,
         )
         t.equal(role?.kind, kind.replace('Binding', ''))
-        t.strictSame(subjects, [{ kind: 'ServiceAccount', name: 'vmcp-admission', namespace: 'vmcp-system' }])
+        const [subject, ...more] = subjects ?? []
+        t.match(subject, { kind: 'ServiceAccount', namespace: 'vmcp-system' })
+        t.ok(objects.some((each) => each.kind === subject?.kind && each.metadata.name === subject.name))
+        t.strictSame(more, [])
       }
     }
   })
 
   t.test('the pod has no privilege, and writes nowhere', async (t) => {
-    for (const values of [{}, EVERYTHING]) {
-      const pod = podOf(rendered(values).objects)
+    for (const pod of [{}, EVERYTHING, TOGETHER].flatMap((values) => podsOf(rendered(values).objects))) {
       t.strictSame(pod.securityContext, {
         runAsNonRoot: true,
         runAsUser: 65_532,
@@ -456,8 +571,12 @@ function chartTests(): void {
       { name: 'certificates', secret: { secretName: 'vmcp-admission-tls', defaultMode: 0o440 } },
       { name: 'client-ca', configMap: { name: 'client-ca' } },
     ])
-    t.equal(only(rendered().objects, 'ServiceAccount').automountServiceAccountToken, false)
-    t.equal(podOf(rendered().objects).automountServiceAccountToken, true)
+    const accounts = rendered().objects.filter(({ kind }) => kind === 'ServiceAccount')
+    t.strictSame(
+      accounts.map(({ automountServiceAccountToken }) => automountServiceAccountToken),
+      [false, false],
+    )
+    for (const pod of podsOf(rendered().objects)) t.equal(pod.automountServiceAccountToken, true)
   })
 
   t.test('who chose to fail open is not told of it for ever', async (t) => {
@@ -474,7 +593,7 @@ function chartTests(): void {
 
   t.test('a rollout, a drain and a lost node leave a replica', async (t) => {
     const { objects } = rendered()
-    const { spec } = only(objects, 'Deployment')
+    const { spec } = webhookOf(objects)
     t.equal(spec.replicas, 2)
     t.strictSame(spec.strategy, { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } })
     const { labels } = spec.template.metadata
@@ -486,7 +605,14 @@ function chartTests(): void {
       selector: spec.selector,
     })
     t.strictSame(only(objects, 'Service').spec.selector, spec.selector.matchLabels)
-    t.strictSame(only(objects, 'NetworkPolicy').spec.podSelector, spec.selector)
+    t.strictSame(named(objects, 'NetworkPolicy', 'vmcp-admission').spec.podSelector, spec.selector)
+    const leader = leaderOf(objects).spec
+    t.match(leader.template.metadata.labels, leader.selector.matchLabels)
+    const isSelected = Object.entries(spec.selector.matchLabels).every(
+      ([label, value]) => Reflect.get(leader.template.metadata.labels, label) === value,
+    )
+    t.notOk(isSelected, 'no Service leads to the leader')
+    t.strictSame(named(objects, 'NetworkPolicy', 'vmcp-admission-leader').spec.podSelector, leader.selector)
     const keys = ['kubernetes.io/hostname', 'topology.kubernetes.io/zone']
     const pod = podOf(objects)
     t.strictSame(
@@ -519,14 +645,28 @@ function chartTests(): void {
     const { objects } = rendered()
     t.strictSame(only(objects, 'Service').spec.ports, [
       { name: 'webhook', port: 443, targetPort: 'webhook', protocol: 'TCP' },
-      { name: 'metrics', port: 8080, targetPort: 'probe', protocol: 'TCP' },
     ])
-    const policy = only(objects, 'NetworkPolicy').spec
-    t.strictSame(policy.policyTypes, ['Ingress'])
-    t.strictSame(policy.ingress, [
-      { ports: [{ port: 'webhook', protocol: 'TCP' }] },
-      { from: [{ namespaceSelector: {} }], ports: [{ port: 'probe', protocol: 'TCP' }] },
-    ])
+    const policies = (all: readonly Manifest[]) =>
+      ['vmcp-admission', 'vmcp-admission-leader'].map((name) => named(all, 'NetworkPolicy', name).spec)
+    const webhookPort = [{ port: 'webhook', protocol: 'TCP' }]
+    t.strictSame(
+      policies(objects).map(({ policyTypes, ingress }) => [policyTypes, ingress]),
+      [
+        [['Ingress'], [{ ports: webhookPort }]],
+        [['Ingress'], []],
+      ],
+      'nobody reaches metrics, nor the leader',
+    )
+    const from = [{ namespaceSelector: { matchLabels: { team: 'a' } } }]
+    const metrics = { from, ports: [{ port: 'probe', protocol: 'TCP' }] }
+    const open = rendered({
+      'networkPolicy.webhookFrom': [{ ipBlock: { cidr: '192.0.2.0/24' } }],
+      'networkPolicy.metricsFrom': from,
+    }).objects
+    t.strictSame(
+      policies(open).map(({ ingress }) => ingress),
+      [[{ ports: webhookPort, from: [{ ipBlock: { cidr: '192.0.2.0/24' } }] }, metrics], [metrics]],
+    )
     t.equal(podOf(objects).hostNetwork, undefined)
     const everything = rendered(EVERYTHING).objects
     t.match(podOf(everything), { hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet' })
@@ -534,7 +674,16 @@ function chartTests(): void {
       { name: 'webhook', containerPort: 8443, protocol: 'TCP' },
       { name: 'probe', containerPort: 8080, protocol: 'TCP' },
     ])
-    t.strictSame(only(everything, 'NetworkPolicy').spec.policyTypes, ['Ingress', 'Egress'])
+    for (const { policyTypes } of policies(everything)) t.strictSame(policyTypes, ['Ingress', 'Egress'])
+    const [monitored] = rendered(MONITOR).objects.filter(
+      ({ metadata }) => metadata.name === 'vmcp-admission-metrics',
+    )
+    for (const { spec } of [webhookOf(objects), leaderOf(objects)])
+      t.match(spec.template.metadata.labels, monitored?.spec.selector, 'Prometheus finds both')
+    t.strictSame(
+      podsOf(everything).map(({ hostNetwork }) => hostNetwork),
+      [true, undefined],
+    )
   })
 
   t.test('the CRDs of the chart are those of deploy/crds, of the group in use', async (t) => {

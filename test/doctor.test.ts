@@ -26,6 +26,7 @@ const ours = await authority(0, 365)
 const other = await authority(0, 100)
 const old = await authority(-100, 99)
 const ending = await authority(-95, 100)
+const future = await authority(400, 365)
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 const bundle = (pair: { readonly certificate: string }) => base64(pair.certificate)
@@ -41,6 +42,10 @@ interface Cluster {
   readonly forbidden: Set<string>
   /** What the API server says of the dry run; undefined when it asks the webhook. */
   probe: Answer | undefined
+  /** By how many milliseconds the clock of this machine is ahead. */
+  offset: number
+  /** Metrics of pods, by name. */
+  readonly metrics: Map<string, string>
 }
 
 const V1 = `/api/v1/namespaces/${NAMESPACE}`
@@ -49,6 +54,8 @@ const VALIDATING = `${ADMISSION}/validatingwebhookconfigurations`
 const MUTATING = `${ADMISSION}/mutatingwebhookconfigurations`
 const POLICIES = `${ADMISSION}/validatingadmissionpolicies`
 const DEPLOYMENT = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/vmcp-admission`
+const LEADER = `${DEPLOYMENT}-leader`
+const HOME = `/api/v1/namespaces/${NAMESPACE}`
 const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/vmcp-admission`
 const SERVICE = `${V1}/services/vmcp-admission`
 const SLICES = `/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices`
@@ -65,12 +72,15 @@ function healthy(): Cluster {
       caBundle: bundle(ours),
     }),
     owner: undefined,
+    namespaceSelector: {},
+    manager: `Lease ${NAMESPACE}/vmcp-admission`,
+    breakGlass: '',
   })
   const args = [
     '--arming=on',
     '--certificates=self-managed',
     '--owner-cluster-role=vmcp-admission',
-    '--check-secrets',
+    '--check-secrets=any-caller',
   ]
   const objects = new Map<string, Json>(
     Object.entries({
@@ -81,6 +91,7 @@ function healthy(): Cluster {
         },
         status: { readyReplicas: 2 },
       },
+      [HOME]: {},
       [SERVICE]: { spec: { ports: [{ port: 443 }], selector: { app: 'vmcp' } } },
       [SLICES]: { items: [{ endpoints: [{ conditions: { ready: true } }] }] },
       [SECRET]: {
@@ -110,7 +121,14 @@ function healthy(): Cluster {
       },
       status: { conditions: [{ type: 'Established', status: 'True' }] },
     })
-  return { objects, refusals: new Map(), forbidden: new Set(), probe: undefined }
+  return {
+    objects,
+    refusals: new Map(),
+    forbidden: new Set(),
+    probe: undefined,
+    offset: 0,
+    metrics: new Map(),
+  }
 }
 
 /** Answers as this cluster would. */
@@ -136,6 +154,10 @@ function answerOf(cluster: Cluster): Answer {
         const nonce = String(part(body, 'metadata', 'annotations', probeAnnotation(GROUP)))
         const answer = cluster.probe ?? refusal(400, `denied the request: ${probeAnswer(nonce)}`)
         answer(response)
+      } else if (path.endsWith('/proxy/metrics')) {
+        const text = cluster.metrics.get(path.split('/')[6] ?? '')
+        if (text === undefined) refusal(503, 'error trying to reach service')(response)
+        else response.end(text)
       } else if (found === undefined) refusal(404, 'not found')(response)
       else {
         if (method === 'DELETE') cluster.objects.delete(path)
@@ -153,7 +175,13 @@ async function serve(t: Test, cluster: Cluster) {
 async function diagnose(t: Test, cluster: Cluster) {
   const server = await serve(t, cluster)
   const opened = await openInstallation({ kubeconfig: server.kubeconfig, group: GROUP }, NAMESPACE, {})
-  const place = { opened, group: GROUP, namespace: NAMESPACE, service: 'vmcp-admission', patience: 50 }
+  const place = {
+    opened: { ...opened, clockOffset: () => cluster.offset },
+    group: GROUP,
+    namespace: NAMESPACE,
+    service: 'vmcp-admission',
+    patience: 50,
+  }
   try {
     return await examine({ ...place, now: () => NOW })
   } finally {
@@ -168,7 +196,7 @@ const names = new Map<string, string>()
 /** Fingerprints are others in each run. */
 const stable = (text: string) =>
   text.replace(/(?:[0-9A-F]{2}:){31}[0-9A-F]{2}/g, (found) => {
-    if (!names.has(found)) names.set(found, `FINGERPRINT ${'ABCD'[names.size]}`)
+    if (!names.has(found)) names.set(found, `FINGERPRINT ${'ABCDE'[names.size]}`)
     return names.get(found) ?? ''
   })
 
@@ -182,7 +210,7 @@ function set({ objects }: Cluster, path: string, at: string, value: unknown): vo
 }
 
 function add({ objects }: Cluster, path: string, at: string, ...values: unknown[]): void {
-  ;(part(objects.get(path), at) as unknown[]).push(...values)
+  ;(part(objects.get(path), ...at.split('.')) as unknown[]).push(...values)
 }
 
 const FIRST = `${VALIDATING}/vmcp-admission`
@@ -212,6 +240,15 @@ function setArg(cluster: Cluster, from: string, to: string): void {
 }
 const ARGS = 'spec.template.spec.containers.0.args'
 
+/** As the chart does by default: the pods that answer write nothing. */
+function separate(cluster: Cluster): void {
+  const deployment = structuredClone(cluster.objects.get(DEPLOYMENT) ?? {})
+  cluster.objects.set(LEADER, deployment)
+  add(cluster, DEPLOYMENT, ARGS, '--role=webhook')
+  add(cluster, LEADER, ARGS, '--role=leader')
+  set(cluster, LEADER, 'spec.template.spec.serviceAccountName', 'vmcp-admission-leader')
+}
+
 const BROKEN: readonly [title: string, breakIt: (cluster: Cluster) => unknown][] = [
   ['healthy', () => undefined],
   [
@@ -221,8 +258,95 @@ const BROKEN: readonly [title: string, breakIt: (cluster: Cluster) => unknown][]
       cluster.probe = refusal(404, 'the server could not find the requested resource')
     },
   ],
+  [
+    'nothing is there but the CRDs and the namespace',
+    ({ objects }) => {
+      for (const path of objects.keys())
+        if (path !== HOME && !path.includes('/customres')) objects.delete(path)
+    },
+  ],
+  [
+    'no namespace, and a server outside of the cluster',
+    (cluster) => {
+      for (const path of [HOME, DEPLOYMENT, SERVICE, LEASE]) cluster.objects.delete(path)
+      setClients(cluster, (path) => ({
+        url: `https://example.com:8443${String(path)}`,
+        caBundle: bundle(ours),
+      }))
+    },
+  ],
+  ['a leader of its own', separate],
+  [
+    'a leader of its own that is missing',
+    (cluster) => {
+      separate(cluster)
+      cluster.objects.delete(LEADER)
+      cluster.objects.delete(LEASE)
+    },
+  ],
+  [
+    'a leader of its own that is scaled down, and lacks rights',
+    (cluster) => {
+      separate(cluster)
+      set(cluster, LEADER, 'spec.replicas', 0)
+      set(cluster, LEASE, 'spec.holderIdentity', '')
+      for (const right of ['patch validatingwebhookconfigurations', 'list mcpgroups', 'patch secrets'])
+        cluster.forbidden.add(right)
+    },
+  ],
+  [
+    'another installation',
+    (cluster) => {
+      for (const path of BOTH)
+        set(cluster, path, 'metadata.annotations', {
+          'vmcp-admission/managed-by': 'Lease other/vmcp-admission',
+        })
+    },
+  ],
   ['no Deployment', ({ objects }) => objects.delete(DEPLOYMENT)],
   ['one replica is not ready', (cluster) => set(cluster, DEPLOYMENT, 'status.readyReplicas', 1)],
+  [
+    'one replica is not ready, by its clock',
+    (cluster) => {
+      set(cluster, DEPLOYMENT, 'status.readyReplicas', 1)
+      const pods = ['good', 'silent', 'ahead', 'behind'].map((name) => ({ metadata: { name } }))
+      cluster.objects.set(`${V1}/pods`, { items: pods })
+      const port = encodeURIComponent(':9090')
+      for (const [name, seconds] of [
+        ['good', 2],
+        ['ahead', 400 * 86_400],
+        ['behind', -3 * 3_600],
+      ] as const)
+        cluster.metrics.set(`${name}${port}`, `# HELP\nvmcp_admission_clock_offset_seconds ${seconds}\n`)
+      add(cluster, DEPLOYMENT, ARGS, '--probe-port=9090')
+    },
+  ],
+  ['the clock of this machine is wrong', (cluster) => (cluster.offset = -3 * 3_600_000)],
+  [
+    'the clock of the leader is wrong',
+    (cluster) => {
+      set(cluster, LEASE, 'spec.renewTime', '2027-02-05T00:00:00.250000Z')
+      set(cluster, LEASE, 'metadata.managedFields', [
+        { manager: 'node', time: '2025-11-01T00:00:00Z' },
+        { manager: 'node', time: '2026-01-01T00:00:00Z' },
+        { manager: 'other' },
+      ])
+    },
+  ],
+  [
+    'a Lease that a clock ahead renewed long ago',
+    (cluster) => {
+      set(cluster, LEASE, 'spec.renewTime', '2026-01-01T03:00:00.000000Z')
+      set(cluster, LEASE, 'metadata.managedFields', [{ time: '2025-12-31T23:59:00Z' }])
+    },
+  ],
+  [
+    'a clock that was ahead made the CA',
+    (cluster) => {
+      set(cluster, SECRET, 'data', { 'current.crt': bundle(future) })
+      setBundles(cluster, bundle(future))
+    },
+  ],
   ['scaled down', (cluster) => set(cluster, DEPLOYMENT, 'spec.replicas', 0)],
   ['no Service', ({ objects }) => objects.delete(SERVICE)],
   ['another port', (cluster) => set(cluster, SERVICE, 'spec.ports.0.port', 8443)],
@@ -331,6 +455,19 @@ const BROKEN: readonly [title: string, breakIt: (cluster: Cluster) => unknown][]
       })
       setArg(cluster, '--arming=on', '--arming=off')
     },
+  ],
+  [
+    'namespaces are excluded, by the settings',
+    (cluster) => {
+      add(cluster, DEPLOYMENT, ARGS, '--namespace-selector=team=a')
+      for (const path of BOTH)
+        for (const each of part(cluster.objects.get(path), 'webhooks') as Json[])
+          each.namespaceSelector = { matchExpressions: [{ key: 'team', operator: 'In', values: ['a'] }] }
+    },
+  ],
+  [
+    'namespaces that the settings exclude are asked about',
+    (cluster) => add(cluster, DEPLOYMENT, ARGS, '--namespace-selector=team=a'),
   ],
   [
     'objects are excluded',
@@ -578,20 +715,79 @@ t.test('what cannot be looked at, and wrong usage', async (t) => {
   )
 })
 
+t.test('a Lease without its namespace is an error, and not a Lease of another one', async (t) => {
+  const cluster = healthy()
+  const path = LEASE.replace('/vmcp-admission', '')
+  const server = await serve(t, cluster)
+  const opened = await openInstallation({ kubeconfig: server.kubeconfig, group: GROUP }, NAMESPACE, {})
+  t.teardown(() => opened.close())
+  const create = () =>
+    opened.registrations
+      .lease('vmcp-admission')
+      .create({ holder: 'a', renewed: '2026-01-01T00:00:00.000Z', seconds: 15, transitions: 0 })
+  cluster.refusals.set(path, [409, 'leases.coordination.k8s.io "vmcp-admission" already exists'])
+  t.equal(await create(), false, 'somebody was faster')
+  cluster.refusals.set(path, [404, 'namespaces "vmcp-system" not found'])
+  await t.rejects(create(), {
+    message:
+      'there is no namespace vmcp-system for the Lease: kubectl create namespace vmcp-system, or name another one with --namespace',
+  })
+})
+
 t.test('uninstall', async (t) => {
   const cluster = current()
   const { kubeconfig } = await serve(t, cluster)
-  const warning =
-    'vmcp-admission: warning: Deployment vmcp-system/vmcp-admission still runs and would write the configurations again; first kubectl -n vmcp-system scale deployment vmcp-admission --replicas=0\n'
-  const both =
-    'removed ValidatingWebhookConfiguration vmcp-admission\nremoved MutatingWebhookConfiguration vmcp-admission\n'
-  const args = ['--kubeconfig', kubeconfig]
-  t.strictSame(await runHere(t, uninstall, args), { status: 1, stdout: both, stderr: warning })
-  set(cluster, DEPLOYMENT, 'spec.replicas', 0)
+  const before = [...cluster.objects.keys()]
+  const warning = (name: string) =>
+    `vmcp-admission: warning: Deployment vmcp-system/${name} runs and would write the configurations again; first kubectl -n vmcp-system scale deployment ${name} --replicas=0\n`
   const held =
     'vmcp-admission: warning: one holds Lease vmcp-system/vmcp-admission and would write the configurations again; stop it first\n'
-  t.strictSame(await runHere(t, uninstall, args), { status: 1, stdout: 'nothing to remove\n', stderr: held })
+  const kept = 'vmcp-admission: nothing was removed; --force removes anyway\n'
+  const both = (done: string) =>
+    `${done} ValidatingWebhookConfiguration vmcp-admission\n${done} MutatingWebhookConfiguration vmcp-admission\n`
+  const args = ['--kubeconfig', kubeconfig]
+  const run = (...more: string[]) => runHere(t, uninstall, [...args, ...more])
+  t.strictSame(await run(), { status: 1, stdout: '', stderr: warning('vmcp-admission') + kept })
+  separate(cluster)
+  t.strictSame(await run(), { status: 1, stdout: '', stderr: warning('vmcp-admission-leader') + kept })
+  t.strictSame(await run('--dry-run'), {
+    status: 1,
+    stdout: both('would remove'),
+    stderr: warning('vmcp-admission-leader'),
+  })
+  set(cluster, LEADER, 'spec.replicas', 0)
+  t.strictSame(await run(), { status: 1, stdout: '', stderr: held + kept })
+  const annotations = { 'vmcp-admission/managed-by': 'Lease other/vmcp-admission' }
+  set(cluster, FIRST, 'metadata.annotations', annotations)
   set(cluster, LEASE, 'spec.renewTime', '2026-01-01T00:00:00.000000Z')
+  t.strictSame(await run(), {
+    status: 1,
+    stdout: '',
+    stderr: `vmcp-admission: warning: the webhook configurations are managed by another installation (Lease other/vmcp-admission); --namespace names the installation\n${kept}`,
+  })
+  set(cluster, FIRST, 'metadata.annotations', undefined)
+  cluster.refusals.set(LEASE, [403, 'no'])
+  t.strictSame(await run(), {
+    status: 3,
+    stdout: '',
+    stderr: `vmcp-admission: cannot see whether a server runs: 403 no\n${kept}`,
+  })
+  cluster.refusals.delete(LEASE)
+  const all =
+    'would remove Lease vmcp-system/vmcp-admission\nwould remove Secret vmcp-system/vmcp-admission-ca\n'
+  t.strictSame(await run('--dry-run', '--all'), {
+    status: 0,
+    stdout: both('would remove') + all,
+    stderr: '',
+  })
+  t.strictSame([...cluster.objects.keys()], [...before, LEADER], 'none of these removed anything')
+  set(cluster, LEADER, 'spec.replicas', 1)
+  t.strictSame(await run('--force'), {
+    status: 1,
+    stdout: both('removed'),
+    stderr: warning('vmcp-admission-leader'),
+  })
+  set(cluster, LEADER, 'spec.replicas', 0)
   t.strictSame(await runHere(t, uninstall, [...args, '--all']), {
     status: 0,
     stdout: 'removed Lease vmcp-system/vmcp-admission\nremoved Secret vmcp-system/vmcp-admission-ca\n',
@@ -605,7 +801,7 @@ t.test('uninstall', async (t) => {
   t.strictSame(await runHere(t, uninstall, args), {
     status: 3,
     stdout: '',
-    stderr: 'vmcp-admission: cannot remove the webhook configurations: 403 no\n',
+    stderr: `vmcp-admission: cannot see whether a server runs: 403 no\n${kept}`,
   })
   const missing = await runHere(t, uninstall, ['--kubeconfig', '/nowhere'])
   t.equal(missing.status, 3)

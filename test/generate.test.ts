@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Ajv } from 'ajv'
@@ -10,6 +10,7 @@ import { sectionProblems } from '../src/generate/coverage.ts'
 import { generatedFiles } from '../src/generate/files.ts'
 import type { Sentence } from '../src/generate/specification.ts'
 import { KINDS } from '../src/kinds/index.ts'
+import { PATTERNS } from '../src/kinds/patterns.ts'
 import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
 
 interface Node {
@@ -150,6 +151,55 @@ t.test('a plain Ajv accepts every valid example', async (t) => {
       t.ok(valid, `${place.rule.id} on ${place.kind.kind}: ${title}`, { errors: validate?.errors })
     }
   }
+})
+
+t.test('the schemas of kinds are plain JSON Schema, and that of editors needs one word more', (t) => {
+  for (const { kind } of KINDS) {
+    const strict = formats.default(new Ajv({ logger: false }))
+    t.doesNotThrow(() => strict.compile(jsonSchema(kind)), kind)
+  }
+  const strict = formats.default(new Ajv({ logger: false }))
+  t.throws(() => strict.compile(jsonSchema('vmcp')), /unknown keyword: "patternErrorMessage"/)
+  strict.addVocabulary(['patternErrorMessage'])
+  t.doesNotThrow(() => strict.compile(jsonSchema('vmcp')))
+  t.end()
+})
+
+t.test('the schema of editors picks by kind, and says what a pattern asks for', async (t) => {
+  const picks = ajv.compile(jsonSchema('vmcp'))
+  for (const { kind } of KINDS) {
+    const validate = accepts.get(kind)
+    for (const { resource } of rulePlaces().flatMap((place) =>
+      place.kind.kind === kind ? examplesAt(place) : [],
+    )) {
+      const errors = () =>
+        picks.errors?.filter(({ keyword }) => keyword !== 'if').map(({ message }) => message)
+      t.equal(picks(resource), validate?.(resource), kind)
+      t.strictSame(
+        errors(),
+        validate?.errors?.filter(({ keyword }) => keyword !== 'if').map(({ message }) => message) ??
+          undefined,
+        kind,
+      )
+    }
+  }
+  const silent = [
+    { apiVersion: 'v1', kind: 'ConfigMap', data: 3 },
+    { apiVersion: 'other.dev/v1', kind: 'MCPServer', spec: 3 },
+    { apiVersion: 'toolhive.stacklok.dev/v1beta1', kind: 'MCPToolConfig', spec: 3 },
+    {},
+  ]
+  for (const document of silent) t.ok(picks(document), JSON.stringify(document))
+  t.notOk(picks({ apiVersion: 'toolhive.stacklok.dev/v1', kind: 'MCPServer', metadata: {}, spec: {} }))
+  const texts = new Map<unknown, unknown>()
+  const visit = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null) return
+    const { pattern, patternErrorMessage } = node as Node
+    if (typeof pattern === 'string') texts.set(pattern, patternErrorMessage)
+    for (const inner of Object.values(node)) visit(inner)
+  }
+  visit((jsonSchema('vmcp') as { definitions: unknown }).definitions)
+  t.strictSame(texts, new Map(Object.values(PATTERNS).map(({ ecmaScript, detail }) => [ecmaScript, detail])))
 })
 
 t.test('an editor is told what a type needs, and of required fields with an alternative', async (t) => {
@@ -459,3 +509,31 @@ function nodeAt(root: Node, path: string): Node | undefined {
     .split(/\.|(?=\[\])/)
     .reduce<Node | undefined>((node, step) => (step === '[]' ? node?.items : node?.properties?.[step]), root)
 }
+
+t.test('every decision and section that is cited can be opened', async (t) => {
+  const root = fileURLToPath(new URL('..', import.meta.url))
+  const anchors = new Set(
+    ['docs/decisions.md', 'docs/model.md'].flatMap((page) =>
+      [...file(page).matchAll(/<a id="([^"]+)">/g)].map(([, anchor]) => anchor),
+    ),
+  )
+  const NUMBERS = /\b(decision|section)s? (\d+(?:\.\d+)*(?:(?:, | and | to | or )\d+(?:\.\d+)*)*)/gi
+  const cited = new Map<string, string>()
+  for (const path of globSync(['{src,docs}/**/*.{ts,md}', 'README.md'], { cwd: root })) {
+    for (const [, what = '', numbers = ''] of file(path).matchAll(NUMBERS))
+      for (const number of numbers.split(/, | and | to | or /))
+        cited.set(`${what.toLowerCase()}-${number}`, path)
+  }
+  for (const [, number = ''] of file('docs/fields.md').matchAll(/\| (\d+(?:\.\d+)*) \|$/gm))
+    cited.set(`section-${number}`, 'docs/fields.md')
+  for (const [, number = ''] of file('docs/coverage.md').matchAll(/^#+ (\d+(?:\.\d+)*) /gm))
+    cited.set(`section-${number}`, 'docs/coverage.md')
+  t.ok(cited.size > 30, `${cited.size} are cited`)
+  for (const [anchor, path] of cited) t.ok(anchors.has(anchor), `${path} cites ${anchor}`)
+  for (const page of globSync('docs/*.md', { cwd: root })) {
+    for (const [, target = '', anchor = ''] of file(page).matchAll(
+      /\]\(([a-z]+\.md)?#((?:decision|section)-[\d.]+)\)/g,
+    ))
+      t.ok(anchors.has(anchor), `${page} links to ${target}#${anchor}`)
+  }
+})

@@ -18,22 +18,22 @@ import {
   inline,
   oidcConfig,
   serverConfig,
-  workload,
 } from '../src/kinds/between/examples.ts'
 import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../src/review/settings.ts'
-import { Standing } from '../src/review/standing.ts'
-import { World } from '../src/review/world.ts'
+import { CurrentFindings } from '../src/review/current-findings.ts'
+import { type Budget, World } from '../src/review/world.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { buildWebhook } from '../src/server/app.ts'
-import { Live } from '../src/server/live.ts'
+import { Bodies } from '../src/server/bodies.ts'
+import { Live, type ReadOutcome } from '../src/server/live.ts'
 import { createMetrics } from '../src/server/metrics.ts'
 import { patience } from '../src/server/patience.ts'
 import { resourceOf, reviewOf } from './support/review.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-'))
 t.teardown(() => rm(folder, { recursive: true }))
-const pair = await localPair(folder, '127.0.0.1')
+const pair = await localPair(folder, ['127.0.0.1'])
 
 interface Answer {
   readonly response: {
@@ -55,6 +55,7 @@ interface Given {
   readonly settings?: Partial<Settings>
   readonly namespace?: 'Active' | 'Terminating' | 'no answer'
   readonly mostInFlight?: number
+  readonly budget?: Budget
 }
 
 function serverWith(given: Given) {
@@ -85,16 +86,17 @@ function serverWith(given: Given) {
     },
   }
   const knows = (kind: string) => (kind === 'Secret' ? given.checksSecrets === true : true)
-  const world = new World({ group: DEFAULT_API_GROUP, knows })
+  const world = new World({ group: DEFAULT_API_GROUP, knows }, given.budget)
+  const outcomes: ReadOutcome[] = []
   const settings = { ...DEFAULT_SETTINGS, ...given.settings }
-  const standing = new Standing(world, settings)
+  const current = new CurrentFindings(world, settings)
   const hear = (other: Other) => {
     const kind = kindNamed.get(other.kind)
-    if (kind !== undefined) standing.put(kind, resource(other))
+    if (kind !== undefined) current.put(kind, resource(other))
   }
   const forget = ({ kind, metadata }: Other) => {
     const known = kindNamed.get(kind)
-    if (known !== undefined) standing.remove(known, 'default', metadata.name)
+    if (known !== undefined) current.remove(known, 'default', metadata.name)
   }
   believed.forEach(hear)
   const log: string[] = []
@@ -109,8 +111,9 @@ function serverWith(given: Given) {
       engine: { group: DEFAULT_API_GROUP, settings, world },
       logger: pino({ base: null }, stream),
       metrics: createMetrics(),
-      live: new Live(connection, standing, () => undefined),
+      live: new Live(connection, current, (outcome) => outcomes.push(outcome)),
       mostInFlight: given.mostInFlight ?? 10,
+      bodies: new Bodies(0),
       isStopping: () => false,
     },
     pair,
@@ -122,7 +125,7 @@ function serverWith(given: Given) {
     const sent = await app.inject({ method: 'POST', url: `/validate${query}`, payload, headers })
     return (JSON.parse(sent.payload) as Answer).response
   }
-  return { send, reads, atOnce, log, there, hear, forget, meanwhile, world }
+  return { send, reads, atOnce, outcomes, log, there, hear, forget, meanwhile, world }
 }
 
 const wrong = gateway('gateway', { authServerConfig: authServer('github') })
@@ -131,7 +134,9 @@ const listing = gateway('gateway', { outgoingAuth: inline({ jira: 'key', wiki: '
 const listed = [backend('jira'), headerConfig('key'), oidcConfig('corporate'), group()]
 const ids = (answer: Answer['response']) =>
   [answer.status?.message ?? '', ...(answer.warnings ?? [])]
-    .flatMap((text) => [...text.matchAll(/(not confirmed: |would be denied: )?[^:]*.*?\(([a-z-]+)\)/g)])
+    .flatMap((text) => [
+      ...text.matchAll(/(not confirmed: |alone, this would be denied: )?[^:]*.*?\(([a-z-]+)\)/g),
+    ])
     .map((match) => `${match[1] ?? ''}${match[2] ?? ''}`)
     .filter((id) => /upstream-inject|reference-found|secret|hmac|deleted|is-member/.test(id))
     .toSorted()
@@ -220,107 +225,66 @@ t.test('long names that begin alike are told apart', async (t) => {
 t.test('a dry run does not deny for what others are', async (t) => {
   const answer = await serverWith({ stored: setting }).send(wrong, { dryRun: true })
   t.equal(answer.allowed, true)
-  t.ok(ids(answer).includes('would be denied: upstream-inject-provider-exists'))
+  t.ok(ids(answer).includes('alone, this would be denied: upstream-inject-provider-exists'))
 })
 
-t.test('what a dry run of the whole commit has shown to fit is not refused on the way', async (t) => {
-  const build = (config: string) => backend('build', config)
-  const stored = [serverConfig('auth', 'okta'), build('auth')]
-  const grown = serverConfig('auth', 'okta', 'github')
-  const moved = build('own')
-  const tries = { dryRun: true }
-  const other = { userInfo: { username: 'somebody-else' } }
-  const removed = { operation: 'DELETE', object: null, oldObject: resource(build('auth')) }
-  type Step = readonly [Other, object?] | number
-  const rows: readonly (readonly [title: string, steps: readonly Step[], allowed: boolean])[] = [
+t.test('a warning says what to do before it lists who is concerned', async (t) => {
+  const long = (i: number) => `${'n'.repeat(60)}-${i}`
+  const four = [1, 2, 3, 4].map(long)
+  const using = (config?: string) => four.map((name) => backend(name, config))
+  const providing = (name: string) => gateway('tools', { authServerConfig: authServer(name) })
+  const gateways = four.map((name) => gateway(name))
+  const rows: readonly (readonly [title: string, stored: readonly Other[], object: Other, advice: string])[] =
     [
-      'both were tried',
       [
-        [grown, tries],
-        [moved, tries],
+        'a misspelt provider',
+        [injectConfig('c', 'okta'), ...using('c')],
+        providing('octa'),
+        'did you mean "octa"',
       ],
-      true,
-    ],
-    [
-      'in the other order',
       [
-        [moved, tries],
-        [grown, tries],
+        'another provider',
+        [injectConfig('c', 'okta'), ...using('c')],
+        providing('github'),
+        'there is "github"',
       ],
-      true,
-    ],
-    ['a moment under two minutes ago', [[grown, tries], [moved, tries], 119_999], true],
-    ['two minutes ago', [[grown, tries], [moved, tries], 120_000], false],
-    ['nothing was tried', [], false],
-    ['only the other was tried', [[moved, tries]], false],
-    ['only this one was tried', [[grown, tries]], false],
-    [
-      'this one was tried otherwise',
       [
-        [serverConfig('auth', 'okta', 'google'), tries],
-        [moved, tries],
+        'no provider',
+        [injectConfig('c', 'okta'), ...using('c')],
+        gateway('tools'),
+        'use another configuration',
       ],
-      false,
-    ],
-    [
-      'the other was tried otherwise since',
+      ['no reference', using(), gateway('tools'), 'without `externalAuthConfigRef`'],
+      ['not listed', using(), gateway('tools', { outgoingAuth: inline({ x: 'c' }) }), 'no `default` names'],
+      ['no configuration', gateways, backend('jira'), 'name a configuration, or one of type unauthenticated'],
       [
-        [grown, tries],
-        [moved, tries],
-        [build('auth'), tries],
+        'a choice',
+        four.flatMap((name) => [exchangeConfig(name), backend(name, name)]),
+        providing('okta'),
+        'set `subjectProviderName`',
       ],
-      false,
-    ],
-    ['the other was written otherwise since', [[grown, tries], [moved, tries], [build('auth')]], false],
-    [
-      'the other was tried by somebody else',
-      [
-        [grown, tries],
-        [moved, { ...tries, ...other }],
-      ],
-      false,
-    ],
-    [
-      'this one was tried by somebody else',
-      [
-        [grown, { ...tries, ...other }],
-        [moved, tries],
-      ],
-      false,
-    ],
-    [
-      'a deletion was tried',
-      [
-        [grown, tries],
-        [build('auth'), { ...tries, ...removed }],
-      ],
-      false,
-    ],
-    [
-      'the other was tried and is wrong in itself',
-      [
-        [grown, tries],
-        [{ ...moved, spec: { ...workload('own').spec, groupRef: {} } }, tries],
-      ],
-      false,
-    ],
-  ]
-  for (const [title, steps, allowed] of rows) {
-    const server = serverWith({ stored })
-    let clock = 10_000
-    const restore = t.intercept(performance, 'now', { value: () => clock })
-    for (const step of steps) {
-      if (typeof step === 'number') clock += step
-      else await server.send(step[0], step[1] as Record<string, unknown>)
-    }
-    const { allowed: isAllowed, status, warnings } = await server.send(grown)
-    restore.restore()
-    t.equal(isAllowed, allowed, title)
-    const text = 'spec.embeddedAuthServer.upstreamProviders: '
-    if (allowed)
-      t.match(warnings?.join(), new RegExp(`until the rest is applied: ${text}.*MCPServer "build"`), title)
-    else t.match(status?.message, text, title)
+      ['two providers', [...using('c')], serverConfig('c', 'okta', 'github'), 'must have at most 1 item'],
+    ]
+  for (const [title, stored, object, advice] of rows) {
+    const { warnings = [] } = await serverWith({
+      stored: [group(), oidcConfig('corporate'), ...stored],
+    }).send(object, { dryRun: true })
+    const lists = warnings.filter((text) => text.includes(advice))
+    t.equal(lists.length, 1, `${title}: ${warnings.join('\n')}`)
   }
+})
+
+t.test('a dry run leaves nothing behind: what was tried beside it excuses no write', async (t) => {
+  const build = (config: string) => backend('build', config)
+  const grown = serverConfig('auth', 'okta', 'github')
+  const server = serverWith({ stored: [serverConfig('auth', 'okta'), build('auth')] })
+  for (const object of [grown, build('own')]) {
+    const { allowed } = await server.send(object, { dryRun: true })
+    t.equal(allowed, true)
+  }
+  const { allowed, status } = await server.send(grown)
+  t.equal(allowed, false)
+  t.match(status?.message, 'spec.embeddedAuthServer.upstreamProviders: ')
 })
 
 t.test(
@@ -348,6 +312,87 @@ t.test(
     clock += 1
     await server.send(object)
     t.equal(server.reads.length, 40, 'after a second it is')
+  },
+)
+
+t.test('reads are bounded for a namespace and second', async (t) => {
+  const secret = (i: number) => bearerConfig(`jira-${i}`)
+  let clock = 10_000
+  t.intercept(performance, 'now', { value: () => clock })
+  const server = serverWith({ checksSecrets: true, stored: [group()] })
+  server.there.set('Secret/jira-0', { data: {} })
+  const count = (outcome: ReadOutcome) => server.outcomes.filter((each) => each === outcome).length
+  const doubted = (answer: Answer['response']) => ids(answer).some((id) => id.startsWith('not confirmed'))
+  for (let i = 0; i < 20; i++) t.notOk(doubted(await server.send(secret(i))), `Secret ${i}`)
+  t.ok(doubted(await server.send(secret(20))), 'one more is not confirmed')
+  t.strictSame([count('limited'), server.reads.length], [1, 20], 'and counted, not read')
+  t.notOk(doubted(await server.send(secret(0), { namespace: 'other' })), 'nor does another namespace wait')
+  clock += 1_000
+  t.notOk(doubted(await server.send(secret(21))), 'a second later they are read again')
+
+  const many = (i: number) =>
+    gateway('gateway', {
+      outgoingAuth: inline(
+        Object.fromEntries(Array.from({ length: 20 }, (_, j) => [`b${j}`, `c-${i}-${j}`])),
+      ),
+    })
+  const before = server.reads.length
+  const unknown = (i: number) => ({ namespace: `unknown-${i}` })
+  for (let i = 0; i < 20; i++) await server.send(many(i), unknown(i))
+  t.equal(server.reads.length - before, 200, 'namespaces of which nothing is known share one bound')
+})
+
+/** An auth server with so many providers that its configuration is not kept whole. */
+const manyProviders = Array.from({ length: 300 }, (_, i) => `provider-${i}`)
+const small: Budget = { all: Infinity, object: 4_096 }
+
+t.test('what is too large to keep is read for each review that it may concern', async (t) => {
+  const large = gateway('gateway', { authServerConfig: authServer(...manyProviders) })
+  const config = injectConfig('jira', 'github')
+  const stored = [large, backend('jira', 'jira'), group(), oidcConfig('corporate')]
+  const whole = serverWith({ stored })
+  const expected = (await whole.send(config)).warnings
+  t.match(expected?.join(), /gateway/, 'the view knows')
+
+  const partial = serverWith({ stored, budget: small })
+  t.equal(partial.world.sizes.partial, 1)
+  t.strictSame(
+    (await partial.send(config)).warnings,
+    expected,
+    'and so does the review of a view that keeps a part',
+  )
+  t.ok(partial.reads.includes('VirtualMCPServer/gateway'))
+  t.equal((await partial.send(large)).allowed, true, 'it is judged itself as it comes')
+
+  const denied = serverWith({ stored: [serverConfig('auth', ...manyProviders)], budget: small })
+  const answer = await denied.send(backend('build', 'auth'))
+  t.match(answer.status?.message, /workload-auth-server-single-provider/, 'errors that rest on it deny')
+
+  const silent = serverWith({ stored, budget: small, answer: 'refuse' })
+  const doubt = /^not confirmed: VirtualMCPServer\/gateway was not read: .* \(others-known\)$/
+  t.match((await silent.send(config)).warnings?.[0], doubt, 'a review that cannot read it says so')
+  t.equal(
+    (await silent.send(group(), { operation: 'UPDATE', oldObject: resource(group()) })).warnings,
+    undefined,
+  )
+})
+
+t.test(
+  'what does not fit into the view is read where it is referred to, and the verdict says so',
+  async (t) => {
+    const stored = [injectConfig('jira', 'okta'), serverConfig('auth', 'okta', 'github')]
+    const server = serverWith({ stored, budget: { all: 1, object: 4_096 } })
+    t.ok(server.world.lacksObjectsIn('default'))
+    const answer = await server.send(backend('build', 'auth'))
+    t.match(answer.status?.message, /workload-auth-server-single-provider/)
+    t.ok(server.reads.includes('MCPExternalAuthConfig/auth'))
+    const { warnings } = await server.send(backend('jira', 'jira'))
+    t.match(warnings, [/^not confirmed: not all of the namespace fits into --cache-memory: .*others-known/])
+    t.equal(
+      (await server.send(group(), { namespace: 'other' })).warnings,
+      undefined,
+      'of other namespaces nothing',
+    )
   },
 )
 

@@ -8,7 +8,7 @@ import type { Report } from '../src/cli/report.ts'
 import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
 import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
 import { causeText } from '../src/review/finding.ts'
-import { validate } from '../src/review/index.ts'
+import { judgeSubmission } from '../src/review/index.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { pathText } from '../src/rule/path.ts'
 import type { World } from '../src/review/world.ts'
@@ -31,7 +31,7 @@ function byWebhook(object: unknown, world: World): Found[] {
   const { kind, metadata } = object as { kind: string; metadata?: { name?: string } }
   const submission = submissionOf(kind, object, { name: metadata?.name ?? '' })
   const engine = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS, world }
-  const { errors, warnings } = validate(submission, engine)
+  const { errors, warnings } = judgeSubmission(submission, engine)
   return [...errors, ...warnings].map((finding) => ({
     severity: finding.severity,
     id: finding.id,

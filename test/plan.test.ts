@@ -1,9 +1,6 @@
-import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { plan } from '../src/cli/plan.ts'
 import { worldOf } from '../src/cli/given-world.ts'
@@ -17,6 +14,7 @@ import { compare } from '../src/review/plan/comparison.ts'
 import type { Outgoing } from '../src/review/plan/outgoing.ts'
 import { type Plan, planOf, plansOf } from '../src/review/plan/plan.ts'
 import { World } from '../src/review/world.ts'
+import { runCli } from './support/cli.ts'
 import { resourceOf } from './support/review.ts'
 
 type Spec = Readonly<Record<string, unknown>>
@@ -428,6 +426,12 @@ const INCOMING: readonly (readonly [string, Spec, readonly unknown[], string])[]
     'anonymous: no authentication, no access control',
   ],
   ['oidc', oidc(), [INLINE], 'oidc: issuer https://id.example.com, MCPOIDCConfig corporate, audience mcp'],
+  [
+    'an issuer with user information',
+    oidc(),
+    [issuer({ type: 'inline', inline: { issuer: 'https://ann:hush@id.example.com' } })],
+    'oidc: issuer https://***@id.example.com, MCPOIDCConfig corporate, audience mcp',
+  ],
   [
     'the audience where releases have it',
     { incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'corporate', audience: 'mcp' } } },
@@ -1031,21 +1035,11 @@ const HARMLESS = [
   gateway({ ...oidc(), ...server('a'), ...inline({ default: ref('a') }) }),
 ]
 
-const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
 const folder = await mkdtemp(join(tmpdir(), 'vmcp-plan-'))
 t.teardown(() => rm(folder, { recursive: true }))
 
-async function vmcp(args: readonly string[], input = '') {
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('VMCP_')))
-  const child = spawn(process.execPath, [MAIN, 'plan', ...args], {
-    cwd: folder,
-    env: { ...env, AUTH: 'jira' },
-  })
-  const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
-  child.stdin.on('error', () => undefined).end(input)
-  const [stdout, stderr, status] = await Promise.all([text(child.stdout), text(child.stderr), ended])
-  return { status, stdout, stderr }
-}
+const vmcp = (args: readonly string[], input = '') =>
+  runCli(['plan', ...args], { cwd: folder, input, environment: { AUTH: 'jira' } })
 
 t.test('the command', async (t) => {
   const files = {

@@ -10,10 +10,13 @@ import { ALONE, check } from '../src/review/check.ts'
 import { deepEqual } from '../src/review/deep-equal.ts'
 import { defaultsFor, withChanges } from '../src/review/defaults.ts'
 import { compareFindings, findingText } from '../src/review/finding.ts'
-import { type Engine, findingsIn, mutate, validate } from '../src/review/index.ts'
+import { findingsIn } from '../src/review/findings.ts'
+import { judgeSubmission, mutate, type Situation } from '../src/review/index.ts'
+import type { Verdict } from '../src/review/judge.ts'
 import { jsonPatch } from '../src/review/patch.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { shape } from '../src/review/shape.ts'
+import { emptyCluster } from '../src/rule/cluster.ts'
 import { jsonKey, pathText, type Segment, valueAt } from '../src/rule/path.ts'
 import { isObject } from '../src/rule/resource.ts'
 import type { Rule } from '../src/rule/rule.ts'
@@ -21,10 +24,11 @@ import { resources } from './support/arbitrary.ts'
 import { deepFreeze } from './support/freeze.ts'
 import { submissionOf } from './support/review.ts'
 
-const ENGINE: Engine = { group: 'toolhive.stacklok.dev', settings: DEFAULT_SETTINGS }
+const ENGINE: Situation = { group: 'toolhive.stacklok.dev', settings: DEFAULT_SETTINGS }
 const created = (kind: Kind, object: unknown) => submissionOf(kind.kind, object)
 const texts = (kind: Kind, value: unknown) =>
   findingsIn(kind, value).toSorted(compareFindings).map(findingText)
+const textsOf = ({ errors, warnings }: Verdict) => [errors, warnings].map((found) => found.map(findingText))
 const RUNS = { numRuns: 300 }
 
 for (const kind of KINDS) {
@@ -65,7 +69,7 @@ for (const kind of KINDS) {
     t.test('any object: no rule fails or changes it, every place exists, the order is stable', async () => {
       fc.assert(
         fc.property(fc.oneof(resources(kind, { wrong: 8 }), fc.jsonValue()), (object) => {
-          const verdict = validate(created(kind, deepFreeze(object)), ENGINE)
+          const verdict = judgeSubmission(created(kind, deepFreeze(object)), ENGINE)
           assert.deepEqual(verdict.failures, [])
           const whole = isObject(object) ? withChanges(object, defaultsFor(kind, object, 'default')) : object
           for (const finding of [...verdict.errors, ...verdict.warnings]) {
@@ -73,7 +77,7 @@ for (const kind of KINDS) {
             const mayBeMissing = type === 'required' || type === 'advice'
             assert.ok(exists(whole, mayBeMissing ? at.slice(0, -1) : at), findingText(finding))
           }
-          assert.deepEqual(verdict, validate(created(kind, object), ENGINE))
+          assert.deepEqual(textsOf(judgeSubmission(created(kind, object), ENGINE)), textsOf(verdict))
         }),
         RUNS,
       )
@@ -120,7 +124,7 @@ t.test('a rule that throws is a warning that carries the failure; the others sti
   const detail = 'internal error: this check did not run, please report it'
   const failed = { severity: 'warning', error: { type: 'advice', at: [], detail }, failure }
   const kind = { kind: 'Broken', rules, parts: [] } as unknown as Kind
-  t.strictSame(check(kind, {}, ALONE), [
+  t.strictSame(check(kind, {}, emptyCluster(), ALONE), [
     { id: 'throws-at-once', ...failed },
     { id: 'throws-later', severity: 'error', error: required },
     { id: 'throws-later', ...failed },
@@ -131,7 +135,7 @@ t.test('a rule that throws is a warning that carries the failure; the others sti
 t.test('any JSON: verdicts never throw', async () => {
   fc.assert(
     fc.property(fc.constantFrom(...KINDS), fc.jsonValue(), fc.jsonValue(), (kind, object, oldObject) => {
-      validate({ ...created(kind, object), operation: 'UPDATE', oldObject }, ENGINE)
+      judgeSubmission({ ...created(kind, object), operation: 'UPDATE', oldObject }, ENGINE)
       mutate({ ...created(kind, object), operation: 'UPDATE', oldObject }, ENGINE)
     }),
     { numRuns: 2_000 },

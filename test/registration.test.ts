@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
+import { parseLabelSelector } from '../src/configuration/label-selector.ts'
 import { wantedConfigurations } from '../src/arming/configurations.ts'
 import { mutatingWebhookConfiguration, validatingWebhookConfiguration } from '../src/kinds/registration.ts'
 
@@ -45,7 +46,7 @@ validating:
     scope: Namespaced
   matchPolicy: Equivalent
   sideEffects: None
-  timeoutSeconds: 5
+  timeoutSeconds: 2
   admissionReviewVersions: [v1]
 mutating:
 - name: mutate.vmcp-admission.toolhive.stacklok.dev
@@ -102,8 +103,27 @@ t.test('the webhook configurations are these, and no field more', async (t) => {
   t.strictSame(sorted(made), expected({}), 'the template')
 
   const free = { matchConditions: [], namespaceSelector: {}, objectSelector: {} }
-  const wanted = wantedConfigurations({ ...registration, owner: undefined })
-  t.strictSame(sorted(wanted), expected({}, free), 'what the server writes excludes nobody')
+  const own = {
+    ...registration,
+    owner: undefined,
+    namespaceSelector: {},
+    manager: 'Lease a/b',
+    breakGlass: 'stop it',
+  }
+  const said = {
+    annotations: { 'vmcp-admission/managed-by': 'Lease a/b', 'vmcp-admission/break-glass': 'stop it' },
+  }
+  t.strictSame(
+    sorted(wantedConfigurations(own)),
+    expected(said, free),
+    'what the server writes excludes nobody',
+  )
+  const namespaceSelector = parseLabelSelector('kubernetes.io/metadata.name notin (a,b)')
+  t.strictSame(
+    sorted(wantedConfigurations({ ...own, namespaceSelector })),
+    expected(said, { ...free, namespaceSelector }),
+    'but for namespaces that the settings leave out',
+  )
 
   const file = fileURLToPath(new URL('../deploy/static-webhooks.yaml', import.meta.url))
   const documents = parseAllDocuments(readFileSync(file, 'utf8')).map((each) => each.toJS() as Written)
@@ -125,4 +145,34 @@ t.test('before it has proved itself it fails open, and with another group it is 
       [['vmcp.example']],
     )
   }
+})
+
+t.test('selectors of labels are written as kubectl has them', async (t) => {
+  for (const [text, conditions] of [
+    ['', undefined],
+    ['a=b', [{ key: 'a', operator: 'In', values: ['b'] }]],
+    [
+      'a==b, c!=',
+      [
+        { key: 'a', operator: 'In', values: ['b'] },
+        { key: 'c', operator: 'NotIn', values: [''] },
+      ],
+    ],
+    [
+      'example.com/a in (b, c),!d,e',
+      [
+        { key: 'example.com/a', operator: 'In', values: ['b', 'c'] },
+        { key: 'd', operator: 'DoesNotExist' },
+        { key: 'e', operator: 'Exists' },
+      ],
+    ],
+    ['in in (in)', [{ key: 'in', operator: 'In', values: ['in'] }]],
+  ] as const)
+    t.strictSame(
+      parseLabelSelector(text),
+      conditions === undefined ? {} : { matchExpressions: conditions },
+      text,
+    )
+  for (const text of ['a=b,', 'a in b', 'a in (b', 'a = b = c', '-a', 'a notin (b c)', '{}', 'a/b/c'])
+    t.throws(() => parseLabelSelector(text), /is not a condition on a label, such as environment=production/)
 })

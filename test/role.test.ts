@@ -1,22 +1,34 @@
-import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { parse } from '../src/cel/index.ts'
+import { type CelGoVersion, check, parse } from '../src/cel/index.ts'
 import { role } from '../src/cli/role.ts'
-import { evaluate } from '../src/cli/role/cel/evaluate.ts'
-import { Failure, fromJson } from '../src/cli/role/cel/values.ts'
+import { evaluate } from '../src/cel/evaluate/evaluate.ts'
+import { Failure, fromJson, type Result, type Spend, type Value } from '../src/cel/evaluate/values.ts'
 import { LONGEST_CLAIMS, readClaims } from '../src/cli/role/claims.ts'
-import { decideRole, matchersOf, type RoleDecision } from '../src/cli/role/decide.ts'
+import {
+  decideForReleases,
+  decideRole,
+  matchersOf,
+  type ReleaseDecision,
+  type RoleDecision,
+} from '../src/cli/role/decide.ts'
 import { evaluations } from '../src/cli/role/evaluations.ts'
 import { bounded, evaluateMatcher, LIMITS } from '../src/cli/role/matcher.ts'
 import { printRole } from '../src/cli/role/print.ts'
+import {
+  type Generation,
+  GENERATIONS,
+  generationsOf,
+  readRelease,
+  releasesOf,
+} from '../src/cli/role/releases.ts'
 import { sessionNameFrom } from '../src/cli/role/session-name.ts'
 import { UsageError } from '../src/configuration/flags.ts'
+import { printed } from './support/cel-values.ts'
+import { runCli } from './support/cli.ts'
 
 /** The claims with which cel-go evaluated the golden expressions. */
 const CALLERS = [
@@ -57,14 +69,25 @@ const CALLERS = [
 const [ANN = {}] = CALLERS
 const VALUES = CALLERS.map(fromJson)
 
-type Golden = { expr: string } & ({ ok: false } | { ok: true; evals: string[] })
+type Golden = { expr: string } & ({ ok: false } | { ok: true; evals?: string[] })
+
+const GATEWAY = () => bounded(LIMITS, Infinity, () => 0)
+
+/** The result in a version of cel-go; undefined where that does not compile the expression. */
+function valueOf(expression: string, claims: Value, celGo: CelGoVersion, spend: Spend): Result | undefined {
+  const parsed = parse(expression)
+  if (!parsed.ok) return undefined
+  const checked = check(parsed.expr, celGo)
+  return checked.ok ? evaluate(parsed.expr, { claims, settled: checked.settled, celGo, spend }) : undefined
+}
 
 /** `true`, `false`, `nonbool`, or `error`, as in the golden file. */
 function evaluated(expression: string, caller = 0): { result: string; message: string } {
   const parsed = parse(expression)
   if (!parsed.ok) return { result: 'rejected', message: parsed.message }
-  const spend = bounded(LIMITS, Infinity, () => 0)
-  const result = evaluate(parsed.expr, VALUES[caller] ?? null, spend)
+  const { settled } = check(parsed.expr, '0.32')
+  const situation = { claims: VALUES[caller] ?? null, settled, celGo: '0.32' as const, spend: GATEWAY() }
+  const result = evaluate(parsed.expr, situation)
   if (result instanceof Failure) return { result: 'error', message: result.message }
   return { result: typeof result === 'boolean' ? String(result) : 'nonbool', message: '' }
 }
@@ -77,7 +100,7 @@ t.test('every evaluation equals that of cel-go v0.31.0', async (t) => {
   let count = 0
   const different = golden.flatMap((row) =>
     row.ok
-      ? row.evals.flatMap((expected, caller) => {
+      ? (row.evals ?? []).flatMap((expected, caller) => {
           count++
           const { result } = evaluated(row.expr, caller)
           return result === expected ? [] : [`${row.expr} for caller ${caller}: ${result}, not ${expected}`]
@@ -85,6 +108,28 @@ t.test('every evaluation equals that of cel-go v0.31.0', async (t) => {
       : [],
   )
   t.equal(count, 2382)
+  t.same(different, [])
+})
+
+interface Values {
+  readonly callers: Readonly<Record<string, unknown>>
+  readonly rows: readonly Readonly<Record<'expr' | 'caller' | CelGoVersion, string>>[]
+}
+
+t.test('every value equals that of both versions of cel-go', async (t) => {
+  const file = readFileSync(new URL('golden/cel-values.json', import.meta.url), 'utf8')
+  const { callers, rows } = JSON.parse(file) as Values
+  const claims = new Map(Object.entries(callers).map(([name, json]) => [name, fromJson(json)]))
+  const different = rows.flatMap((row) =>
+    (['0.32', '0.33'] as const).flatMap((celGo) => {
+      const value = valueOf(row.expr, claims.get(row.caller) ?? null, celGo, GATEWAY())
+      const found = value === undefined ? 'refused' : printed(value)
+      return found === row[celGo]
+        ? []
+        : [`${row.expr} for ${row.caller}: ${found}, not ${row[celGo]} (${celGo})`]
+    }),
+  )
+  t.ok(rows.length >= 1000, `${rows.length} rows`)
   t.same(different, [])
 })
 
@@ -116,7 +161,7 @@ t.test('what cel-go v0.31.0 says where the golden file says nothing', async (t) 
         'claims.groups[0.0] == "admins" && claims.groups[dyn(0u)] == "admins"',
         'string(1700000000.0) == "1.7e+09" && string(100000.0) == "100000" && string(0.00001) == "1e-05"',
         'string(-0.0) == "-0" && string(1.0 / 0.0) == "+Inf" && string(0.0 / 0.0) == "NaN"',
-        'string(duration("-1.5s")) == "-1.5s" && string(timestamp("2023-01-01T00:00:00.120+01:00")) == "2022-12-31T23:00:00.12Z"',
+        'string(duration("-1.5s")) == "-1.5s" && string(timestamp("2023-01-01T00:00:00.120+01:00")) == "2023-01-01T00:00:00.12+01:00"',
         'double("1_000") == 1000.0 && double("-.5e3") == -500.0 && double("infinity") > 1.0',
         'int("+5") == 5 && int(-1.9) == -1 && uint("5") == 5u && uint(1.9) == 1u && bool("T") && !bool("0")',
         'int(duration("1.5s")) == 1500000000 && int(timestamp("1969-12-31T23:59:59.5Z")) == -1',
@@ -234,13 +279,22 @@ const config = (awsSts: object, name = 'aws') => ({
   spec: { type: 'awsSts', awsSts: { region: 'eu-central-1', ...awsSts } },
 })
 
-function decide(awsSts: object, claims: Record<string, unknown>): RoleDecision {
-  return decideRole(config(awsSts), claims, (matcher) =>
-    evaluateMatcher(
-      matcher,
-      fromJson(claims),
-      bounded(LIMITS, Infinity, () => 0),
-    ),
+const [OLDEST, , NEWEST] = GENERATIONS as readonly [Generation, Generation, Generation]
+
+function decide(awsSts: object, claims: Record<string, unknown>, generation = OLDEST): RoleDecision {
+  return decideRole(config(awsSts), claims, generation, (matcher) =>
+    evaluateMatcher(matcher, fromJson(claims), generation.celGo, GATEWAY()),
+  )
+}
+
+function decideAll(awsSts: object, claims: Record<string, unknown>): ReleaseDecision[] {
+  return decideForReleases(
+    config(awsSts),
+    claims,
+    GENERATIONS,
+    ({ celGo }) =>
+      (matcher) =>
+        evaluateMatcher(matcher, fromJson(claims), celGo, GATEWAY()),
   )
 }
 
@@ -417,10 +471,125 @@ t.test('the role, and what becomes of each mapping', async (t) => {
         ],
       },
       { groups: Array.from({ length: 200 }, String) },
-      ['b: roleMappings[1]', '0 stopped after 100,000 steps', '1 match'],
+      ['b: roleMappings[1]', '0 stopped at a cost of 1,000,000', '1 match'],
     ],
   ]
   for (const [title, awsSts, claims, expected] of rows) t.same(lines(decide(awsSts, claims)), expected, title)
+})
+
+t.test('the role by release', async (t) => {
+  const fallbackRoleArn = arn('fallback')
+  const claimed = { roleArn: arn('a'), claim: 'admins' }
+  const inGroups = { roleArn: arn('m'), matcher: '"admins" in claims.groups' }
+  const [NO_ROLE, MATCHED] = [
+    'none: the gateway answers 403 and uses no fallbackRoleArn: no mapping matches, and roleMappings[0] fails closed',
+    'a: roleMappings[0]',
+  ]
+  const FALLBACK = 'fallback: fallbackRoleArn, as no mapping matches'
+  const ofType = (type: string) => ({
+    '0.48 and older': [FALLBACK, `0 skipped: claims.groups is ${type}, and \`in\` needs a list`],
+    '0.50 and newer': [NO_ROLE, `0 fails closed: claims.groups is ${type}, and must be a list or a string`],
+  })
+  const rows: readonly [string, object[], unknown, Record<string, string[]>][] = [
+    ['a list', [claimed], ['admins'], { all: [MATCHED, '0 match'] }],
+    ['an empty list', [claimed], [], { all: [FALLBACK, '0 no match'] }],
+    ['no role claim', [claimed], undefined, { all: [FALLBACK, '0 skipped: there is no claims.groups'] }],
+    [
+      'a text',
+      [claimed],
+      'admins',
+      {
+        '0.48 and older': [FALLBACK, '0 skipped: claims.groups is a string, and `in` needs a list'],
+        '0.50 and newer': [MATCHED, '0 match'],
+      },
+    ],
+    [
+      'a text that only holds the value',
+      [claimed],
+      'admins dev',
+      {
+        '0.48 and older': [FALLBACK, '0 skipped: claims.groups is a string, and `in` needs a list'],
+        '0.50 and newer': [FALLBACK, '0 no match'],
+      },
+    ],
+    ['a number', [claimed], 7, ofType('a number')],
+    ['a bool', [claimed], true, ofType('a boolean')],
+    ['null', [claimed], null, ofType('null')],
+    [
+      'an object with the value as key',
+      [claimed],
+      { admins: false },
+      {
+        '0.48 and older': [MATCHED, '0 match'],
+        '0.50 and newer': [NO_ROLE, '0 fails closed: claims.groups is a map, and must be a list or a string'],
+      },
+    ],
+    [
+      'a matcher that matches beside a claim that fails closed',
+      [claimed, { roleArn: arn('m'), matcher: 'claims.groups == 7.0' }],
+      7,
+      {
+        '0.48 and older': [
+          'm: roleMappings[1]',
+          '0 skipped: claims.groups is a number, and `in` needs a list',
+          '1 match',
+        ],
+        '0.50 and newer': [
+          'm: roleMappings[1]',
+          '0 fails closed: claims.groups is a number, and must be a list or a string',
+          '1 match',
+        ],
+      },
+    ],
+    [
+      'a matcher sees the claim as it is',
+      [inGroups],
+      'admins',
+      { all: [FALLBACK, '0 skipped: `in` needs a list or a map, and finds a string'] },
+    ],
+    [
+      'a loop over an empty text',
+      [{ roleArn: arn('m'), matcher: 'claims.groups.all(g, g == "x")' }],
+      '',
+      {
+        '0.58 and older': [FALLBACK, '0 skipped: a loop goes over a list or a map, and not over a string'],
+        '0.59 and newer': ['m: roleMappings[0]', '0 match'],
+      },
+    ],
+    [
+      'a matcher that newer releases do not compile',
+      [{ roleArn: arn('m'), matcher: 'claims.groups.exists(g, size(g) > 2.0)' }],
+      ['admins'],
+      {
+        '0.58 and older': ['m: roleMappings[0]', '0 match'],
+        '0.59 and newer': [
+          'none: the workload does not start because of roleMappings[0]',
+          '0 refused: 1:33: found no matching overload for int > double (convert one, as in double(x))',
+        ],
+      },
+    ],
+  ]
+  for (const [title, roleMappings, groups, expected] of rows) {
+    const decisions = decideAll({ fallbackRoleArn, roleMappings }, groups === undefined ? {} : { groups })
+    t.same(Object.fromEntries(decisions.map((each) => [each.releases, lines(each)])), expected, title)
+  }
+
+  const spans: readonly [string, string][] = [
+    ['0.30', '0.48 and older'],
+    ['v0.48.0', '0.48 and older'],
+    ['0.49', '0.58 and older'],
+    ['0.50.1-rc.1', '0.50 to 0.58'],
+    ['0.58', '0.50 to 0.58'],
+    ['0.59.0', '0.59 and newer'],
+    ['v1.0.0', '0.59 and newer'],
+    ['', 'all'],
+  ]
+  for (const [release, expected] of spans)
+    t.equal(releasesOf(generationsOf(readRelease(release))), expected, release)
+  t.equal(releasesOf([OLDEST, NEWEST]), '0.48 and older, 0.59 and newer')
+  t.throws(() => readRelease('newest'), {
+    message: "'newest' is not a release of the operator such as 0.58 or v0.58.0",
+  })
 })
 
 t.test('what is said beside the role', async (t) => {
@@ -453,7 +622,7 @@ t.test('what is said beside the role', async (t) => {
   ])
   t.same(matchersOf({ spec: { awsSts: { roleMappings: [{ matcher: 'true' }, null, {}, 1] } } }), ['true'])
   for (const value of [undefined, null, 1, [], {}, { spec: 1 }, { spec: { awsSts: [] } }]) {
-    t.equal(decideRole(value, {}, () => undefined).role, undefined)
+    t.equal(decideRole(value, {}, NEWEST, () => undefined).role, undefined)
   }
 })
 
@@ -494,9 +663,9 @@ t.test('the session name', async (t) => {
 t.test('evaluation has bounds', async (t) => {
   const big = { text: 'a'.repeat(50_000), groups: Array.from({ length: 200 }, String) }
   const slow = 'claims.text.matches("(a?){900}(a?){900}b")'
-  const slowAndFast = await evaluations([LOOPS, slow, 'true'], big, {
+  const slowAndFast = await evaluations([LOOPS, slow, 'true'], big, '0.33', {
     ...LIMITS,
-    steps: 1e9,
+    cost: 1e12,
     milliseconds: 200,
   })
   t.same(slowAndFast.get(LOOPS), { kind: 'stopped', message: 'after 0.2 s for all mappings together' })
@@ -513,22 +682,22 @@ t.test('evaluation has bounds', async (t) => {
   const found = await evaluations(
     doubling.map(([matcher]) => matcher),
     big,
+    '0.33',
   )
-  t.same(
-    doubling.map(([matcher]) => found.get(matcher)?.kind),
-    doubling.map(([, kind]) => kind),
-  )
+  // On a machine that is busy the time ends before the cost does.
+  for (const [matcher, kind] of doubling)
+    t.ok([kind, 'stopped'].includes(found.get(matcher)?.kind ?? ''), matcher.slice(0, 60))
 
   const heap =
     'claims.groups.map(a, claims.groups.map(b, claims.groups.map(c, [a, b, c, [a, b, c]]))).size() > 0'
-  const limits = { steps: 1e9, milliseconds: 60_000, megabytes: 16 }
-  t.same((await evaluations([heap, 'true'], big, limits)).get('true'), {
+  const limits = { cost: 1e12, milliseconds: 60_000, megabytes: 16 }
+  t.same((await evaluations([heap, 'true'], big, '0.33', limits)).get('true'), {
     kind: 'stopped',
     message: 'for lack of memory',
   })
-  t.equal((await evaluations([], {})).size, 0)
+  t.equal((await evaluations([], {}, '0.33')).size, 0)
   t.same(
-    evaluateMatcher(`"${'x'.repeat(10_000)}" == ""`, null, () => undefined),
+    evaluateMatcher(`"${'x'.repeat(10_000)}" == ""`, null, '0.33', () => undefined),
     {
       kind: 'refused',
       message: '1:1: expression is longer than 10000 bytes',
@@ -569,27 +738,20 @@ t.test('claims as they are read', async (t) => {
 
 t.test('nothing in claims or files writes over the terminal', async (t) => {
   const claims = { sub: 'a\u001b[2Jb\u202e\nrole: x' }
-  const decision = decide({ roleMappings: [{ roleArn: arn('a\u0007'), claim: 'x\r\ny' }] }, claims)
-  const printed = printRole({ ...decision, config: { namespace: '', name: 'aws' }, claims: 'json' })
-  t.notMatch(printed, /[\u0000-\u0009\u000b-\u001f\u202e]/)
-  t.equal(printed.split('\n').filter((line) => line.startsWith('role:')).length, 1)
+  const text = printRole({
+    config: { namespace: '', name: 'aws' },
+    claims: 'json',
+    release: '',
+    outcomes: decideAll({ roleMappings: [{ roleArn: arn('a\u0007'), claim: 'x\r\ny' }] }, claims),
+    sessionName: sessionNameFrom(claims, undefined),
+  })
+  t.notMatch(text, /[\u0000-\u0009\u000b-\u001f\u202e]/)
+  t.equal(text.split('\n').filter((line) => line.startsWith('role:')).length, 1)
 })
 
 const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-role-'))
 t.teardown(() => rm(folder, { recursive: true }))
-const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
-const ENVIRONMENT = {
-  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('VMCP_'))),
-  NODE_COMPILE_CACHE: join(folder, '.compile-cache'),
-}
-
-async function vmcpRole(args: readonly string[], input = '') {
-  const child = spawn(process.execPath, [MAIN, 'role', ...args], { cwd: folder, env: ENVIRONMENT })
-  const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
-  child.stdin.on('error', () => undefined).end(input)
-  const [stdout, stderr, status] = await Promise.all([text(child.stdout), text(child.stderr), ended])
-  return { stdout, stderr, status }
-}
+const vmcpRole = (args: readonly string[], input = '') => runCli(['role', ...args], { cwd: folder, input })
 
 t.test('the command', async (t) => {
   const mappings = [
@@ -636,17 +798,24 @@ t.test('the command', async (t) => {
     role: arn('admin'),
     config: { namespace: '', name: 'aws' },
     claims: 'token',
-    from: 0,
-    reason: 'roleMappings[0]',
-    mappings: [
-      { index: 1, ...mappings[1], outcome: 'noMatch', reason: 'no match' },
-      { index: 0, ...mappings[0], outcome: 'match', reason: 'match' },
+    release: null,
+    outcomes: [
       {
-        index: 2,
-        ...mappings[2],
-        outcome: 'match',
-        reason: 'match, but roleMappings[0] comes first',
-        unreachable: 'is never reached: roleMappings[0] is tried first and matches the same',
+        releases: 'all',
+        role: arn('admin'),
+        from: 0,
+        reason: 'roleMappings[0]',
+        mappings: [
+          { index: 1, ...mappings[1], outcome: 'noMatch', reason: 'no match' },
+          { index: 0, ...mappings[0], outcome: 'match', reason: 'match' },
+          {
+            index: 2,
+            ...mappings[2],
+            outcome: 'match',
+            reason: 'match, but roleMappings[0] comes first',
+            unreachable: 'is never reached: roleMappings[0] is tried first and matches the same',
+          },
+        ],
       },
     ],
     sessionName: {

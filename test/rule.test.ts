@@ -1,10 +1,14 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { errorBody, type ErrorType, supportedValues } from '../src/rule/field-error.ts'
+import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
+import { findingText } from '../src/review/finding.ts'
+import { findingsIn } from '../src/review/findings.ts'
 import { nameText } from '../src/rule/cluster.ts'
 import { goQuote, shortQuote } from '../src/rule/go-text.ts'
 import { nearest } from '../src/rule/nearest.ts'
 import { jsonPointer, pathText, type Segment, valueAt } from '../src/rule/path.ts'
+import { worldOf } from './support/world.ts'
 
 const golden = (name: string) =>
   JSON.parse(readFileSync(new URL(`golden/${name}`, import.meta.url), 'utf8')) as unknown
@@ -116,4 +120,55 @@ t.test('what is told of other objects is short', async (t) => {
   t.equal(shortQuote('a"b'), '"a\\"b"')
   t.equal(shortQuote('a'.repeat(1_000_000)).length, 203)
   t.equal(nameText({ kind: 'MCPServer', name: 'a'.repeat(1_000_000) }).length, 213)
+})
+
+t.test('user information of URLs is printed nowhere', async (t) => {
+  const rows: [value: string, printed: string][] = [
+    ['https://user:password@host/path', 'https://***@host/path'],
+    ['https://token@host', 'https://***@host'],
+    ['https://user:p/ss@host/path', 'https://***@host/path'],
+    ['https://user:p@ss@host', 'https://***@host'],
+    ['https://user:p?s#s@host', 'https://***@host'],
+    ['https://user:p"s s@host', 'https://***@host'],
+    ['//user:password@host', '//***@host'],
+    ['https:/user:password@host', 'https:/***@host'],
+    ['user:password@host', '***@host'],
+    ['https://one.example.com,https://user:password@host', 'https://one.example.com,https://***@host'],
+    [`https://user:${'p'.repeat(5_000)}@host`, 'https://***@host'],
+    ['https://host:8443/path@two', 'https://host:8443/path@two'],
+    ['https://[::1]:8443/path@two', 'https://[::1]:8443/path@two'],
+    ['ann@example.com', 'ann@example.com'],
+    ['arn:aws:iam::123456789012:role/ann@example.com', 'arn:aws:iam::123456789012:role/ann@example.com'],
+  ]
+  for (const [value, printed] of rows) {
+    t.equal(errorBody({ type: 'invalid', at: [], value, detail: 'no' }), `Invalid value: "${printed}": no`)
+    t.equal(shortQuote(value), `"${printed}"`)
+  }
+})
+
+t.test('no rule prints the user information of a URL, its own or of another object', async (t) => {
+  const leaking = (value: unknown): unknown => {
+    if (typeof value === 'string') return value.replace(/^(https?:\/\/)/, '$1ann:hush/hush@')
+    if (Array.isArray(value)) return value.map(leaking)
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, leaking(field)]))
+  }
+  let urls = 0
+  for (const place of rulePlaces()) {
+    for (const { resource, others, title } of examplesAt(place)) {
+      const self = { kind: place.kind.kind, name: 'example' }
+      const cluster = worldOf(others.map((other) => leaking(other))).in('default')
+      const found = [resource, leaking(resource)].flatMap((value) => [
+        ...findingsIn(place.kind, value, { cluster, self, old: () => resource }),
+      ])
+      const texts = found.map(findingText)
+      urls += texts.filter((text) => text.includes('***@')).length
+      t.strictSame(
+        texts.filter((text) => /hush|ann:/.test(text)),
+        [],
+        title,
+      )
+    }
+  }
+  t.ok(urls > 20, `${urls} texts with a URL`)
 })

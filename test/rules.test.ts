@@ -15,19 +15,13 @@ import {
 import { BACKEND_KINDS } from '../src/kinds/between/neighbours.ts'
 import { allRules, examplesAt, type PlacedExample, type RulePlace, rulePlaces } from '../src/kinds/places.ts'
 import { type Finding, findingText } from '../src/review/finding.ts'
-import { projected, type Projection } from '../src/kinds/between/projections.ts'
 import { REFERENCES } from '../src/kinds/between/references.ts'
 import { DEFAULT_API_GROUP, KINDS } from '../src/kinds/index.ts'
-import { check } from '../src/review/check.ts'
-import { withObject } from '../src/review/with-object.ts'
-import { findingsIn, findingsOnDelete, mutate } from '../src/review/index.ts'
-import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
-import type { World } from '../src/review/world.ts'
+import { findingsIn, findingsOnDelete } from '../src/review/findings.ts'
 import { answering, type Cluster } from '../src/rule/cluster.ts'
-import { isObject, type Resource } from '../src/rule/resource.ts'
+import { isObject } from '../src/rule/resource.ts'
 import { deepFreeze } from './support/freeze.ts'
-import { EVERYTHING, recording } from './support/recording.ts'
-import { submissionOf } from './support/review.ts'
+import { recording } from './support/recording.ts'
 import { worldOf } from './support/world.ts'
 
 const CONFIGS = ['example', 'jira', 'wiki', 'key', 'auth', 'token', 'inject', 'aws']
@@ -110,28 +104,20 @@ t.test('a rule reads only the kinds that it declares', async (t) => {
   }
 })
 
-t.test('the view keeps what rules and defaults read of other objects, and nothing else', async (t) => {
-  const [read, missing] = [new Set<string>(), new Set<string>()]
-  const project: Projection = (kind, resource) =>
-    recording(resource, (path) => {
-      const kept = keptPath(kind, path)
-      if (kept === undefined) missing.add([kind, ...path].join(' '))
-      else read.add(kept)
-    })
+t.test('of other objects rules read the spec and the annotations of the API group', async (t) => {
+  const read = new Set<string>()
   for (const place of rulePlaces()) {
     for (const example of examplesAt(place)) {
-      const others = [...RICH, ...example.others]
-      found(place, example, { project })
-      found(place, { ...example, others }, { project })
-      defaultsOf(example.resource, worldOf(others, project))
+      for (const others of [example.others, [...RICH, ...example.others]])
+        found(place, { ...example, others }, { onRead: () => undefined, onField: (path) => read.add(path) })
     }
   }
-  t.strictSame([...missing].toSorted(), [], 'read, and not kept')
-  const kept = KINDS.flatMap(({ kind }) => leavesOf(KEPT[kind], [kind]))
+  const annotations = `metadata.annotations.${DEFAULT_API_GROUP}/`
+  const isKept = (path: string) =>
+    /^spec(\.|$)/.test(path) || path.startsWith(annotations) || 'metadata.annotations'.startsWith(path)
   t.strictSame(
-    kept.filter((path) => !read.has(path)),
+    [...read].filter((path) => !isKept(path)),
     [],
-    'kept, and not read',
   )
 })
 
@@ -159,19 +145,6 @@ t.test('a value of a wrong type in another object fails no rule', async (t) => {
   t.strictSame([...failed], [])
 })
 
-t.test('in the background a rule says of what is kept of an object what it says of the whole', async (t) => {
-  for (const place of rulePlaces()) {
-    const { rule, kind } = place
-    // Secrets are read for one review only, and nothing is left of what is deleted.
-    if (rule.reads.length === 0 || rule.reads.includes('Secret') || rule.when === 'delete') continue
-    for (const { title, resource, others } of examplesAt(place)) {
-      const kept = { ...projected(kind.kind, resource, DEFAULT_API_GROUP), kind: kind.kind }
-      const stands = (resource: Resource) => ruleOn(place, resource, worldOf(others))
-      t.strictSame(stands(kept), stands(resource), `${rule.id} on ${kind.kind}: ${title}`)
-    }
-  }
-})
-
 t.test('the world in which they read has every reference to and from what is judged', async (t) => {
   const cluster = worldOf(RICH).in('default')
   for (const [from, fields] of Object.entries(REFERENCES)) {
@@ -197,61 +170,22 @@ t.test('facts about the set', async (t) => {
   }
 })
 
-/** What the view keeps of an object that has every field: `*` is every item and every key. */
-const KEPT = Object.fromEntries(
-  KINDS.map(({ kind }) => [kind, projected(kind, EVERYTHING, DEFAULT_API_GROUP)]),
-)
-
-/** A field of an object of the kind, as `leavesOf` has it; undefined when the view does not keep it. */
-function keptPath(kind: string, path: readonly string[]): string | undefined {
-  const steps = [kind]
-  let holder: unknown = KEPT[kind]
-  for (const field of path) {
-    const parts = isObject(holder) ? holder : {}
-    const step = Object.hasOwn(parts, field) ? field : '*'
-    if (!Object.hasOwn(parts, step)) return undefined
-    steps.push(step)
-    holder = parts[step]
-  }
-  return steps.join(' ')
-}
-
-/** The innermost fields. */
-function leavesOf(value: unknown, at: readonly string[]): string[] {
-  return Object.entries(isObject(value) ? value : {}).flatMap(([field, part]) => {
-    const below = leavesOf(part, [...at, field])
-    return below.length === 0 ? [[...at, field].join(' ')] : below
-  })
-}
-
-/** What the rule alone finds in an object that stays as it is. */
-function ruleOn({ kind, rule }: RulePlace, resource: Resource, world: World): string[] {
-  const self = { kind: kind.kind, name: 'example' }
-  const cluster = withObject(world.in('default'), self, resource)
-  return texts(check({ ...kind, rules: [rule], parts: [] }, resource, { cluster, self, old: () => resource }))
-}
-
-function defaultsOf(object: Record<string, unknown>, world: World): void {
-  const submission = submissionOf(String(object.kind), object)
-  const settings = DEFAULT_SETTINGS
-  mutate(submission, { group: DEFAULT_API_GROUP, settings, world, serviceAccountAudience: 'x' })
-}
-
 interface Overhearing {
   /** Hears of every kind that the rule looks up. */
   readonly onRead?: (kind: string) => void
-  readonly project?: Projection
+  /** Hears of every field of another object that the rule looks at, as `spec.type`. */
+  readonly onField?: (path: string) => void
 }
 
 /** What the rules of the kind find; the rule alone when somebody listens. */
 function found(
   place: RulePlace,
   { resource, others, old }: PlacedExample,
-  { onRead, project }: Overhearing = {},
+  { onRead, onField }: Overhearing = {},
 ): readonly Finding[] {
   const { kind, rule } = place
-  const world = worldOf([...others, ...(old === undefined ? [] : [old])], project)
-  const cluster = onRead === undefined ? world.in('default') : listening(world.in('default'), onRead)
+  const world = worldOf([...others, ...(old === undefined ? [] : [old])])
+  const cluster = onRead === undefined ? world.in('default') : listening(world.in('default'), onRead, onField)
   const around = { cluster, self: { kind: kind.kind, name: 'example' }, old: () => old }
   const rules = onRead === undefined ? kind : { ...kind, rules: [rule], parts: [] }
   deepFreeze(resource)
@@ -261,7 +195,11 @@ function found(
 }
 
 /** Every question that a rule can ask, with the kinds that it asks about; without kinds it asks about all. */
-function listening(cluster: Cluster, onRead: (kind: string) => void): Cluster {
+function listening(
+  cluster: Cluster,
+  onRead: (kind: string) => void,
+  onField: (path: string) => void = () => undefined,
+): Cluster {
   const heard =
     <A extends readonly unknown[], R>(look: (kind: string, ...rest: A) => R) =>
     (kind: string, ...rest: A) => {
@@ -269,17 +207,17 @@ function listening(cluster: Cluster, onRead: (kind: string) => void): Cluster {
       return look(kind, ...rest)
     }
   return answering(cluster, {
-    get: heard((...asked) => cluster.get(...asked)),
+    get: heard((kind, name) => {
+      const resource = cluster.get(kind, name)
+      if (resource === undefined || kind === 'Secret') return resource
+      return recording(resource, (path) => onField(path.join('.')))
+    }),
     knows: heard((...asked) => cluster.knows(...asked)),
     names: heard((...asked) => cluster.names(...asked)),
     elsewhere: heard((...asked) => cluster.elsewhere(...asked)),
     referrers: (kind, name, among) => {
       for (const each of among ?? KINDS.map(({ kind }) => kind)) onRead(each)
       return cluster.referrers(kind, name, among)
-    },
-    apart: (kind, name, aspect) => {
-      for (const each of BACKEND_KINDS) onRead(each)
-      return cluster.apart(kind, name, aspect)
     },
   })
 }

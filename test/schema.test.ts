@@ -371,6 +371,32 @@ t.test('what was probably meant is said, and is right', (t) => {
       'MCPOIDCConfig',
     ],
     [
+      { spec: { inline: { insecureAllowHTTP: 'true' } } },
+      'spec.inline.insecureAllowHTTP',
+      'must be of type boolean; write it without quotes',
+      'MCPOIDCConfig',
+    ],
+    [
+      server({ insecureAllowHTTP: 'yes' }),
+      'spec.embeddedAuthServer.insecureAllowHTTP',
+      'must be of type boolean',
+    ],
+    [
+      server({ storage: { type: 'redis', redis: { addr: 6379 } } }),
+      'spec.embeddedAuthServer.storage.redis.addr',
+      'must be of type string; put it in quotes',
+    ],
+    [
+      server({ upstreamProviders: [{ oauth2Config: { identityFromToken: { subjectPath: ['id'] } } }] }),
+      'spec.embeddedAuthServer.upstreamProviders[0].oauth2Config.identityFromToken.subjectPath',
+      'must be of type string',
+    ],
+    [
+      server({ upstreamProviders: [{ oauth2Config: { dcrConfig: true } }] }),
+      'spec.embeddedAuthServer.upstreamProviders[0].oauth2Config.dcrConfig',
+      'must be of type object',
+    ],
+    [
       { spec: { inline: { jwksAllowPrivateIP: 'yes' } } },
       'spec.inline.jwksAllowPrivateIP',
       'must be of type boolean',

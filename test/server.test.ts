@@ -15,20 +15,21 @@ import { SINGLE_PROVIDER_KINDS } from '../src/kinds/between/neighbours.ts'
 import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
 import { mcpServer } from '../src/kinds/mcp-server/index.ts'
 import { probeAnnotation } from '../src/kinds/registration.ts'
-import type { Engine } from '../src/review/index.ts'
+import type { Situation } from '../src/review/index.ts'
 import { World } from '../src/review/world.ts'
 import { answering, type Cluster } from '../src/rule/cluster.ts'
 import { DEFAULT_SETTINGS, parseSeveritySetting, type SeveritySetting } from '../src/review/settings.ts'
 import { ALL_IDS } from '../src/review/engine-ids.ts'
 import { buildProbes, buildWebhook } from '../src/server/app.ts'
 import { LARGE, parseBody } from '../src/server/json.ts'
+import { Bodies } from '../src/server/bodies.ts'
 import { createMetrics } from '../src/server/metrics.ts'
 import { grouping } from '../src/server/together.ts'
 import { resourceOf, reviewOf } from './support/review.ts'
 import { startServer } from './support/server.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-'))
-const pair = await localPair(folder, '127.0.0.1')
+const pair = await localPair(folder, ['127.0.0.1'])
 t.teardown(() => rm(folder, { recursive: true }))
 
 const role = 'arn:aws:iam::123456789012:role/reader'
@@ -55,7 +56,7 @@ interface Answer {
   error?: string
 }
 
-function server(settings: Partial<Engine['settings']> = {}, world?: Engine['world']) {
+function server(settings: Partial<Situation['settings']> = {}, world?: Situation['world']) {
   const log: string[] = []
   const stream = new Writable({
     write: (chunk, _encoding, done) => {
@@ -75,8 +76,15 @@ function server(settings: Partial<Engine['settings']> = {}, world?: Engine['worl
     errors: 2,
   }))
   const logger = pino({ base: null }, stream)
-  const parts = { engine, logger, metrics, mostInFlight: 1, isStopping: () => false }
-  return { app: buildWebhook(parts, pair), probes: buildProbes(parts, () => true), log }
+  const parts = {
+    engine,
+    logger,
+    metrics,
+    mostInFlight: 1,
+    bodies: new Bodies(64 * 2 ** 20),
+    isStopping: () => false,
+  }
+  return { app: buildWebhook(parts, pair), probes: buildProbes(parts, () => undefined), log }
 }
 
 async function send(
@@ -170,7 +178,7 @@ t.test('a rule that throws is a warning, a count and a line of the log; it never
   const configuration = { ...authServer('okta', 'github'), issuer: 'https://login.example.com' }
   const spec = { type: 'embeddedAuthServer', embeddedAuthServer: configuration }
   const review = reviewOf(resourceOf('MCPExternalAuthConfig', spec))
-  const judged = async (world: World, settings: Partial<Engine['settings']> = {}) => {
+  const judged = async (world: World, settings: Partial<Situation['settings']> = {}) => {
     world.put(
       mcpServer,
       resourceOf('MCPServer', { authServerRef: { kind: 'MCPExternalAuthConfig', name: 'example' } }),
@@ -568,16 +576,16 @@ t.test(
   'a body full of mistakes: the first thousand of each rule are shown, then that there are more',
   async (t) => {
     const more = (place: string, id: string) => [place, `and more; only the first 1000 are shown (${id})`]
+    const notJudged = (place: string) => [
+      place,
+      'Forbidden: over 1000 violations of the schema; the object is not judged further until they are fewer (object-judged-whole)',
+    ]
     const rows: [string, unknown, string[]][] = [
-      [
-        'a million nulls',
-        mappings(1_000_000, () => null),
-        more('spec.awsSts.roleMappings[1000]', 'schema-type'),
-      ],
+      ['a million nulls', mappings(1_000_000, () => null), notJudged('spec.awsSts.roleMappings[1000]')],
       [
         '100,000 empty mappings',
         mappings(100_000, () => ({})),
-        more('spec.awsSts.roleMappings[1000].roleArn', 'schema-required'),
+        notJudged('spec.awsSts.roleMappings[1000].roleArn'),
       ],
       [
         '50,000 bad matchers',
@@ -653,13 +661,20 @@ t.test('ratchet: an error that the stored object has already is a warning', asyn
     t.strictSame(await update(before, after), { allowed, stored }, title)
 })
 
-t.test('ratchet: that there are more errors than are shown is stored too', async (t) => {
+t.test('ratchet: of more errors than are shown', async (t) => {
   const bare = (count: number) => Array<object>(count).fill({})
   const negative = { roleArn: role, claim: 'a', priority: -1 }
   const rows: [title: string, before: object[], after: object[], allowed: boolean][] = [
-    ['one is mended', bare(1_200), [{ roleArn: role, claim: 'a' }, ...bare(1_199)], true],
-    ['others are hidden', bare(1_200), [...bare(1_000), negative], true],
-    ['there were as many as are shown', bare(1_000), bare(1_001), false],
+    ['of a rule one is mended', Array(1_200).fill(both), Array(1_199).fill(both), true],
+    ['of a rule there were as many as are shown', Array(1_000).fill(both), Array(1_001).fill(both), false],
+    [
+      'of the schema not all is looked at',
+      bare(1_200),
+      [{ roleArn: role, claim: 'a' }, ...bare(1_199)],
+      false,
+    ],
+    ['of the schema others may be hidden', bare(1_200), [...bare(1_000), negative], false],
+    ['of the schema all are looked at', bare(1_000), [{ roleArn: role, claim: 'a' }, ...bare(999)], true],
   ]
   for (const [title, before, after, allowed] of rows) {
     const config = (roleMappings: object[]) => resourceOf('MCPExternalAuthConfig', awsSts({ roleMappings }))
@@ -691,7 +706,7 @@ const counts = async (from: FastifyInstance, name: string) =>
 const setting = (text: string) => parseSeveritySetting(text, ALL_IDS) as SeveritySetting
 
 t.test('mode and severities', async (t) => {
-  const rows: [string, Partial<Engine['settings']>, boolean, number][] = [
+  const rows: [string, Partial<Situation['settings']>, boolean, number][] = [
     ['mode warn', { mode: 'warn' }, true, 1],
     ['off', { severities: [setting('role-mapping-claim-or-matcher=off')] }, true, 0],
     ['warning', { severities: [setting('role-mapping-claim-or-matcher=warning')] }, true, 1],
@@ -754,6 +769,51 @@ t.test('mode and severities', async (t) => {
   ] as const)
     t.match(parseSeveritySetting(text, ALL_IDS), problem)
 })
+
+t.test('more than a thousand findings that a setting relaxes hide none that it does not', async (t) => {
+  const misspelt = mappings(1_001, (i) => ({
+    roleArn: 'x',
+    ...(i === 0 ? { ...both, roleArn: 'x' } : { claim: `c${i}` }),
+  }))
+  const parameters = (field: string) => ({ additionalAuthorizationParams: { client_id: 'x' }, field })
+  const providers = Array.from({ length: 1_002 }, (_, i) => ({
+    name: `p${i}`,
+    type: i === 1_001 ? 'oauth2' : 'oidc',
+    ...(i === 1_001
+      ? {
+          oauth2Config: {
+            clientId: 'x',
+            authorizationEndpoint: 'https://a.example.com/authorize',
+            tokenEndpoint: 'https://a.example.com/token',
+            userInfo: { endpointUrl: 'https://a.example.com/userinfo' },
+            ...parameters('oauth2'),
+          },
+        }
+      : { oidcConfig: { issuerUrl: 'https://a.example.com', clientId: 'x', ...parameters('oidc') } }),
+  }))
+  const server = resourceOf('MCPExternalAuthConfig', {
+    type: 'embeddedAuthServer',
+    embeddedAuthServer: { issuer: 'https://a.example.com', upstreamProviders: providers },
+  })
+  const allowing = 'upstream-authorization-params-allowed'
+  const place = 'spec.embeddedAuthServer.upstreamProviders.oidcConfig.additionalAuthorizationParams.<name>'
+  const rows: [title: string, object: unknown, severities: string[], denied: string[]][] = [
+    ['violations of the schema', misspelt, ['schema-pattern=off'], ['object-judged-whole']],
+    ['the same as warnings', misspelt, ['schema-pattern=warning'], ['object-judged-whole']],
+    ['findings of a rule at another place', server, [`${allowing}:${place}=off`], [allowing]],
+    ['the same as warnings', server, [`${allowing}:${place}=warning`], [allowing]],
+    ['the whole rule', server, [`${allowing}=off`], []],
+  ]
+  for (const [title, object, severities, denied] of rows) {
+    const { body } = await send(serverWith(severities), '/validate', reviewOf(object))
+    const ids = (body.response.status?.details.causes ?? []).map(
+      ({ message }) => /\(([a-z-]+)\)$/.exec(message)?.[1],
+    )
+    t.strictSame(ids, denied, title)
+  }
+})
+
+const serverWith = (severities: readonly string[]) => server({ severities: severities.map(setting) }).app
 
 t.test('a severity at a path below a map: of one key, or of any', async (t) => {
   const config = backends({ jira: { type: 'bogus' } })

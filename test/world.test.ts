@@ -16,7 +16,6 @@ import {
   oidcConfig,
   serverConfig,
 } from '../src/kinds/between/examples.ts'
-import type { Aspect } from '../src/kinds/between/aspects.ts'
 import { referencesOf } from '../src/kinds/between/references.ts'
 import { API_VERSION, DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
 import type { Kind } from '../src/kinds/kind.ts'
@@ -24,14 +23,14 @@ import { mcpGroup } from '../src/kinds/mcp-group/index.ts'
 import { mcpServer } from '../src/kinds/mcp-server/index.ts'
 import { withChanges } from '../src/review/defaults.ts'
 import { compareFindings, findingText } from '../src/review/finding.ts'
-import { findingsIn, mutate, validate } from '../src/review/index.ts'
+import { findingsIn } from '../src/review/findings.ts'
+import { judgeSubmission, mutate } from '../src/review/index.ts'
 import { jsonPatch } from '../src/review/patch.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
-import { Standing } from '../src/review/standing.ts'
+import { CurrentFindings } from '../src/review/current-findings.ts'
 import { withObject } from '../src/review/with-object.ts'
 import { World } from '../src/review/world.ts'
 import type { Cluster } from '../src/rule/cluster.ts'
-import type { Resource } from '../src/rule/resource.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { submissionOf } from './support/review.ts'
 
@@ -119,23 +118,18 @@ function after(all: readonly Step[]): Stored[] {
   return [...there.values()]
 }
 
-function follow(all: readonly Step[]): { world: World; standing: Standing } {
+function follow(all: readonly Step[]): { world: World; current: CurrentFindings } {
   const world = newWorld()
-  const standing = new Standing(world, DEFAULT_SETTINGS)
+  const current = new CurrentFindings(world, DEFAULT_SETTINGS)
   for (const step of all) {
-    if ('put' in step) standing.put(kindOf(step.put), step.put)
-    else if ('work' in step) standing.work(step.work)
-    else standing.remove(kindOf(step.remove), step.remove.metadata.namespace, step.remove.metadata.name)
+    if ('put' in step) current.put(kindOf(step.put), step.put)
+    else if ('work' in step) {
+      current.startRound()
+      current.work(step.work)
+    } else current.remove(kindOf(step.remove), step.remove.metadata.namespace, step.remove.metadata.name)
   }
-  return { world, standing }
+  return { world, current }
 }
-
-const ASPECTS: readonly Aspect[] = ['config', 'group', 'use']
-const apartText = (...[cluster, ...question]: readonly [Cluster, string, string, Aspect]) =>
-  [...cluster.apart(...question)]
-    .map(([value, names]) => JSON.stringify([value, ...names]))
-    .toSorted()
-    .join()
 
 /** The answers to every question that a rule can ask in a namespace, as texts. */
 function answers(cluster: Cluster): string[] {
@@ -144,7 +138,6 @@ function answers(cluster: Cluster): string[] {
       `${kind} ${each} is ${JSON.stringify(cluster.get(kind, each)?.spec)}`,
       `${kind} ${each} from ${JSON.stringify([...cluster.referrers(kind, each)])}`,
       `${kind} ${each} from some ${JSON.stringify([...cluster.referrers(kind, each, ['VirtualMCPServer'])])}`,
-      ...ASPECTS.map((aspect) => `${kind} ${each} by ${aspect} ${apartText(cluster, kind, each, aspect)}`),
       `${kind} ${each} in ${cluster.elsewhere(kind, each).join()}`,
     ]).concat(`${kind}: ${[...cluster.names(kind)].toSorted().join()}`),
   )
@@ -177,51 +170,24 @@ t.test('whatever came and went, the view is that of what is there', async () => 
   )
 })
 
-t.test('of an object the view keeps names and texts, whatever stands in their place', async () => {
-  const junk = { description: 'x', parts: [{ name: 'x' }] }
-  const entry = () => ({ type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'key' } })
+t.test('of an object the world keeps spec, status and the metadata that rules read', async () => {
   const record = `${DEFAULT_API_GROUP}/subject-provider-written`
-  const rows: readonly (readonly [kind: string, given: object, kept: object])[] = [
-    ['MCPGroup', { spec: { description: 'a team' } }, {}],
-    [
-      'MCPServer',
-      { spec: { groupRef: { name: 'tools', ...junk }, image: 'x' } },
-      { spec: { groupRef: { name: 'tools' } } },
-    ],
-    ['MCPServer', { spec: { groupRef: 'tools' } }, { spec: { groupRef: 'tools' } }],
-    ['MCPServer', { spec: { authServerRef: 'auth' } }, { spec: { authServerRef: 'auth' } }],
-    ['MCPServer', { spec: { groupRef: { name: junk } } }, { spec: { groupRef: { name: undefined } } }],
-    ['MCPServer', { spec: { groupRef: [junk] } }, { spec: { groupRef: undefined } }],
-    ['MCPServerEntry', { spec: { oidcConfigRef: junk } }, { spec: { oidcConfigRef: {} } }],
-    [
-      'MCPExternalAuthConfig',
-      { metadata: { annotations: { [record]: 'okta', note: 'x' }, labels: junk }, spec: { type: 'awsSts' } },
-      { metadata: { annotations: { [record]: 'okta' } }, spec: { type: 'awsSts' } },
-    ],
-    [
-      'VirtualMCPServer',
-      { spec: { outgoingAuth: { backends: { constructor: { ...entry(), ...junk }, jira: entry() } } } },
-      { spec: { outgoingAuth: { backends: { constructor: entry(), jira: entry() } } } },
-    ],
-    [
-      'VirtualMCPServer',
-      { spec: { authServerConfig: authServer('okta', 'github') } },
-      {
-        spec: {
-          authServerConfig: {
-            issuer: 'https://auth.example.com',
-            upstreamProviders: [{ name: 'okta' }, { name: 'github' }],
-          },
-        },
-      },
-    ],
-  ]
-  for (const [kind, given, kept] of rows) {
-    const world = newWorld()
-    const metadata = { ...(given as Resource).metadata, name: 'a', namespace: 'x' }
-    world.put(kindNamed.get(kind) ?? mcpGroup, { kind, ...given, metadata })
-    assert.deepEqual(world.get(kind, 'x', 'a'), kept)
-  }
+  const world = newWorld()
+  const place = { name: 'a', namespace: 'x', resourceVersion: '7' }
+  const kept = { apiVersion: 'v1beta1', kind: 'MCPExternalAuthConfig', spec: { type: 'awsSts' }, status: {} }
+  new CurrentFindings(world, DEFAULT_SETTINGS).put(kindNamed.get(kept.kind) ?? mcpGroup, {
+    ...kept,
+    metadata: {
+      ...place,
+      labels: { app: 'x' },
+      annotations: { [record]: 'okta', 'kubectl.kubernetes.io/last-applied-configuration': '{}' },
+      managedFields: [{ manager: 'kubectl' }],
+    },
+  })
+  assert.deepEqual(world.object(kept.kind, 'x', 'a'), {
+    ...kept,
+    metadata: { ...place, annotations: { [record]: 'okta' } },
+  })
 })
 
 t.test('an object put over the view answers as one that is in it', async () => {
@@ -242,9 +208,10 @@ t.test('an object put over the view answers as one that is in it', async () => {
   )
 })
 
-const standingTexts = (standing: Standing) => {
-  while (standing.work(10) > 0);
-  return [...standing.findings()]
+const standingTexts = (current: CurrentFindings) => {
+  current.startRound()
+  while (current.work(10));
+  return [...current.findings()]
     .map((found) => `${found.kind}/${found.namespace}/${found.name} ${found.id} ${found.severity}`)
     .toSorted()
 }
@@ -262,7 +229,7 @@ t.test('what stands is what judging everything anew finds', async () => {
         const found = findingsIn(kindOf(object), object, around)
         return [...new Set(found.map(({ id, severity }) => `${keyOf(object)} ${id} ${severity}`))]
       })
-      const texts = standingTexts(follow(all).standing)
+      const texts = standingTexts(follow(all).current)
       standingErrors += texts.filter((text) => text.endsWith(' error')).length
       assert.deepEqual(texts, expected.toSorted())
     }),
@@ -274,21 +241,21 @@ t.test('what stands is what judging everything anew finds', async () => {
 t.test('what may not be read is missed by nobody, and again when it may', async () => {
   let readable = false
   const world = new World({ group: DEFAULT_API_GROUP, knows: (kind) => kind !== 'MCPGroup' || readable })
-  const standing = new Standing(world, DEFAULT_SETTINGS)
+  const current = new CurrentFindings(world, DEFAULT_SETTINGS)
   for (const namespace of NAMESPACES) {
     const metadata = { name: 'jira', namespace, resourceVersion: '1' }
-    standing.put(mcpServer, { ...backend('jira'), metadata })
+    current.put(mcpServer, { ...backend('jira'), metadata })
   }
-  const found = () => standingTexts(standing).filter((text) => text.includes(' reference-found '))
+  const found = () => standingTexts(current).filter((text) => text.includes(' reference-found '))
   const missing = (namespace: string) => `MCPServer/${namespace}/jira reference-found warning`
   assert.deepEqual(found(), [])
   readable = true
-  standing.reconsider('MCPGroup', 'x')
+  current.recheck('x')
   assert.deepEqual(found(), [missing('x')])
-  standing.reconsider('MCPGroup', undefined)
+  current.recheck(undefined)
   assert.deepEqual(found(), [missing('x'), missing('y')])
   readable = false
-  standing.reconsider('MCPGroup', undefined)
+  current.recheck(undefined)
   assert.deepEqual(found(), [])
 })
 
@@ -337,7 +304,7 @@ t.test('an error stored without defaults is the same one when they are written',
     const changed = { ...old, spec: { ...(spec as object), replicas: 2 } }
     const changes = mutate(update(changed), engine)
     assert.ok(changes.some(({ at }) => at.includes('upstreamProviders')))
-    const { errors, warnings } = validate(update(withChanges(changed, changes)), engine)
+    const { errors, warnings } = judgeSubmission(update(withChanges(changed, changes)), engine)
     assert.deepEqual(errors.map(findingText), [])
     assert.equal(warnings.filter(({ prefix }) => prefix === 'stored before: ').length, 1)
   }

@@ -6,7 +6,7 @@ import { connect } from 'node:tls'
 import t from 'tap'
 import { startServer } from '../support/server.ts'
 import { installCrds, kubectl, ROOT } from './cluster.ts'
-import { applyAll, installedRights, kubeconfigOfServer, NAMESPACE } from './installed.ts'
+import { ACCOUNT, applyAll, installedRights, kubeconfigOf, LEADER, NAMESPACE } from './installed.ts'
 import { withApiServer } from './suite.ts'
 import { freePort } from '../support/free-port.ts'
 import { waitFor } from './wait-for.ts'
@@ -19,16 +19,42 @@ await withApiServer(t, async (t, api) => {
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-'))
   t.teardown(() => rm(folder, { recursive: true }))
   await applyAll(api, installedRights())
-  const kubeconfig = join(folder, 'kubeconfig')
-  writeFileSync(kubeconfig, await kubeconfigOfServer(api))
+  for (const account of [ACCOUNT, LEADER])
+    writeFileSync(join(folder, account), await kubeconfigOf(account, api))
   const port = await freePort()
-  const flags = [
-    ...['--kubeconfig', kubeconfig, '--namespace', NAMESPACE],
-    ...['--certificates', 'self-managed', '--arming', 'on', '--owner-cluster-role', 'vmcp-admission'],
-    ...['--port', String(port), '--webhook-url', `https://127.0.0.1:${port}`],
+  const settings = [
+    ...['--namespace', NAMESPACE, '--certificates', 'self-managed', '--arming', 'on'],
+    ...['--webhook-url', `https://127.0.0.1:${port}`],
   ]
-  const first = await startServer(flags, folder)
-  t.teardown(() => first.stop('SIGKILL'))
+  const selector = ['--namespace-selector', 'kubernetes.io/metadata.name notin (left-out)']
+  const flags = {
+    webhook: [
+      '--role',
+      'webhook',
+      '--kubeconfig',
+      join(folder, ACCOUNT),
+      '--port',
+      String(port),
+      ...settings,
+    ],
+    leader: [
+      ...['--role', 'leader', '--kubeconfig', join(folder, LEADER), '--owner-cluster-role', 'vmcp-admission'],
+      ...[...selector, ...settings],
+    ],
+  }
+  const start = async (role: 'webhook' | 'leader', ...more: string[]) => {
+    const server = await startServer([...flags[role], ...more], folder)
+    t.teardown(() => server.stop('SIGKILL'))
+    return server
+  }
+  const leader = await start('leader')
+  const first = await start('webhook')
+  const metricsOf = async ({ probeUrl }: { readonly probeUrl: string }) =>
+    (await fetch(`${probeUrl}/metrics`)).text()
+  const has = async (server: { readonly probeUrl: string }, ...lines: string[]) => {
+    const metrics = await metricsOf(server)
+    return lines.every((line) => new RegExp(`^vmcp_admission_${line}$`, 'm').test(metrics))
+  }
   const policyOf = (kind: string) =>
     kubectl(api, ['get', kind, 'vmcp-admission', '-o', 'jsonpath={.webhooks[0].failurePolicy}']).catch(
       () => '',
@@ -41,16 +67,98 @@ await withApiServer(t, async (t, api) => {
     t.equal(await policyOf(MUTATING), 'Ignore')
     const denied = await api.kubectl(['apply', '-f', 'examples/bad/aws-sts-without-role.yaml'])
     t.match(denied.stderr, /aws-sts-role-configured/)
-    t.notMatch(first.log(), /forbidden/i, 'nothing was refused to it')
+    for (const { log } of [first, leader]) t.notMatch(log(), /forbidden/i, 'nothing was refused to it')
     const owner = await kubectl(api, [
       ...['get', VALIDATING, 'vmcp-admission'],
       ...['-o', 'jsonpath={.metadata.ownerReferences[0].kind}/{.metadata.ownerReferences[0].name}'],
     ])
     t.equal(owner, 'ClusterRole/vmcp-admission')
-    const metrics = await (await fetch(`${first.probeUrl}/metrics`)).text()
-    for (const line of ['armed 1', 'leads 1', 'proved 1'])
-      t.match(metrics, new RegExp(`^vmcp_admission_${line}$`, 'm'))
-    t.notMatch(metrics, /^vmcp_admission_reviews_total\{[^}]*MCPExternalAuthConfig[^}]*admitted/m)
+    t.ok(await has(leader, 'armed 1', 'leads 1', 'proved 1'))
+    t.ok(await has(first, 'leads 0', 'proved -1'))
+    t.equal(leader.url, '', 'the leader answers no reviews')
+    t.notMatch(await metricsOf(leader), /certificate="leaf"|view_state\{/)
+    t.notMatch(
+      await metricsOf(first),
+      /^vmcp_admission_reviews_total\{[^}]*MCPExternalAuthConfig[^}]*admitted/m,
+    )
+  })
+
+  await t.test(
+    'the account that answers reviews may read what the leader writes, and write nothing',
+    async (t) => {
+      const as = async (...args: string[]) => {
+        const { code, stderr } = await api.kubectl([...args, '--kubeconfig', join(folder, ACCOUNT)])
+        return code === 0 ? 'done' : (/is forbidden|cannot \w+ resource/.exec(stderr)?.[0] ?? stderr)
+      }
+      const own = ['vmcp-admission', '-p', '{"metadata":{"labels":{"a":"b"}}}', '--type=merge']
+      const other = 'test/e2e/manifests/other-webhook.yaml'
+      for (const kind of [VALIDATING, MUTATING]) {
+        t.equal(await as('get', kind, 'vmcp-admission'), 'done')
+        t.equal(await as('patch', kind, ...own), 'is forbidden')
+        t.equal(await as('delete', kind, 'vmcp-admission'), 'is forbidden')
+      }
+      t.equal(await as('create', '-f', other), 'is forbidden')
+      t.equal(await as('apply', '--server-side', '-f', other), 'is forbidden')
+      const secret = ['secret', 'vmcp-admission-ca', '-n', NAMESPACE]
+      t.equal(await as('get', ...secret), 'done')
+      t.equal(await as('patch', ...secret, '-p', '{"data":null}', '--type=merge'), 'is forbidden')
+      t.equal(await as('create', 'secret', 'generic', 'another', '-n', NAMESPACE), 'is forbidden')
+      const lease = ['lease', 'vmcp-admission', '-n', NAMESPACE]
+      t.equal(
+        await as('patch', ...lease, '-p', '{"spec":{"holderIdentity":""}}', '--type=merge'),
+        'is forbidden',
+      )
+    },
+  )
+
+  await t.test(
+    'the configurations say who manages them and what lasts; the namespaces are those of the settings',
+    async (t) => {
+      for (const kind of [VALIDATING, MUTATING]) {
+        const text = await kubectl(api, ['get', kind, 'vmcp-admission', '-o', 'json'])
+        const { metadata } = JSON.parse(text) as { metadata: { annotations: Record<string, string> } }
+        t.equal(metadata.annotations['vmcp-admission/managed-by'], `Lease ${NAMESPACE}/vmcp-admission`)
+        t.match(
+          metadata.annotations['vmcp-admission/break-glass'],
+          /^Changes of this object are undone .* kubectl delete/,
+        )
+      }
+      await kubectl(api, ['create', 'namespace', 'left-out'])
+      const bad = ['apply', '-f', 'examples/bad/aws-sts-without-role.yaml', '--dry-run=server']
+      t.equal((await api.kubectl([...bad, '-n', 'left-out'])).code, 0)
+      t.not((await api.kubectl([...bad, '-n', 'default'])).code, 0)
+    },
+  )
+
+  await t.test('a server whose namespace is not there says so once, and counts', async (t) => {
+    const lost = await startServer([
+      ...['--kubeconfig', api.kubeconfig, '--namespace', 'nowhere', '--arming', 'on', '--role', 'leader'],
+      ...['--webhook-url', `https://127.0.0.1:${port}`],
+    ])
+    t.teardown(() => lost.stop('SIGKILL'))
+    await waitFor(() => has(lost, 'arming_errors [2-9]'), { seconds: 30, what: 'two looks' })
+    t.equal(lost.log().match(/there is no namespace nowhere for the Lease/g)?.length, 1)
+    await lost.stop()
+  })
+
+  await t.test('a second installation sees that the first is there, and writes nothing', async (t) => {
+    await kubectl(api, ['create', 'namespace', 'second'])
+    const version = () =>
+      kubectl(api, ['get', VALIDATING, 'vmcp-admission', '-o', 'jsonpath={.metadata.resourceVersion}'])
+    const before = await version()
+    const second = await startServer([
+      ...['--kubeconfig', api.kubeconfig, '--namespace', 'second', '--certificates', 'self-managed'],
+      ...['--arming', 'on', '--role', 'leader', '--webhook-url', 'https://127.0.0.1:1'],
+    ])
+    t.teardown(() => second.stop('SIGKILL'))
+    await waitFor(() => has(second, 'configurations_contested 1', 'arming_errors [3-9]'), {
+      seconds: 40,
+      what: 'three looks',
+    })
+    t.equal(second.log().match(/those of another installation \(Lease vmcp-system/g)?.length, 1)
+    t.equal(await version(), before, 'neither wrote')
+    t.ok(await has(leader, 'configurations_contested 0', 'leads 1'))
+    await second.stop()
   })
 
   await t.test('the probe is refused before anything else, and stores nothing', async (t) => {
@@ -157,15 +265,20 @@ await withApiServer(t, async (t, api) => {
 
   await t.test('a replica with a CA that nobody knows yet is not ready until it is trusted', async (t) => {
     await kubectl(api, ['delete', 'secret', 'vmcp-admission-ca', '-n', NAMESPACE])
-    const late = await startServer([...flags, '--port', '0'], folder)
-    const isReady = async () => (await fetch(`${late.probeUrl}/readyz`)).status === 200
-    await waitFor(isReady, { seconds: 80, what: 'it to be ready' })
-    const bundle = await kubectl(api, [
-      ...['get', VALIDATING, 'vmcp-admission'],
-      ...['-o', 'jsonpath={.webhooks[0].clientConfig.caBundle}'],
-    ])
-    t.equal(await trustProblem(late.url, Buffer.from(bundle, 'base64').toString()), undefined)
-    await late.stop()
+    // One that writes makes a CA where it finds none; one that only answers waits for the leader to do so.
+    for (const late of [
+      await start('leader', '--role', 'all', '--port', '0'),
+      await start('webhook', '--port', '0'),
+    ]) {
+      const isReady = async () => (await fetch(`${late.probeUrl}/readyz`)).status === 200
+      await waitFor(isReady, { seconds: 80, what: 'it to be ready' })
+      const bundle = await kubectl(api, [
+        ...['get', VALIDATING, 'vmcp-admission'],
+        ...['-o', 'jsonpath={.webhooks[0].clientConfig.caBundle}'],
+      ])
+      t.equal(await trustProblem(late.url, Buffer.from(bundle, 'base64').toString()), undefined)
+      await late.stop()
+    }
   })
 
   await t.test('with every replica dead, only what would change a spec has to wait', async (t) => {
@@ -177,7 +290,7 @@ await withApiServer(t, async (t, api) => {
       spec: { type: 'unauthenticated' },
     })
     await kubectl(api, ['create', '-f', '-'], stdin)
-    await first.stop('SIGKILL')
+    for (const server of [first, leader]) await server.stop('SIGKILL')
     const run = async (...args: string[]) => (await api.kubectl(args)).code
     t.equal(await run('label', 'mcpexternalauthconfig', name, 'a=b'), 0, 'a label')
     t.equal(await run('delete', 'mcpexternalauthconfig', name, '--wait=false'), 0, 'a deletion')
@@ -196,14 +309,15 @@ await withApiServer(t, async (t, api) => {
   })
 
   await t.test('its successor takes over the CA and the Lease', async (t) => {
-    const second = await startServer(flags, folder)
-    const leads = async () =>
-      /^vmcp_admission_leads 1$/m.test(await (await fetch(`${second.probeUrl}/metrics`)).text())
-    await waitFor(leads, { seconds: 40, what: 'the successor to lead' })
+    const second = await start('leader')
+    const answering = await start('webhook')
+    await waitFor(() => has(second, 'leads 1'), { seconds: 40, what: 'the successor to lead' })
+    const isReady = async () => (await fetch(`${answering.probeUrl}/readyz`)).status === 200
+    await waitFor(isReady, { seconds: 80, what: 'it to be ready' })
     const denied = await api.kubectl(['apply', '-f', 'examples/bad/aws-sts-without-role.yaml'])
     t.match(denied.stderr, /aws-sts-role-configured/)
     t.notMatch(second.log(), /"change":"created"/, 'the CA is the one that was there')
-    t.equal(await second.stop(), 0)
+    for (const server of [second, answering]) t.equal(await server.stop(), 0)
     const holder = await kubectl(api, [
       ...['get', 'lease', 'vmcp-admission', '-n', NAMESPACE],
       ...['-o', 'jsonpath={.spec.holderIdentity}'],

@@ -65,7 +65,7 @@ const CONTRADICTIONS = [
   `MCPOIDCConfig tools/clients: warning: spec.inline.issuer: refuses the tokens that VirtualMCPServer "gateway" issues as "${ISSUER}" (auth-server-issuers-accepted)`,
   'MCPServer tools/wiki: warning: spec.externalAuthConfigRef.name: VirtualMCPServer "gateway" cannot use it: it has upstreamInject.providerName "github", and authServerConfig has no such upstream provider; there is "okta" (backend-auth-served)',
   `VirtualMCPServer tools/gateway: error: spec.authServerConfig.issuer: Invalid value: "${ISSUER}": must equal the issuer of MCPOIDCConfig "clients", "https://okta.example.com" (auth-server-tokens-accepted)`,
-  'VirtualMCPServer tools/gateway: error: spec.authServerConfig.upstreamProviders: Not found: "github": MCPExternalAuthConfig "wiki" of MCPServer "wiki" has it as upstreamInject.providerName; there is "okta" (upstream-inject-provider-exists)',
+  'VirtualMCPServer tools/gateway: error: spec.authServerConfig.upstreamProviders: Not found: "github": MCPExternalAuthConfig "wiki" has it as upstreamInject.providerName; there is "okta"; used by MCPServer "wiki" (upstream-inject-provider-exists)',
 ]
 const CHANGED =
   'warning: MCPExternalAuthConfig wiki: spec.upstreamInject.providerName: changes from "github" for MCPServer "wiki" and VirtualMCPServer "gateway" (auth-config-change-meant)'
@@ -159,7 +159,7 @@ await withApiServer(root, async (t, api) => {
         0,
         [
           STORED_ISSUER,
-          'warning: VirtualMCPServer gateway: spec.authServerConfig.upstreamProviders: stored before: Not found: "github": MCPExternalAuthConfig "wiki" of MCPServer "wiki" has it as upstreamInject.providerName; there is "okta" (upstream-inject-provider-exists)',
+          'warning: VirtualMCPServer gateway: spec.authServerConfig.upstreamProviders: stored before: Not found: "github": MCPExternalAuthConfig "wiki" has it as upstreamInject.providerName; there is "okta"; used by MCPServer "wiki" (upstream-inject-provider-exists)',
         ],
       ],
       [
@@ -211,6 +211,11 @@ await withApiServer(root, async (t, api) => {
       tokenExchange: { tokenUrl: 'https://okta.example.com/token', audience: 'wiki' },
     })
     await store(api, exchange)
+    t.strictSame(await cli.run('audit', '--namespaces', 'nope'), {
+      status: 3,
+      stdout: `0 resources in namespace nope of ${url}: 0 errors, 0 warnings, 1 that could not be read\n`,
+      stderr: "cluster: cannot read: namespace 'nope' does not exist\n",
+    })
     const { stdout } = await cli.run('audit', '--namespaces', 'tools')
     t.notMatch(stdout, /subject-provider-chosen/, 'what stands is not about to be admitted')
     const { metadata, spec } = exchange as Resource & { spec: { tokenExchange: object } }
@@ -272,7 +277,7 @@ await withApiServer(root, async (t, api) => {
       [
         1,
         [
-          'error: VirtualMCPServer gateway: spec.authServerConfig.upstreamProviders: Not found: "entra": MCPExternalAuthConfig "wiki" of MCPServer "wiki" has it as upstreamInject.providerName; there is "okta" (upstream-inject-provider-exists)',
+          'error: VirtualMCPServer gateway: spec.authServerConfig.upstreamProviders: Not found: "entra": MCPExternalAuthConfig "wiki" has it as upstreamInject.providerName; there is "okta"; used by MCPServer "wiki" (upstream-inject-provider-exists)',
           'warning: MCPExternalAuthConfig wiki: spec.upstreamInject.providerName: changes from "okta" for MCPServer "wiki" and VirtualMCPServer "gateway" (auth-config-change-meant)',
           'warning: MCPExternalAuthConfig wiki: spec.upstreamInject.providerName: VirtualMCPServer "gateway" cannot use it: it has upstreamInject.providerName "entra", and authServerConfig has no such upstream provider; there is "okta" (auth-config-served)',
         ],
@@ -294,7 +299,7 @@ await withApiServer(root, async (t, api) => {
       `VirtualMCPServer tools/gateway: warning: spec.authServerConfig.storage.redis.aclUserConfig.${field}.name: Not found: "redis": no Secret of this name in namespace 'tools' yet (secret-reference-found)`
     const lines = [
       'MCPExternalAuthConfig shop/aws: error: status.conditions[0].status: Unsupported value: "Maybe": supported values: "True", "False", "Unknown" (schema-enum)',
-      `VirtualMCPServer tools/gateway: error: spec.authServerConfig.hmacSecretRefs[0].key: Invalid value: "hmac": the Secret "auth" holds 5 bytes there; at least 32 are needed, such as those of 'openssl rand 32' (hmac-secret-long-enough)`,
+      `VirtualMCPServer tools/gateway: error: spec.authServerConfig.hmacSecretRefs[0].key: Invalid value: "hmac": the Secret "auth" holds too little there: at least 32 bytes are needed, such as those of 'openssl rand 32' (hmac-secret-long-enough)`,
       missing('passwordSecretRef'),
       missing('usernameSecretRef'),
       '',

@@ -65,7 +65,7 @@ that is denied or warned about, submitted beside the other resources of the exam
 
 await withApiServer(root, async (t, api) => {
   await installCrds(api, 'crds')
-  const flags = ['--kubeconfig', api.kubeconfig, '--check-secrets']
+  const flags = ['--kubeconfig', api.kubeconfig, '--check-secrets=any-caller']
   await withServer(t, api, [...flags, '--service-account-audience', 'tools'], async (server) => {
     await t.test('examples of rules between resources', (t) => judgeExamples(t, api, server))
     await t.test('what a person sees', (t) => showTranscripts(t, api, server))
@@ -315,7 +315,7 @@ async function writeSubjectProviders(t: Test, api: ApiServer, server: RunningSer
   await apply(api, config)
   t.strictSame(await written(api, config), ['okta', 'okta'], 'the same file again is no write')
   const standing = await standingIn(server, 'subjects')
-  t.ok(standing.includes('VirtualMCPServer/tools written-subject-provider-exists warning'), 'which shows')
+  t.ok(standing.includes('VirtualMCPServer/tools subject-provider-exists error'), 'which shows')
   await exchange({ audience: 'other' })
   t.strictSame(await written(api, config), ['github', 'github'], 'the next write of the spec replaces it')
 

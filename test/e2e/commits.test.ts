@@ -81,6 +81,9 @@ const issuing = (issuer: string) => gateway('tools', { authServerConfig: { ...au
 const providing = (...names: readonly string[]) =>
   gateway('tools', { authServerConfig: authServer(...names) })
 
+/** Flux applies the configuration first, which is refused while a workload refers to it, and ends there. */
+const ONE_PROVIDER_FIRST = { flux: 'MCPExternalAuthConfig/auth' }
+
 const CHANGES: readonly Change[] = [
   {
     title: 'an upstream provider is renamed that a backend injects',
@@ -137,6 +140,7 @@ const CHANGES: readonly Change[] = [
     title: 'a second provider comes, and the MCPServer goes to another configuration',
     from: [serverConfig('auth', 'okta'), alone('build', 'auth')],
     to: [serverConfig('auth', 'okta', 'github'), serverConfig('own', 'okta'), alone('build', 'own')],
+    stuck: ONE_PROVIDER_FIRST,
   },
   {
     title: 'a second provider comes, and the MCPRemoteProxy goes to another configuration',
@@ -146,6 +150,7 @@ const CHANGES: readonly Change[] = [
       bearerConfig('own'),
       alone('build', 'own', 'MCPRemoteProxy'),
     ],
+    stuck: ONE_PROVIDER_FIRST,
   },
   {
     title: 'the second provider goes, and an MCPServer comes',

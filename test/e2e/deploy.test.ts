@@ -22,12 +22,15 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
     const rows = [
       {},
       { 'certificates.mode': 'files', 'arming.enabled': false },
+      { 'leader.separate': false, 'arming.namespaceSelector': 'kubernetes.io/metadata.name notin (team-a)' },
       { 'certificates.mode': 'files', 'clientAuthentication.configMapName': 'client-ca' },
-      { watchNamespaces: ['team-a', 'team-b'], checkSecrets: true, 'dashboard.enabled': true },
+      { watchNamespaces: ['team-a', 'team-b'], checkSecrets: 'any-caller', 'dashboard.enabled': true },
       {
         mode: 'warn',
         'crds.enabled': true,
         'networkPolicy.egress': [{ ports: [{ port: 6443 }] }],
+        'networkPolicy.webhookFrom': [{ ipBlock: { cidr: '192.0.2.0/24' } }],
+        'networkPolicy.metricsFrom': [{ namespaceSelector: {} }],
         priorityClassName: 'system-cluster-critical',
         severities: ['upstream-url-https=error'],
         tolerations: [{ operator: 'Exists' }],
@@ -60,10 +63,16 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
 
   await t.test('its pods may run where the standard for pods is restricted', async (t) => {
     for (const values of [{}, { 'certificates.mode': 'files' }]) {
-      const deployment = rendered(values).objects.find(({ kind }) => kind === 'Deployment')
-      const pod = { apiVersion: 'v1', kind: 'Pod', ...deployment?.spec.template }
-      const named = { ...pod, metadata: { ...pod.metadata, name: 'webhook', namespace: NAMESPACE } }
-      t.match(await apply(['-f', '-'], JSON.stringify(named)), 'pod/webhook created (server dry run)')
+      const deployments = rendered(values).objects.filter(({ kind }) => kind === 'Deployment')
+      t.equal(deployments.length, 2)
+      for (const { spec, metadata } of deployments) {
+        const pod = { apiVersion: 'v1', kind: 'Pod', ...spec.template }
+        const named = { ...pod, metadata: { ...pod.metadata, name: metadata.name, namespace: NAMESPACE } }
+        t.match(
+          await apply(['-f', '-'], JSON.stringify(named)),
+          `pod/${metadata.name} created (server dry run)`,
+        )
+      }
     }
     const wrong = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'wrong', namespace: NAMESPACE } }
     const plain = { ...wrong, spec: { containers: [{ name: 'a', image: 'a' }] } }
@@ -92,7 +101,7 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
         kinds,
         '-A',
         '-l',
-        'app.kubernetes.io/name=vmcp-admission',
+        'app.kubernetes.io/part-of=vmcp',
         '-o',
         'name',
       ])
@@ -104,7 +113,7 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
     const installed = run('install', 'vmcp-admission', CHART)
     t.equal(installed.status, 0, installed.stderr)
     t.match(installed.stdout, /The server writes the webhook configurations itself/)
-    t.equal((await ours()).length, 10)
+    t.equal((await ours()).length, 16)
     const second = helm(['install', 'other', CHART, '--namespace', 'team-a'], {
       KUBECONFIG: api.kubeconfig,
       HELM_DRIVER: 'configmap',

@@ -162,6 +162,11 @@ await withApiServer(root, async (t, api) => {
     t.strictSame(await cli(...all), { status: 0, stdout: 'nothing to remove\n', stderr: '' })
   })
 
+  await t.test('nothing is installed', async (t) => {
+    await installCrds(api, 'crds')
+    t.strictSame(problems(await look('vmcp-system')), ['not-installed Namespace vmcp-system'])
+  })
+
   await t.test('the manifests are applied, and no pod starts', async (t) => {
     await installCrds(api, 'crds')
     await kubectl(api, ['apply', '--server-side', '-f', 'deploy/install.yaml'])
@@ -174,11 +179,12 @@ await withApiServer(root, async (t, api) => {
     ]
     const workload = [
       'replicas-not-ready Deployment vmcp-system/vmcp-admission',
+      'replicas-not-ready Deployment vmcp-system/vmcp-admission-leader',
       'no-endpoints Service vmcp-system/vmcp-admission',
     ]
     t.strictSame(problems(await look('vmcp-system')), [...workload, ...rest], 'every right is there')
     await kubectl(api, ['delete', 'rolebinding', 'vmcp-admission', '-n', 'vmcp-system'])
-    const right = 'right-missing ServiceAccount vmcp-system/vmcp-admission'
+    const right = 'right-missing ServiceAccount vmcp-system/vmcp-admission-leader'
     const found = await waitFor(
       async () => {
         const seen = await look('vmcp-system')
@@ -193,6 +199,7 @@ await withApiServer(root, async (t, api) => {
     )
     const warned = await cli('uninstall')
     t.equal(warned.status, 1)
-    t.match(warned.stderr, 'kubectl -n vmcp-system scale deployment vmcp-admission --replicas=0')
+    t.match(warned.stderr, 'kubectl -n vmcp-system scale deployment vmcp-admission-leader --replicas=0')
+    t.equal(warned.stdout, '', 'and removes nothing')
   })
 })

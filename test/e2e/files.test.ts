@@ -10,7 +10,7 @@ import { freePort } from '../support/free-port.ts'
 import { mountPair } from '../support/mounted-secret.ts'
 import { startServer } from '../support/server.ts'
 import { installCrds, kubectl } from './cluster.ts'
-import { applyAll, installedRights, kubeconfigOfServer, NAMESPACE } from './installed.ts'
+import { ACCOUNT, applyAll, installedRights, kubeconfigOf, LEADER, NAMESPACE } from './installed.ts'
 import { withApiServer } from './suite.ts'
 import { waitFor } from './wait-for.ts'
 
@@ -33,22 +33,27 @@ await withApiServer(t, async (t, api) => {
   await applyAll(api, installedRights())
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-'))
   t.teardown(() => rm(folder, { recursive: true }))
-  const kubeconfig = join(folder, 'kubeconfig')
-  writeFileSync(kubeconfig, await kubeconfigOfServer(api))
+  for (const account of [ACCOUNT, LEADER])
+    writeFileSync(join(folder, account), await kubeconfigOf(account, api))
   const life = { now: Date.now(), lifetime: 60 * 60 * 1_000 }
   const [authority, successor] = [await makeAuthority('first', life), await makeAuthority('second', life)]
   const leaf = () => signLeaf(authority, ['localhost', '127.0.0.1'], life)
   const pair = await leaf()
   mountPair(folder, 1, { ...pair, ca: authority.certificate })
   const port = await freePort()
-  const server = await startServer(
-    [
-      ...['--kubeconfig', kubeconfig, '--namespace', NAMESPACE, '--certificates', 'files', '--arming', 'on'],
-      ...['--port', String(port), '--webhook-url', `https://127.0.0.1:${port}`],
-    ],
-    folder,
-  )
-  t.teardown(() => server.stop('SIGKILL'))
+  const settings = [
+    ...['--namespace', NAMESPACE, '--certificates', 'files', '--arming', 'on'],
+    ...['--webhook-url', `https://127.0.0.1:${port}`],
+  ]
+  const start = async (role: string, account: string, more: readonly string[], certificates?: string) => {
+    const flags = ['--role', role, '--kubeconfig', join(folder, account), ...settings, ...more]
+    const server = await startServer(flags, certificates)
+    t.teardown(() => server.stop('SIGKILL'))
+    return server
+  }
+  const webhook = await start('webhook', ACCOUNT, ['--port', String(port)], folder)
+  // It has no certificate, and needs none.
+  const leader = await start('leader', LEADER, [])
 
   const stored = async (kind: string) =>
     JSON.parse(
@@ -111,7 +116,7 @@ await withApiServer(t, async (t, api) => {
   const both = encoded(authority.certificate, successor.certificate)
 
   await t.test('without a bundle of anybody it fails open', async (t) => {
-    await waitFor(() => server.log().includes('the API server does not reach the webhook'), {
+    await waitFor(() => leader.log().includes('the API server does not reach the webhook'), {
       seconds: 20,
       what: 'a proof that fails',
     })
@@ -178,7 +183,7 @@ await withApiServer(t, async (t, api) => {
       [replaced('0/failurePolicy', 'Ignore'), { op: 'remove', path: '/webhooks/0/clientConfig/caBundle' }],
       'somebody',
     )
-    const { log } = server
+    const { log } = leader
     const failures = () => log().split('the API server does not reach the webhook').length
     const before = failures()
     await waitFor(() => failures() > before, { seconds: 20, what: 'a proof that fails' })
@@ -190,7 +195,7 @@ await withApiServer(t, async (t, api) => {
 
   await t.test('the next pair is served, and one that is broken is not', async (t) => {
     const metric = async (name: string) => {
-      const text = await (await fetch(`${server.probeUrl}/metrics`)).text()
+      const text = await (await fetch(`${webhook.probeUrl}/metrics`)).text()
       return Number(new RegExp(`^vmcp_admission_certificate_${name} (\\d+)$`, 'm').exec(text)?.[1])
     }
     const served = () => certificateServed(port)
@@ -207,7 +212,7 @@ await withApiServer(t, async (t, api) => {
     await judges('with the pair of before')
   })
 
-  t.equal(await server.stop(), 0)
+  for (const server of [webhook, leader]) t.equal(await server.stop(), 0)
 })
 
 /** The serial number of the certificate with which a new connection is greeted. */

@@ -4,7 +4,9 @@ import { type ApiServer, kubeconfigText } from './api-server.ts'
 import { kubectl, ROOT } from './cluster.ts'
 
 export const NAMESPACE = 'vmcp-system'
+/** The service account of the pods that answer reviews, and that of the leader. */
 export const ACCOUNT = 'vmcp-admission'
+export const LEADER = 'vmcp-admission-leader'
 
 /** What a role grants. */
 export interface Grant {
@@ -19,6 +21,8 @@ export interface Installed {
   readonly kind: string
   readonly metadata: { readonly name: string; readonly namespace?: string }
   readonly rules?: readonly Grant[]
+  readonly roleRef?: { readonly kind: string; readonly name: string }
+  readonly subjects?: readonly { readonly name: string }[]
 }
 
 const RIGHTS = ['Namespace', 'ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding']
@@ -39,8 +43,8 @@ export async function applyAll(api: ApiServer, items: readonly object[]): Promis
   await kubectl(api, ['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))
 }
 
-/** The text of a kubeconfig with a token of the service account of the installation. */
-export async function kubeconfigOfServer(api: ApiServer): Promise<string> {
-  const token = await kubectl(api, ['create', 'token', ACCOUNT, '-n', NAMESPACE])
+/** The text of a kubeconfig with a token of a service account of the installation. */
+export async function kubeconfigOf(account: string, api: ApiServer): Promise<string> {
+  const token = await kubectl(api, ['create', 'token', account, '-n', NAMESPACE])
   return kubeconfigText(api.url, api.ca, token.trim())
 }

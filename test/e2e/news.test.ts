@@ -314,7 +314,13 @@ async function watchOneNamespace(t: Test, api: ApiServer): Promise<void> {
     const subject = [`--clusterrole=vmcp-admission-${role}`, '--user=narrow', '--namespace=seen']
     await kubectl(api, ['create', 'rolebinding', role, ...subject])
   }
-  const flags = ['--kubeconfig', kubeconfigAs(api, 'narrow'), '--watch-namespaces', 'seen', '--check-secrets']
+  const flags = [
+    '--kubeconfig',
+    kubeconfigAs(api, 'narrow'),
+    '--watch-namespaces',
+    'seen',
+    '--check-secrets=any-caller',
+  ]
   await withServer(api, flags, async (server) => {
     const contradiction = ['seen', 'unseen'].flatMap((namespace) =>
       CONTRADICTION.map((object) => resourceIn(namespace, object)),

@@ -45,7 +45,12 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
   await kubectl(api, ['apply', '-f', 'deploy/kustomize/base/namespace.yaml'])
   const port = await freePort()
   const probe = await freePort()
-  const { text, objects } = rendered({ 'ports.webhook': port, 'ports.probe': probe })
+  const { text, objects } = rendered({
+    'ports.webhook': port,
+    'ports.probe': probe,
+    // One process with every right: what both Deployments do.
+    'leader.separate': false,
+  })
   await kubectl(api, ['apply', '--server-side', '-f', '-'], text)
   await lead(api, ACCOUNT, NAMESPACE, port)
   const pod = objects.find(({ kind }) => kind === 'Deployment')?.spec.template.spec

@@ -3,7 +3,7 @@ import root, { type Test } from 'tap'
 import { heldPlaces } from '../../src/generate/policies.ts'
 import { KINDS } from '../../src/kinds/index.ts'
 import { examplesAt } from '../../src/kinds/places.ts'
-import { type Engine, validate } from '../../src/review/index.ts'
+import { judgeSubmission, type Situation } from '../../src/review/index.ts'
 import { DEFAULT_SETTINGS } from '../../src/review/settings.ts'
 import { resources } from '../support/arbitrary.ts'
 import type { ApiServer } from './api-server.ts'
@@ -23,7 +23,7 @@ import { dryRunAll, inBatches, ruleExamples, type Status } from './rule-examples
 import { withApiServer } from './suite.ts'
 import { waitFor } from './wait-for.ts'
 
-const ENGINE: Engine = { group: 'toolhive.stacklok.dev', settings: DEFAULT_SETTINGS }
+const ENGINE: Situation = { group: 'toolhive.stacklok.dev', settings: DEFAULT_SETTINGS }
 const DRY_RUN = '?dryRun=All'
 
 /** The policies alone: no webhook is registered. */
@@ -196,5 +196,5 @@ function webhookDenies(oldObject: Resource, object: Resource): ReadonlySet<strin
   const { kind, metadata } = object
   const request = { operation: 'UPDATE', subResource: '', dryRun: false, user: 'admin' } as const
   const submission = { ...request, group: ENGINE.group, kind, ...metadata, object, oldObject }
-  return new Set(validate(submission, ENGINE).errors.map(({ id }) => id))
+  return new Set(judgeSubmission(submission, ENGINE).errors.map(({ id }) => id))
 }

@@ -49,8 +49,13 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
   await apply()
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-reapply-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
-  const server = await startServer(await flagsOfChart(api, folder), folder)
-  t.teardown(() => server.stop('SIGKILL'))
+  const port = await freePort()
+  const start = async (name: string) => {
+    const process = await startServer(await flagsOfChart(api, folder, name, port), folder)
+    t.teardown(() => process.stop('SIGKILL'))
+    return process
+  }
+  const [server] = await Promise.all([start(`${NAME}-leader`), start(NAME)])
   const metrics = async () => {
     const lines = (await (await fetch(`${server.probeUrl}/metrics`)).text()).split('\n')
     return lines.filter((line) => /^vmcp_admission_(armed|leads|configuration_repairs) /.test(line))
@@ -104,14 +109,14 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
   })
 }
 
-/** The flags of the chart's Deployment, but for where the server listens and finds the API server. */
-async function flagsOfChart(api: ApiServer, folder: string): Promise<string[]> {
-  const deployment = rendered().objects.find(({ kind }) => kind === 'Deployment')
+/** The arguments of a Deployment of the chart, with the rights of its account, for a process on this machine. */
+async function flagsOfChart(api: ApiServer, folder: string, name: string, port: number): Promise<string[]> {
+  const deployments = rendered().objects.filter(({ kind }) => kind === 'Deployment')
+  const deployment = deployments.find(({ metadata }) => metadata.name === name)
   const args = deployment?.spec.template.spec.containers[0].args ?? []
-  const token = await kubectl(api, ['create', 'token', NAME, '-n', NAMESPACE])
-  const kubeconfig = join(folder, 'kubeconfig')
+  const token = await kubectl(api, ['create', 'token', name, '-n', NAMESPACE])
+  const kubeconfig = join(folder, name)
   writeFileSync(kubeconfig, kubeconfigText(api.url, api.ca, token.trim()))
-  const port = await freePort()
   return [
     ...args.map((arg) => arg.replace('$(POD_NAMESPACE)', NAMESPACE)),
     ...['--kubeconfig', kubeconfig, '--webhook-url', `https://127.0.0.1:${port}`],

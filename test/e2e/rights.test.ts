@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
-import root from 'tap'
+import root, { type Test } from 'tap'
 import { authServer, backend, gateway, headerConfig, oidcConfig } from '../../src/kinds/between/examples.ts'
 import { API_VERSION, DEFAULT_API_GROUP } from '../../src/kinds/index.ts'
 import { freePort } from '../support/free-port.ts'
@@ -18,7 +18,8 @@ import {
   type Grant,
   type Installed,
   installedRights,
-  kubeconfigOfServer,
+  kubeconfigOf,
+  LEADER,
   NAMESPACE,
 } from './installed.ts'
 import { withApiServer } from './suite.ts'
@@ -33,14 +34,15 @@ interface Asked {
   readonly nonResourceAttributes?: { readonly path: string }
 }
 
-const USER = `system:serviceaccount:${NAMESPACE}:${ACCOUNT}`
+const ACCOUNTS = [ACCOUNT, LEADER]
+const userOf = (account: string) => `system:serviceaccount:${NAMESPACE}:${account}`
 const asked: Asked[] = []
 
-/** Has no opinion on anything, so that RBAC decides, and keeps what our service account wants to do. */
+/** Has no opinion on anything, so that RBAC decides, and keeps what our service accounts want to do. */
 const authorizer = createServer((request, response) => {
   void json(request).then((review) => {
     const { spec } = review as { spec: Asked }
-    if (spec.user === USER) asked.push(spec)
+    if (ACCOUNTS.some((account) => spec.user === userOf(account))) asked.push(spec)
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify({ ...(review as object), status: { allowed: false } }))
   })
@@ -83,20 +85,24 @@ await withApiServer(
       ...['create', 'clusterrolebinding', 'secrets', `--serviceaccount=${NAMESPACE}:${ACCOUNT}`],
       `--clusterrole=${secrets[0]?.metadata.name}`,
     ])
-    const kubeconfig = join(folder, 'kubeconfig')
-    writeFileSync(kubeconfig, await kubeconfigOfServer(api))
     const port = await freePort()
-    const server = await startServer(
-      [
-        ...['--kubeconfig', kubeconfig, '--namespace', NAMESPACE, '--check-secrets'],
-        ...['--certificates', 'self-managed', '--leaf-lifetime', '30'],
-        ...['--arming', 'on', '--owner-cluster-role', ACCOUNT],
-        ...['--severity', 'deleted-resource-unreferenced=error'],
-        ...['--port', String(port), '--webhook-url', `https://127.0.0.1:${port}`],
-      ],
-      folder,
-    )
-    t.teardown(() => server.stop('SIGKILL'))
+    const start = async (role: string, account: string, ...more: string[]) => {
+      const kubeconfig = join(folder, account)
+      writeFileSync(kubeconfig, await kubeconfigOf(account, api))
+      const server = await startServer(
+        [
+          ...['--role', role, '--kubeconfig', kubeconfig, '--namespace', NAMESPACE, '--arming', 'on'],
+          ...['--certificates', 'self-managed', '--leaf-lifetime', '30'],
+          ...['--webhook-url', `https://127.0.0.1:${port}`, ...more],
+        ],
+        folder,
+      )
+      t.teardown(() => server.stop('SIGKILL'))
+      return server
+    }
+    const judging = ['--check-secrets=any-caller', '--severity', 'deleted-resource-unreferenced=error']
+    const leader = await start('leader', LEADER, '--owner-cluster-role', ACCOUNT)
+    const server = await start('webhook', ACCOUNT, ...judging, '--port', String(port))
     const metric = async (line: RegExp) => line.test(await (await fetch(`${server.probeUrl}/metrics`)).text())
     await waitFor(() => metric(/^vmcp_admission_armed 1$/m), { seconds: 40, what: 'the webhook to be armed' })
 
@@ -144,21 +150,36 @@ await withApiServer(
     })
 
     await t.test('every right is used, and none is missed', async (t) => {
-      t.equal(await server.stop(), 0)
-      const granted = rightsIn([...installedRights(), ...secrets])
-      t.ok(granted.length > 25)
-      const used = asked.map(({ resourceAttributes, nonResourceAttributes }) => ({
-        ...resourceAttributes,
-        path: nonResourceAttributes?.path,
-      }))
-      const unused = granted.filter((right) => !used.some((use) => covers(right, use)))
-      t.strictSame(unused.map(textOf), [], 'granted and never used')
-      const missed = used.filter((use) => !granted.some((right) => covers(right, use)))
-      t.strictSame(missed, [], 'wanted and not granted')
+      for (const each of [server, leader]) t.equal(await each.stop(), 0)
+      for (const account of ACCOUNTS) check(t, account, installedRights())
     })
   },
   { flags: AUTHORIZER },
 )
+
+/** Whether an account uses each right that it has, and has each that it uses. */
+function check(t: Test, account: string, objects: readonly Installed[]): void {
+  const bound = objects.filter(({ kind, metadata }) =>
+    objects.some(
+      (each) =>
+        each.roleRef?.kind === kind &&
+        each.roleRef.name === metadata.name &&
+        each.metadata.namespace === metadata.namespace &&
+        each.subjects?.some(({ name }) => name === account),
+    ),
+  )
+  const granted = rightsIn(
+    account === ACCOUNT ? [...bound, ...documentsIn('deploy/rbac/secrets.yaml')] : bound,
+  )
+  t.ok(granted.length > 8, account)
+  const used = asked.flatMap(({ user, resourceAttributes, nonResourceAttributes }) =>
+    user === userOf(account) ? [{ ...resourceAttributes, path: nonResourceAttributes?.path }] : [],
+  )
+  const unused = granted.filter((right) => !used.some((use) => covers(right, use)))
+  t.strictSame(unused.map(textOf), [], `${account}: granted and never used`)
+  const missed = used.filter((use) => !granted.some((right) => covers(right, use)))
+  t.strictSame(missed, [], `${account}: wanted and not granted`)
+}
 
 interface Right {
   readonly namespace: string

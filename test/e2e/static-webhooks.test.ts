@@ -6,14 +6,7 @@ import { serviceNames } from '../../src/certificates/authority.ts'
 import { makeAuthority, signLeaf } from '../../src/certificates/x509.ts'
 import { startServer } from '../support/server.ts'
 import { installCrds, kubectl, ROOT } from './cluster.ts'
-import {
-  ACCOUNT,
-  applyAll,
-  documentsIn,
-  installedRights,
-  kubeconfigOfServer,
-  NAMESPACE,
-} from './installed.ts'
+import { ACCOUNT, applyAll, documentsIn, installedRights, kubeconfigOf, NAMESPACE } from './installed.ts'
 import { create, remove, type Resource, resourceIn, update } from './resources.ts'
 import { lead, ROUTING } from './service-network.ts'
 import { withApiServer } from './suite.ts'
@@ -82,7 +75,7 @@ await withApiServer(
     writeFileSync(join(folder, 'tls.key'), leaf.key)
     writeFileSync(join(folder, 'ca.crt'), authority.certificate)
     const kubeconfig = join(folder, 'kubeconfig')
-    writeFileSync(kubeconfig, await kubeconfigOfServer(api))
+    writeFileSync(kubeconfig, await kubeconfigOf(ACCOUNT, api))
     const server = await startServer(
       [
         ...['--host', '0.0.0.0', '--kubeconfig', kubeconfig, '--namespace', NAMESPACE],

@@ -52,7 +52,7 @@ finish() {
   if ((code != 0)); then
     kubectl -n toolhive-system get pods || true
     kubectl -n "$namespace" get all,events || true
-    kubectl -n "$namespace" logs -l app.kubernetes.io/name=vmcp-admission --tail=50 --prefix || true
+    kubectl -n "$namespace" logs -l app.kubernetes.io/part-of=vmcp --tail=50 --prefix || true
   fi
   [[ -n ${KEEP:-} ]] || kind delete cluster --name "$cluster" || true
   rm -f -- "$kubeconfig"
@@ -81,6 +81,13 @@ kubectl apply -f deploy/kustomize/base/namespace.yaml
 chart=(vmcp-admission deploy/helm/vmcp-admission --namespace "$namespace" --set image.tag=kind --set image.pullPolicy=Never)
 helm install "${chart[@]}" --wait --timeout 3m
 wait_for 'the webhook to be armed' is_armed
+
+say 'the pods that answer may not write webhook configurations'
+may_write() {
+  kubectl auth can-i patch validatingwebhookconfigurations/vmcp-admission --as "system:serviceaccount:$namespace:$1"
+}
+if may_write vmcp-admission; then exit 1; fi
+may_write vmcp-admission-leader
 
 say 'doctor finds nothing wrong'
 cli doctor --namespace "$namespace" --wait 120

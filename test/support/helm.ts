@@ -16,7 +16,7 @@ export interface Manifest {
   readonly automountServiceAccountToken?: boolean
   readonly rules?: readonly Rule[]
   readonly roleRef?: { readonly name: string }
-  readonly subjects?: unknown
+  readonly subjects?: readonly { readonly kind: string; readonly name: string }[]
   readonly spec: Spec
 }
 

@@ -22,13 +22,3 @@ export function recording<T extends object>(value: T, touch: Touch, at: readonly
     },
   })
 }
-
-/** An object that has every field: each holds another such object, or a text where it is the key of an annotation. */
-export const EVERYTHING: object = new Proxy(
-  {},
-  {
-    get: (_, field) => (String(field).includes('/') ? 'text' : EVERYTHING),
-    ownKeys: () => ['*'],
-    getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true, writable: true }),
-  },
-)

@@ -7,17 +7,26 @@ import { fileURLToPath } from 'node:url'
 
 /** Our server as a person starts it, on free ports, with certificates in a folder of its own. */
 export interface RunningServer {
+  /** Empty for a leader, which answers no reviews. */
   readonly url: string
   readonly probeUrl: string
   /** PEM of the CA in the folder; empty where certificates come from elsewhere. */
   readonly ca: string
   readonly folder: string
+  readonly pid: number | undefined
   /** Everything it has logged, a line each. */
   readonly log: () => string
+  /** What it has told the person who started it. */
+  readonly talk: () => string
   /** Reads no more of what it writes, as `head` does. */
   readonly leave: () => void
   /** Sends the signal and answers with the exit code. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>
+}
+
+/** Environment of a process of ours: one that was started before has compiled what this one runs. */
+export const COMPILE_CACHE = {
+  NODE_COMPILE_CACHE: fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url)),
 }
 
 const MAIN = fileURLToPath(new URL('../../src/server/main.ts', import.meta.url))
@@ -28,17 +37,22 @@ export async function startServer(
 ): Promise<RunningServer> {
   const folder = certificates ?? (await mkdtemp(join(tmpdir(), 'vmcp-admission-')))
   const args = [MAIN, '--port', '0', '--probe-port', '0', '--cert-dir', folder, ...flags]
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, args, {
+    env: { ...process.env, ...COMPILE_CACHE },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const output = { log: '', talk: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.log += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output.talk += text))
-  const { url, probeUrl } = await listening(child, output)
+  const { url = '', probeUrl } = await listening(child, output)
   return {
     url,
     probeUrl,
     ca: await readFile(join(folder, 'ca.crt'), 'utf8').catch(() => ''),
     folder,
+    pid: child.pid,
     log: () => output.log,
+    talk: () => output.talk,
     leave: () => {
       child.stdout.destroy()
       child.stderr.destroy()
@@ -57,7 +71,7 @@ export async function startServer(
 async function listening(child: ChildProcess, output: { log: string; talk: string }) {
   for (let waited = 0; waited < 20_000 && child.exitCode === null; waited += 20) {
     const line = output.log.split('\n').find((each) => each.includes('"msg":"listening"'))
-    if (line !== undefined) return JSON.parse(line) as { url: string; probeUrl: string }
+    if (line !== undefined) return JSON.parse(line) as { url?: string; probeUrl: string }
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
   child.kill('SIGKILL')

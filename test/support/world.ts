@@ -1,11 +1,10 @@
 import { DEFAULT_API_GROUP, kindNamed } from '../../src/kinds/index.ts'
-import type { Projection } from '../../src/kinds/between/projections.ts'
 import { secretFacts } from '../../src/kinds/between/secrets.ts'
 import { World } from '../../src/review/world.ts'
 
 /** A view in which every object is known: those given, and no others. */
-export function worldOf(objects: readonly unknown[], project?: Projection): World {
-  const world = new World({ group: DEFAULT_API_GROUP, knows: () => true }, project)
+export function worldOf(objects: readonly unknown[]): World {
+  const world = new World({ group: DEFAULT_API_GROUP, knows: () => true })
   for (const object of objects) {
     const { kind: named, metadata } = object as {
       readonly kind: string

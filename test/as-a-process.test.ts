@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
@@ -11,16 +12,18 @@ import { connect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { makeAuthority, signLeaf } from '../src/certificates/x509.ts'
+import { readFlags } from '../src/configuration/flags.ts'
+import { SERVER_FLAGS } from '../src/server/configuration.ts'
 import { kubeconfigOf } from './support/fake-api-server.ts'
 import { resourceOf, reviewOf } from './support/review.ts'
-import { type RunningServer, startServer } from './support/server.ts'
+import { COMPILE_CACHE, type RunningServer, startServer } from './support/server.ts'
 
 const MAIN = fileURLToPath(new URL('../src/server/main.ts', import.meta.url))
 
 function run(args: readonly string[], environment: Record<string, string> = {}) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], {
     encoding: 'utf8',
-    env: { ...process.env, ...environment },
+    env: { ...process.env, ...COMPILE_CACHE, ...environment },
     timeout: 20_000,
   })
   return { status, stdout, stderr }
@@ -44,15 +47,14 @@ function post(
 
 t.test('wrong settings end with one clear line and exit code 2', async (t) => {
   const rows: [string[], Record<string, string>, RegExp][] = [
-    [['--port', 'https'], {}, /^--port: 'https' is not a port from 0 to 65535\n/],
+    [['--port', 'https'], {}, /^--port: 'https' is not a port from 0 to 65535$/],
     [['--port', '70000'], {}, /^--port: '70000' is not a port/],
-    [['--mode', 'audit'], {}, /^--mode: 'audit' is not one of enforce, warn\n/],
+    [['--mode', 'audit'], {}, /^--mode: 'audit' is not one of enforce, warn$/],
     [['--severity', 'no-such-rule=off'], {}, /^--severity: 'no-such-rule' is not the id of a rule/],
-    [['--no-such-flag'], {}, /^there is no flag --no-such-flag\n/],
-    [['--port'], {}, /^--port needs a value: --port PORT\n/],
-    [['surplus'], {}, /^'surplus' is not a flag\n/],
-    [['--shutdown-delay', '1m'], {}, /^--shutdown-delay: '1m' is not a whole number\n/],
-    [['--watch-namespaces', 'a,B'], {}, /^--watch-namespaces: 'B' is not the name of a namespace\n/],
+    [['--no-such-flag'], {}, /^there is no flag --no-such-flag$/],
+    [['--port'], {}, /^--port needs a value: --port PORT$/],
+    [['--shutdown-delay', '1m'], {}, /^--shutdown-delay: '1m' is not a whole number$/],
+    [['--watch-namespaces', 'a,B'], {}, /^--watch-namespaces: 'B' is not the name of a namespace$/],
     [['--webhook-url', 'localhost'], {}, /^--webhook-url: 'localhost' is not a URL without a path/],
     [
       ['--webhook-url', 'https://a/validate'],
@@ -60,7 +62,16 @@ t.test('wrong settings end with one clear line and exit code 2', async (t) => {
       /^--webhook-url: 'https:\/\/a\/validate' is not a URL without/,
     ],
     [['--webhook-url', 'http://a:1'], {}, /^--webhook-url: 'http:\/\/a:1' is not https/],
-    [['--kubeconfig', '/no/such/file'], {}, /^kubeconfig \/no\/such\/file: /],
+    [
+      ['--namespace-selector', 'team in a'],
+      {},
+      /^--namespace-selector: 'team in a' is not a condition on a label/,
+    ],
+    [
+      ['--check-secrets=maybe'],
+      {},
+      /^--check-secrets: 'maybe' is not one of off, known-callers, any-caller$/,
+    ],
     [[], { VMCP_PROBE_PORT: 'x' }, /^VMCP_PROBE_PORT: 'x' is not a port/],
     [
       [],
@@ -68,8 +79,21 @@ t.test('wrong settings end with one clear line and exit code 2', async (t) => {
       /^VMCP_SEVERITY: 'schema-type' is always an error/,
     ],
   ]
-  for (const [args, environment, message] of rows) {
-    const { status, stdout, stderr } = run(args, environment)
+  for (const [args, environment, message] of rows)
+    t.throws(() => readFlags(SERVER_FLAGS, args, environment), { message }, args.join(' '))
+  const late: [string[], RegExp][] = [
+    [['surplus'], /^'surplus' is not a flag\n/],
+    [['--role', 'leader'], /^--role leader writes the webhook configurations: give --arming on or ignore/],
+    [
+      ['--check-secrets'],
+      /^--check-secrets tells whoever reaches the port .* write --check-secrets=any-caller\n/,
+    ],
+    [['--kubeconfig', '/no/such/file'], /^kubeconfig \/no\/such\/file: /],
+    [['--local-cluster', '/no/such/file'], /^kubeconfig \/no\/such\/file: /],
+    [['--local-cluster', 'a', '--arming', 'on'], /^--local-cluster sets --arming itself: leave that out\n/],
+  ]
+  for (const [args, message] of late) {
+    const { status, stdout, stderr } = run(args)
     t.strictSame([status, stdout], [2, ''], args.join(' '))
     t.match(stderr, message)
     t.match(stderr, /--help lists the flags\n$/)
@@ -117,6 +141,15 @@ t.test('certificates and ports', async (t) => {
   const broken = run(['--port', '0', '--probe-port', '0', '--cert-dir', folder])
   t.equal(broken.status, 1)
   t.match(broken.stderr, /^cannot start: .*tls\.key/)
+
+  rmSync(join(folder, 'tls.crt'))
+  spawnSync('mkfifo', [join(folder, 'tls.crt')])
+  for (const certificates of ['local', 'files']) {
+    const flags = ['--port', '0', '--probe-port', '0', '--cert-dir', folder, '--certificates', certificates]
+    const { status, stderr } = run(flags)
+    t.equal(status, 1, `${certificates}: a FIFO does not keep the process from ending`)
+    t.match(stderr, /tls\.crt is not a regular file\n$/)
+  }
 
   const taken = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => taken.once('listening', resolve))
@@ -213,6 +246,42 @@ t.test('a SIGTERM while it still starts ends it in order', async (t) => {
   socket.destroy()
 })
 
+t.test(
+  'beside a cluster that it is not registered in, it says so, and how to reach a first denial',
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'vmcp-admission-'))
+    t.teardown(() => rmSync(folder, { recursive: true }))
+    const kubeconfig = join(folder, 'kubeconfig')
+    // Nothing listens there: the server waits for it.
+    writeFileSync(kubeconfig, JSON.stringify(kubeconfigOf('http://127.0.0.1:1', { token: 'hush' })))
+    const server = await startServer(['--kubeconfig', kubeconfig, '--namespace', 'trial'], folder)
+    t.teardown(() => server.stop('SIGKILL'))
+    const { port } = new URL(server.url)
+    for (const line of [
+      'no API server asks this process: it registers no webhook (--arming off)',
+      `npm start -- --local-cluster ${kubeconfig}`,
+      `kubectl --kubeconfig ${kubeconfig} create namespace trial`,
+      `--arming on --webhook-url https://127.0.0.1:${port}`,
+      'uninstall --kubeconfig',
+    ])
+      t.ok(server.talk().includes(line), line)
+    const named = await startServer([
+      '--kubeconfig',
+      kubeconfig,
+      '--arming',
+      'on',
+      '--webhook-url',
+      'https://127.0.0.2:8443',
+    ])
+    t.notMatch(named.talk(), /no API server asks/)
+    t.equal(
+      new X509Certificate(readFileSync(join(named.folder, 'tls.crt'))).checkIP('127.0.0.2'),
+      '127.0.0.2',
+    )
+    await named.stop('SIGKILL')
+  },
+)
+
 t.test('whoever reads the log may go', async (t) => {
   const review = JSON.stringify(reviewOf(resourceOf('MCPGroup', {}), { name: 'x'.repeat(250) }))
   // 200 are more than is held back, so that some is written while it serves; of none the end comes first.
@@ -282,6 +351,17 @@ t.test('over the wire', async (t) => {
     await handshake({ minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' }),
     'refused',
   )
+  for (const [ciphers, answer] of [
+    ['ECDHE-ECDSA-AES128-GCM-SHA256', 'TLSv1.2 false'],
+    ['ECDHE-ECDSA-AES256-GCM-SHA384', 'TLSv1.2 false'],
+    ['ECDHE-ECDSA-CHACHA20-POLY1305', 'TLSv1.2 false'],
+    ['ECDHE-ECDSA-AES128-SHA', 'refused'],
+    ['ECDHE-ECDSA-AES256-SHA', 'refused'],
+    ['ECDHE-ECDSA-AES128-SHA256', 'refused'],
+    ['ECDHE-ECDSA-AES256-SHA384', 'refused'],
+    ['ECDHE-ECDSA-AES128-CCM', 'refused'],
+  ] as const)
+    t.equal(await handshake({ maxVersion: 'TLSv1.2', ciphers }), answer, ciphers)
 })
 
 t.test('a replica whose certificate has expired is not ready', async (t) => {
@@ -296,8 +376,9 @@ t.test('a replica whose certificate has expired is not ready', async (t) => {
   const server = await startServer(['--certificates', 'files'], folder)
   t.teardown(() => server.stop())
   const isReady = async () => (await fetch(`${server.probeUrl}/readyz`)).ok
-  while (Date.now() < now + 7_000 && !(await isReady()));
-  while (await isReady());
+  const pause = () => new Promise((resolve) => setTimeout(resolve, 50))
+  while (Date.now() < now + 7_000 && !(await isReady())) await pause()
+  while (await isReady()) await pause()
   t.ok(Date.now() >= now + 7_000, 'but it was ready before')
   t.equal((await fetch(`${server.probeUrl}/livez`)).status, 200)
 })

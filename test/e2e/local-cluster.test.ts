@@ -1,0 +1,120 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { KINDS } from '../../src/kinds/index.ts'
+import { runCli } from '../support/cli.ts'
+import { freePort } from '../support/free-port.ts'
+import { startServer } from '../support/server.ts'
+import type { ApiServer } from './api-server.ts'
+import { kubectl, ROOT } from './cluster.ts'
+import { transcript } from './golden.ts'
+import { withApiServer } from './suite.ts'
+import { waitFor } from './wait-for.ts'
+
+const TOGETHER = 'examples/together/provider-not-there.yaml'
+const CONFIGURATIONS = 'validatingwebhookconfigurations,mutatingwebhookconfigurations'
+
+/** Names of all that is in the cluster because of us. */
+const left = async (api: ApiServer) =>
+  (await kubectl(api, ['get', `${CONFIGURATIONS},customresourcedefinitions`, '-o', 'name'])).trim()
+
+async function serve(api: ApiServer) {
+  const server = await startServer(['--local-cluster', api.kubeconfig])
+  const isRegistered = () => server.talk().includes('Ctrl-C ends it')
+  await waitFor(isRegistered, { seconds: 60, what: 'the process to be registered' })
+  return server
+}
+
+/** A start that fails; with what exit code, and what it says. */
+function failedStart(api: ApiServer, ...flags: readonly string[]) {
+  const args = ['src/server/main.ts', '--port', '0', '--probe-port', '0', '--local-cluster', api.kubeconfig]
+  const { status, stderr } = spawnSync(process.execPath, [...args, ...flags], { cwd: ROOT, encoding: 'utf8' })
+  return { status, stderr }
+}
+
+await withApiServer(t, async (t, api) => {
+  await t.test('the commands that it prints show a first denial; at the end nothing is left', async (t) => {
+    const server = await serve(api)
+    t.teardown(() => server.stop('SIGKILL'))
+    const policies = ['get', CONFIGURATIONS, '-o', 'jsonpath={.items[*].webhooks[*].failurePolicy}']
+    t.equal(await kubectl(api, policies), 'Ignore Ignore Ignore', 'fails open')
+    const commands = server.talk().match(/(?<=^ {2}kubectl ).*/gm) ?? []
+    const files = commands.map((command) => command.split(' apply -f ')[1] ?? '')
+    t.equal(files.length, 2)
+    for (const [i, command] of commands.entries()) {
+      const { stderr, code } = await api.kubectl(command.split(' '))
+      t.equal(code, 1, `${command} is denied`)
+      t.match(stderr, i === 0 ? /role-mapping-claim-or-matcher/ : /upstream-inject-provider-exists/)
+    }
+    await showsReadme(t, api, files)
+    const second = failedStart(api)
+    t.equal(second.status, 1)
+    t.match(second.stderr, /process \d+ on \S+ serves this cluster with --local-cluster: end it first/)
+    await kubectl(api, ['create', 'namespace', 'elsewhere'])
+    const elsewhere = ['-n', 'elsewhere', 'apply', '-f', files[0] ?? '']
+    t.equal((await api.kubectl(elsewhere)).code, 0, 'other namespaces are nobody of ours')
+    t.equal(await server.stop('SIGINT'), 0)
+    t.match(server.talk(), /removed ValidatingWebhookConfiguration .*\n.*\nremoved 7 CRDs, with 2 resources/)
+    t.equal(await left(api), '')
+  })
+
+  await t.test('what a killed process left fails open, and goes with the next one', async (t) => {
+    await (await serve(api)).stop('SIGKILL')
+    t.match(await left(api), /validatingwebhookconfiguration/)
+    const apply = ['apply', '-f', 'examples/bad/misspelt-type.yaml']
+    t.equal((await api.kubectl(apply)).code, 0, 'a write passes while nobody is there')
+    const server = await serve(api)
+    t.teardown(() => server.stop('SIGKILL'))
+    t.match(server.talk(), /^removed the webhook configurations that process \d+ on \S+ left behind/)
+    await kubectl(api, ['delete', '-f', 'examples/bad/misspelt-type.yaml'])
+    t.equal((await api.kubectl(apply)).code, 1, 'and the next one judges')
+    await kubectl(api, ['apply', '-f', 'examples/bearer-token.yaml'])
+    t.equal(await server.stop(), 0)
+    t.match(server.talk(), /removed 6 CRDs, with 0 resources\nkept CRD mcpexternalauthconfigs: 1 resources/)
+    await (await serve(api)).stop('SIGKILL')
+    const args = ['uninstall', '--kubeconfig', api.kubeconfig]
+    const kept = await runCli(args, { cwd: t.testdir() })
+    t.match(kept, { status: 0, stderr: /kept CRD mcpexternalauthconfigs: 1 resources are stored/ })
+    await kubectl(api, ['delete', '-f', 'examples/bearer-token.yaml'])
+    const removed = await runCli(args, { cwd: t.testdir() })
+    t.match(removed, {
+      status: 0,
+      stdout: /^removed CRD mcpexternalauthconfigs, which --local-cluster left\n$/,
+    })
+    t.equal(await left(api), '')
+  })
+
+  await t.test('an end at any time, and an error, leave nothing', async (t) => {
+    const port = await freePort()
+    const unreached = failedStart(api, '--webhook-url', `https://127.0.0.1:${port}`)
+    t.equal(unreached.status, 1)
+    t.match(unreached.stderr, /does not reach https:\/\/127\.0\.0\.1:\d+: name an address of this machine/)
+    t.equal(await left(api), '')
+    const server = await startServer(['--local-cluster', api.kubeconfig])
+    t.equal(await server.stop('SIGTERM'), 0, 'while it registers')
+    t.equal(await left(api), '')
+    const missing = failedStart(api, '--watch-namespaces', 'nowhere')
+    t.match(missing, { status: 2, stderr: /has no namespace 'nowhere': create it/ })
+  })
+
+  await t.test('an installation is left alone', async (t) => {
+    const webhook = { apiVersion: 'admissionregistration.k8s.io/v1', kind: 'MutatingWebhookConfiguration' }
+    const installed = JSON.stringify({ ...webhook, metadata: { name: 'vmcp-admission' } })
+    await kubectl(api, ['create', '-f', '-'], installed)
+    t.match(failedStart(api), { status: 1, stderr: /has an installation already \(MutatingWebhook/ })
+    t.match(await left(api), /^mutatingwebhookconfiguration\S+vmcp-admission$/)
+  })
+})
+
+/** README shows what a person sees of these files. */
+async function showsReadme(t: Test, api: ApiServer, files: readonly string[]): Promise<void> {
+  const readme = readFileSync(`${ROOT}README.md`, 'utf8')
+  t.ok(readme.includes(`kubectl apply -f ${TOGETHER}`))
+  for (const file of files) {
+    await kubectl(api, ['delete', '--ignore-not-found', KINDS.map(({ plural }) => plural).join(','), '--all'])
+    const seen = await transcript(api, [['apply', '-f', file]])
+    const [, ...lines] = seen.split('\n').map((line) => line.trim())
+    const told = lines.filter((line) => line !== '' && !/^(Warning:|\(exit code)/.test(line))
+    for (const line of told) t.ok(readme.includes(line), `README has: ${line}`)
+  }
+}

@@ -1,0 +1,297 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import { Agent, request } from 'node:https'
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
+import { pino } from 'pino'
+import t from 'tap'
+import { localPair } from '../src/certificates/local.ts'
+import { backend, gateway, group, headerConfig, inline } from '../src/kinds/between/examples.ts'
+import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
+import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
+import { CurrentFindings } from '../src/review/current-findings.ts'
+import { type Budget, World } from '../src/review/world.ts'
+import type { Other } from '../src/rule/rule.ts'
+import { buildWebhook } from '../src/server/app.ts'
+import { Bodies, type Held, RefusedBody } from '../src/server/bodies.ts'
+import { parseBody } from '../src/server/json.ts'
+import { createMetrics } from '../src/server/metrics.ts'
+import { View } from '../src/server/view.ts'
+import { type Answer as FakeAnswer, fakeApiServer, page } from './support/fake-api-server.ts'
+import { resourceOf, reviewOf } from './support/review.ts'
+import { startServer } from './support/server.ts'
+
+const MB = 2 ** 20
+const json = { 'content-type': 'application/json' }
+
+/** A request of which the test sends the body; `length` undefined for one in chunks. */
+function sending(bodies: Bodies, client: string, length?: number) {
+  const stream = new PassThrough()
+  const headers = length === undefined ? {} : { 'content-length': String(length) }
+  const message = Object.assign(stream, { headers, socket: { remoteAddress: client } })
+  const outcome: { status?: number; body?: Held } = {}
+  bodies.receive(message as unknown as IncomingMessage, (error, body) => {
+    if (error instanceof RefusedBody) outcome.status = error.statusCode
+    else if (body !== undefined) outcome.body = body
+  })
+  return { stream, outcome }
+}
+
+t.test('bodies that are too many give way, those of the client that holds most first', async (t) => {
+  const bodies = new Bodies(32 * MB)
+  const attackers = Array.from({ length: 40 }, () => sending(bodies, 'attacker', 2 * MB))
+  const refused = () => attackers.filter(({ outcome }) => outcome.status === 503).length
+  t.strictSame([bodies.bytes, refused()], [32 * MB, 24], 'of one client those that come later')
+  const server = sending(bodies, 'api-server', 3_000_000)
+  t.equal(server.outcome.status, undefined, 'another client has room')
+  t.equal(refused(), 26)
+  server.stream.end(Buffer.alloc(3_000_000, 'x'))
+  await setTimeout()
+  t.equal(server.outcome.body?.state, 'waiting')
+  t.ok(bodies.bytes <= 32 * MB)
+  const chunked = sending(bodies, 'api-server')
+  t.equal(chunked.outcome.status, undefined)
+  for (let i = 0; i < 8; i++) chunked.stream.write(Buffer.alloc(MB, 'x'))
+  await setTimeout()
+  t.equal(chunked.outcome.status, 413, 'what comes in chunks is counted as it comes')
+  t.ok(bodies.bytes <= 32 * MB)
+})
+
+t.test('a client that is alone has room for what is small, and beside what is slow', async (t) => {
+  let clock = 0
+  const bodies = new Bodies(32 * MB, () => clock)
+  const large = Array.from({ length: 16 }, () => sending(bodies, 'node', 2 * MB))
+  t.equal(sending(bodies, 'node', 4_000).outcome.status, undefined, 'small')
+  t.equal(sending(bodies, 'node', 2 * MB).outcome.status, 503, 'as large as the others')
+  clock = 1_000
+  t.equal(sending(bodies, 'node', 2 * MB).outcome.status, undefined, 'a second later')
+  clock = 10_000
+  bodies.dropSlow()
+  t.strictSame(new Set(large.map(({ outcome }) => outcome.status)), new Set([503, 408]), 'after ten seconds')
+  t.ok(bodies.bytes <= 2 * MB + 4_000)
+})
+
+t.test('few large bodies are judged at a time, and small ones beside them', async (t) => {
+  const bodies = new Bodies(64 * MB)
+  const whole = async (length: number) => {
+    const { stream, outcome } = sending(bodies, 'api-server', length)
+    stream.end(Buffer.alloc(length, 'x'))
+    await setTimeout()
+    if (outcome.body === undefined) throw new Error('refused')
+    return outcome.body
+  }
+  const [first, second, third] = [await whole(6 * MB), await whole(5 * MB), await whole(4 * MB)]
+  t.equal(bodies.turn(first), undefined)
+  const order: string[] = []
+  const turns = [second, third].map(async (held) => {
+    await bodies.turn(held)
+    order.push(String(held.bytes / MB))
+  })
+  const small = await whole(5_000)
+  t.equal(bodies.turn(small), undefined, 'a small one waits for nobody')
+  bodies.end(first)
+  await setTimeout()
+  t.strictSame(order, ['4'], 'the smallest is next')
+  bodies.end(third)
+  await Promise.all(turns)
+  t.strictSame(order, ['4', '5'])
+  t.equal(bodies.textOf(second).length, 5 * MB)
+  for (const held of [second, small]) bodies.end(held)
+  t.equal(bodies.bytes, 0)
+})
+
+t.test('lists in lists are refused before they are parsed, when there are too many', async (t) => {
+  const deep = '['.repeat(900) + ']'.repeat(900)
+  const body = (count: number) => `{"a":[${Array<string>(count).fill(deep).join()}]}`
+  t.throws(() => parseBody(body(3_850)), { message: /^the body has over 1500000 keys and values/ })
+  t.doesNotThrow(() => parseBody(body(600)))
+})
+
+t.test('who has no client certificate is refused before any of the body is read', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'vmcp-memory-'))
+  t.teardown(() => rm(folder, { recursive: true }))
+  const pair = await localPair(folder, ['127.0.0.1'])
+  const bodies = new Bodies(32 * MB)
+  const app = buildWebhook(
+    {
+      engine: { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS },
+      logger: pino({ level: 'silent' }),
+      metrics: createMetrics(),
+      mostInFlight: 1,
+      bodies,
+      isStopping: () => false,
+    },
+    pair,
+    { tls: {}, gate: () => 'a client certificate is required' },
+  )
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(() => app.close())
+  const { port } = app.server.address() as AddressInfo
+  const sent = request(`https://127.0.0.1:${port}/validate`, {
+    method: 'POST',
+    ca: pair.ca,
+    headers: { ...json, 'content-length': 2 * MB },
+  })
+  sent.on('error', () => undefined).flushHeaders()
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+  t.strictSame([answer.statusCode, bodies.bytes], [403, 0])
+  sent.destroy()
+})
+
+const put = (current: CurrentFindings, { kind, metadata, spec }: Other, namespace: string, version = '1') => {
+  const known = kindNamed.get(kind)
+  if (known === undefined) throw new Error(kind)
+  current.put(known, resourceOf(kind, spec, { ...metadata, namespace, resourceVersion: version }))
+}
+const viewOf = (budget: Budget) => {
+  const world = new World({ group: DEFAULT_API_GROUP, knows: () => true }, budget)
+  return { world, current: new CurrentFindings(world, DEFAULT_SETTINGS) }
+}
+
+t.test(
+  'a full cache leaves out objects of the largest namespace, and says of which nothing is known',
+  async (t) => {
+    const { world, current } = viewOf({ all: 200_000, object: Infinity })
+    const log: string[] = []
+    const view = new View(world, current, {
+      warn: (_: object, text: string) => log.push(text),
+      info: (_: object, text: string) => log.push(text),
+    } as never)
+    const server = kindNamed.get('MCPServer')
+    if (server === undefined) throw new Error('MCPServer')
+    const workload = (i: number) => {
+      const { kind, metadata, spec } = backend(`server-${i}`, `config-${i}`)
+      return resourceOf(kind, spec, { ...metadata, namespace: 'crowded', resourceVersion: '1' })
+    }
+    const all = Array.from({ length: 1_000 }, (_, i) => workload(i))
+    const first = view.replace(server, undefined)
+    first.add(all)
+    first.commit()
+    t.ok(world.sizes.bytes <= 202_000 && world.sizes.bytes > 150_000)
+    t.ok([...world.all('MCPServer')].length < 1_000)
+    t.notOk(world.in('crowded').knows('MCPServer'))
+    put(current, group(), 'quiet')
+    put(current, headerConfig('key'), 'quiet')
+    t.ok(world.get('MCPExternalAuthConfig', 'quiet', 'key'), 'a small namespace is kept whole')
+    t.ok(world.in('quiet').knows('MCPExternalAuthConfig'))
+    t.ok(world.sizes.bytes <= 202_000)
+    current.startRound()
+    while (current.work(1_000));
+    t.ok(current.count <= 3 * [...world.all('MCPServer')].length, 'what is not kept has no findings')
+    // Of the second list what was left out finds no room until the others are known to be gone.
+    for (let i = 0; i < 2; i++) {
+      const next = view.replace(server, undefined)
+      next.add(all.slice(0, 50))
+      next.commit()
+    }
+    t.ok(world.in('crowded').knows('MCPServer'), 'when there is room again, all is known again')
+    t.strictSame(log, [
+      'the cache is full (--cache-memory): objects are left out',
+      'the cache has room for all objects again',
+    ])
+    for (const { namespace, name } of [...world.all('MCPServer')]) current.remove(server, namespace, name)
+    for (const kind of ['MCPGroup', 'MCPExternalAuthConfig'])
+      for (const { namespace, name } of [...world.all(kind)])
+        current.remove(kindNamed.get(kind) as never, namespace, name)
+    t.equal(world.sizes.bytes, 0, 'what goes is counted as what came')
+  },
+)
+
+/** Megabytes: the limit of the chart, and what `NODE_OPTIONS` in the Dockerfile makes of it. */
+const LIMIT = 512
+const HEAP = LIMIT / 2
+
+/** Gateways of 685 KB, each with thousands of backends of its own. */
+const stored = (count: number) =>
+  Array.from({ length: count }, (_, i) => {
+    const configs = Array.from({ length: 7_500 }, (_, j) => [`backend-${i}-${j}`, `config-${i}-${j}`])
+    const { kind, spec } = gateway('', {
+      outgoingAuth: inline(Object.fromEntries(configs) as Record<string, string>),
+    })
+    return resourceOf(kind, spec, { name: `gateway-${i}`, resourceVersion: String(i + 1) })
+  })
+
+/** Lists in pages, as many at a time as are asked for. */
+const pages =
+  (items: readonly object[]): FakeAnswer =>
+  (response) => {
+    const { searchParams } = new URL(response.req.url ?? '', 'http://fake')
+    const from = Number(searchParams.get('continue') ?? 0)
+    const to = from + Number(searchParams.get('limit'))
+    page(items.slice(from, to), { next: to < items.length ? String(to) : '' })(response)
+  }
+
+t.test(
+  'under the limit of the chart it serves, whatever is stored or sent',
+  { skip: process.platform !== 'linux' },
+  async (t) => {
+    const gateways = stored(45)
+    t.ok(JSON.stringify(gateways[0]).length > 685_000)
+    const api = await fakeApiServer(t, 'virtualmcpservers', { lists: [pages(gateways)] })
+    process.env.NODE_OPTIONS = `--max-old-space-size=${HEAP} --max-semi-space-size=8`
+    const flags = ['--kubeconfig', api.kubeconfig]
+    const server = await startServer(flags).finally(() => delete process.env.NODE_OPTIONS)
+    t.teardown(() => server.stop('SIGKILL'))
+    /** Megabytes at the peak, without the pages of files, which the kernel takes back before a limit kills. */
+    const peak = () => {
+      const status = readFileSync(`/proc/${server.pid}/status`, 'utf8')
+      const [all = NaN, ofFiles = NaN] = ['VmHWM', 'RssFile'].map((field) =>
+        Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1]),
+      )
+      return (all - ofFiles) / 1_024
+    }
+    const agent = new Agent({ ca: server.ca, keepAlive: true })
+    t.teardown(() => agent.destroy())
+    const start = (length: number, localAddress = '127.0.0.1') =>
+      request(`${server.url}/validate`, {
+        method: 'POST',
+        agent,
+        localAddress,
+        headers: { ...json, 'content-length': length },
+      })
+    const post = (payload: Buffer, from?: string) =>
+      new Promise<number>((resolve) => {
+        const sent = start(payload.length, from)
+        sent
+          .on('response', (answer) => resolve(answer.resume().statusCode ?? 0))
+          .on('error', () => resolve(0))
+        sent.end(payload)
+      })
+    const own = Buffer.from(JSON.stringify(reviewOf(resourceOf('MCPGroup', {}), { namespace: 'quiet' })))
+    const isServed = async (title: string) => {
+      for (let i = 0; i < 3; i++) t.equal(await post(own), 200, `${title}: an ordinary review`)
+      t.ok(peak() < LIMIT, `${title}: ${peak().toFixed(0)} MB`)
+    }
+    const isReady = async () => (await fetch(`${server.probeUrl}/readyz`)).ok
+    while (!(await isReady())) await setTimeout(50)
+    const metrics = await (await fetch(`${server.probeUrl}/metrics`)).text()
+    t.match(metrics, /^vmcp_admission_cache_partial_objects 45$/m)
+    await isServed('45 gateways of 685 KB')
+
+    const filled = (spec: object) => Buffer.from(JSON.stringify(reviewOf(resourceOf('MCPServer', spec))))
+    const fillings = [
+      filled({ x: Array<object>(460_000).fill({}), y: 'y'.repeat(5_500_000) }),
+      filled({ x: Array<object>(2_200_000).fill({}) }),
+      filled({ x: 'é'.repeat(3_300_000) }),
+    ]
+    for (const payload of fillings) t.ok(payload.length > 6_500_000)
+    const all = Array.from({ length: 9 }, (_, i) => post(fillings[i % 3] ?? own, '127.0.0.2'))
+    await isServed('9 bodies of 6.9 MB')
+    await Promise.all(all)
+
+    const half = Array.from({ length: 300 }, () => {
+      const sent = start(2_000_000, '127.0.0.2').on('error', () => undefined)
+      sent.write(Buffer.alloc(1_900_000, '{'))
+      return sent
+    })
+    await Promise.all(half.map((sent) => once(sent, 'socket')))
+    await isServed('300 half bodies of 2 MB')
+    for (const sent of half) sent.destroy()
+    t.equal(await server.stop(), 0)
+  },
+)

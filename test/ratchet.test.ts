@@ -1,0 +1,376 @@
+import t from 'tap'
+import {
+  authServer,
+  backend,
+  exchangeConfig,
+  gateway,
+  headerConfig,
+  injectConfig,
+  inline,
+  oidcConfig,
+  serverConfig,
+} from '../src/kinds/between/examples.ts'
+import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
+import { examplesAt, type PlacedExample, rulePlaces } from '../src/kinds/places.ts'
+import { ALL_IDS } from '../src/review/engine-ids.ts'
+import { findingText } from '../src/review/finding.ts'
+import { judgeSubmission, type Situation } from '../src/review/index.ts'
+import { fieldOf, type SchemaNode } from '../src/review/pointer.ts'
+import type { Settings } from '../src/review/settings.ts'
+import { isObject } from '../src/rule/resource.ts'
+import type { Other } from '../src/rule/rule.ts'
+import { resourceOf, submissionOf } from './support/review.ts'
+import { stepsOf } from './support/steps.ts'
+import { worldOf } from './support/world.ts'
+
+const ENFORCED: Settings = { mode: 'enforce', severities: [] }
+/** With every finding an error: the ratchet is for whatever an operator makes one. */
+const STRICT: Settings = {
+  mode: 'enforce',
+  severities: [...ALL_IDS].map((id) => ({ id, severity: 'error' as const })),
+}
+
+const resource = ({ kind, spec, metadata, ...rest }: Other) => ({
+  ...rest,
+  ...resourceOf(kind, spec, { namespace: 'default', ...metadata }),
+})
+
+/** The texts of what is denied when one object takes the place of another beside others. */
+function denied(others: readonly Other[], before: Other, after: Other, settings = ENFORCED): string[] {
+  const world = worldOf([...others, before].map(resource))
+  const engine: Situation = { group: DEFAULT_API_GROUP, settings, world }
+  const submission = submissionOf(after.kind, resource(after), {
+    operation: 'UPDATE',
+    name: after.metadata.name,
+    oldObject: resource(before),
+  })
+  return judgeSubmission(submission, engine).errors.map(findingText)
+}
+
+const discovering = (...providers: string[]) =>
+  gateway('gateway', { authServerConfig: authServer(...providers) })
+const listing = (backends: Record<string, string>, fallback?: string, ...providers: string[]) =>
+  gateway('gateway', {
+    outgoingAuth: inline(backends, fallback),
+    ...(providers.length > 0 && { authServerConfig: authServer(...providers) }),
+  })
+const injecting = [
+  injectConfig('jira', 'okta'),
+  backend('jira', 'jira'),
+  injectConfig('wiki', 'github'),
+  backend('wiki', 'wiki'),
+]
+const exchanging = [
+  exchangeConfig('jira', 'okta'),
+  exchangeConfig('wiki', 'github'),
+  ...injecting.filter(({ kind }) => kind === 'MCPServer'),
+]
+const withIssuer = (issuer: string, config: string) =>
+  gateway('gateway', {
+    authServerConfig: { ...authServer('okta'), issuer },
+    incomingAuth: { type: 'oidc', oidcConfigRef: { name: config }, audience: 'tools' },
+  })
+const corporate = [oidcConfig('a', 'https://a.example.com'), oidcConfig('b', 'https://b.example.com')]
+const referring = (config: string, field = 'externalAuthConfigRef', spec = {}): Other => ({
+  kind: 'MCPServer',
+  metadata: { name: 'build' },
+  spec: { [field]: { name: config }, ...spec },
+})
+const audiences = (beside: string, inside: string) =>
+  gateway('gateway', {
+    incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'corporate', audience: inside }, audience: beside },
+  })
+const matchers = (count: number, role = 'reader'): Other => ({
+  kind: 'MCPExternalAuthConfig',
+  metadata: { name: 'aws' },
+  spec: {
+    type: 'awsSts',
+    awsSts: {
+      region: 'eu-central-1',
+      roleMappings: Array.from({ length: count }, (_, i) => ({
+        roleArn: `arn:aws:iam::123456789012:role/${role}`,
+        matcher: `claims.sub == "${String(i).padStart(9_900, 'x')}"`,
+      })),
+    },
+  },
+})
+const mistyped = (issuer: unknown): Other => ({
+  kind: 'MCPOIDCConfig',
+  metadata: { name: 'corporate' },
+  spec: { type: 'inline', inline: { issuer } },
+})
+const otherGroup = (object: Other): Other => ({
+  ...object,
+  spec: { ...(object.spec as object), groupRef: { name: 'other' } },
+})
+
+t.test('an old mistake blocks no other change, and a new one is denied', (t) => {
+  type Row = readonly [title: string, others: readonly Other[], before: Other, after: Other, denied: RegExp[]]
+  const rows: readonly Row[] = [
+    ['one of two missing providers is added', injecting, discovering('x'), discovering('x', 'okta'), []],
+    ['the first of two is added with the server', injecting, gateway('gateway'), discovering('okta'), []],
+    ['another provider is changed', injecting, discovering('x'), discovering('y'), []],
+    ['another provider is removed', injecting, discovering('x', 'y'), discovering('y'), []],
+    [
+      'a provider is missing that was there',
+      injecting,
+      discovering('okta'),
+      discovering('x'),
+      [/"okta".*jira/],
+    ],
+    [
+      'both are missing that were there',
+      injecting,
+      discovering('okta', 'github'),
+      discovering('x'),
+      [/okta/, /github/],
+    ],
+    [
+      'the server goes that had one of two',
+      injecting,
+      discovering('okta'),
+      gateway('gateway'),
+      [/authServerConfig.*jira/],
+    ],
+    [
+      'one is added, another one goes',
+      injecting,
+      discovering('okta'),
+      discovering('github'),
+      [/"okta".*jira/],
+    ],
+    ['exchanged: one of two is added', exchanging, discovering('x'), discovering('okta'), []],
+    [
+      'exchanged: one of two is added with the server',
+      exchanging,
+      gateway('gateway'),
+      discovering('okta'),
+      [],
+    ],
+    ['exchanged: one goes', exchanging, discovering('x', 'okta'), discovering('x'), [/"okta".*jira/]],
+    [
+      'the same contradiction in another group',
+      [...injecting, otherGroup(backend('other', 'jira'))],
+      discovering('github'),
+      otherGroup(discovering('github')),
+      [/"okta".*other/],
+    ],
+    [
+      'inline: one of two is added',
+      injecting,
+      listing({ a: 'jira', b: 'wiki' }, undefined, 'x'),
+      listing({ a: 'jira', b: 'wiki' }, undefined, 'okta'),
+      [],
+    ],
+    [
+      'inline: with the server',
+      injecting,
+      listing({ a: 'jira', b: 'wiki' }),
+      listing({ a: 'jira', b: 'wiki' }, undefined, 'okta'),
+      [],
+    ],
+    [
+      'inline: one key more that contradicts',
+      injecting,
+      listing({ a: 'jira' }),
+      listing({ a: 'jira', b: 'jira' }),
+      [/backends\[b\]/],
+    ],
+    ['inline: one key goes', injecting, listing({ a: 'jira', b: 'jira' }), listing({ b: 'jira' }), []],
+    [
+      'inline: another reference contradicts',
+      injecting,
+      listing({ a: 'jira' }),
+      listing({ a: 'wiki' }),
+      [/wiki/],
+    ],
+    [
+      'inline: a listed backend beside a default that contradicts',
+      [...injecting, headerConfig('key')],
+      listing({}, 'jira'),
+      listing({ jira: 'key' }, 'jira'),
+      [],
+    ],
+    [
+      'the issuer differs as before',
+      corporate,
+      withIssuer('https://x.example.com', 'a'),
+      {
+        ...withIssuer('https://x.example.com', 'a'),
+        spec: { ...(withIssuer('https://x.example.com', 'a').spec as object), replicas: 2 },
+      },
+      [],
+    ],
+    [
+      'another wrong issuer',
+      corporate,
+      withIssuer('https://x.example.com', 'a'),
+      withIssuer('https://y.example.com', 'a'),
+      [/issuer/],
+    ],
+    [
+      'another MCPOIDCConfig with another issuer',
+      corporate,
+      withIssuer('https://x.example.com', 'a'),
+      withIssuer('https://x.example.com', 'b'),
+      [/"b"/],
+    ],
+    [
+      'two providers beside an MCPServer: one is renamed',
+      [referring('auth')],
+      serverConfig('auth', 'a', 'b'),
+      serverConfig('auth', 'a', 'c'),
+      [],
+    ],
+    [
+      'three become two',
+      [referring('auth')],
+      serverConfig('auth', 'a', 'b', 'c'),
+      serverConfig('auth', 'a', 'c'),
+      [],
+    ],
+    [
+      'two become three',
+      [referring('auth')],
+      serverConfig('auth', 'a', 'b'),
+      serverConfig('auth', 'a', 'b', 'c'),
+      [/at most 1/],
+    ],
+    [
+      'one becomes two',
+      [referring('auth')],
+      serverConfig('auth', 'a'),
+      serverConfig('auth', 'a', 'b'),
+      [/at most 1/],
+    ],
+    [
+      'an MCPServer refers to two providers as before',
+      [serverConfig('auth', 'a', 'b')],
+      referring('auth'),
+      referring('auth', 'externalAuthConfigRef', { replicas: 2 }),
+      [],
+    ],
+    [
+      'an MCPServer refers to two other providers',
+      [serverConfig('auth', 'a', 'b'), serverConfig('own', 'a', 'b')],
+      referring('auth'),
+      referring('own'),
+      [/own/],
+    ],
+    [
+      'the other place refers to them',
+      [serverConfig('auth', 'a', 'b')],
+      referring('auth'),
+      referring('auth', 'authServerRef'),
+      [/authServerRef/],
+    ],
+    [
+      'audiences that differ as before',
+      [],
+      audiences('a', 'b'),
+      { ...audiences('a', 'b'), spec: { ...(audiences('a', 'b').spec as object), replicas: 2 } },
+      [],
+    ],
+    ['audiences that differ otherwise', [], audiences('a', 'b'), audiences('a', 'c'), [/audience/]],
+    ['another list where a text belongs', [], mistyped(['a']), mistyped(['b', 'c']), []],
+    ['an object in place of the list', [], mistyped(['a']), mistyped({}), [/must be of type string/]],
+    ['another wrong number', [], mistyped(5), mistyped(6), [/must be of type string/]],
+    ['too many matchers, and another role', [], matchers(54), matchers(54, 'writer'), []],
+    ['fewer of too many matchers', [], matchers(56), matchers(54), []],
+    ['more of too many matchers', [], matchers(54), matchers(55), [/512 KiB/]],
+  ]
+  for (const [title, others, before, after, expected] of rows) {
+    const found = denied(others, before, after)
+    t.equal(found.length, expected.length, `${title}: ${found.join()}`)
+    for (const [i, text] of expected.entries()) t.match(found[i], text, title)
+  }
+  t.end()
+})
+
+const written = rulePlaces().filter(({ rule }) => rule.when === undefined)
+const other = ({ resource }: PlacedExample) => resource as unknown as Other
+
+t.test('no finding of any rule blocks a change beside it, were it an error', (t) => {
+  let changed = 0
+  for (const place of written) {
+    const { rule, kind } = place
+    for (const example of examplesAt(place)) {
+      // What compares the object with the stored one is never stored.
+      if (example.findings.length === 0 || example.old !== undefined) continue
+      const spec = beside(fieldOf(kind.schema, 'spec'), example.resource.spec)
+      const after = { ...example.resource, spec } as unknown as Other
+      const others = example.others as unknown as Other[]
+      t.strictSame(denied(others, other(example), after, STRICT), [], `${rule.id}: ${example.title}`)
+      changed += 1
+    }
+  }
+  t.ok(changed > 100, `${changed} examples`)
+  t.end()
+})
+
+/** With one field more in each object that is not a map. */
+function beside(node: SchemaNode | undefined, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => beside(node?.items, item))
+  if (!isObject(value)) return value
+  const fields = Object.entries(value).map(
+    ([key, field]) => [key, beside(fieldOf(node, key), field)] as const,
+  )
+  const isMap = node?.additionalProperties !== undefined
+  return { ...Object.fromEntries(fields), ...(!isMap && { unrelated: 'text' }) }
+}
+
+/** What is found in an object that is created. */
+function findsIn(others: readonly Other[], object: Other): string[] {
+  const engine = { group: DEFAULT_API_GROUP, settings: STRICT, world: worldOf(others.map(resource)) }
+  const { errors } = judgeSubmission(
+    submissionOf(object.kind, resource(object), { name: object.metadata.name }),
+    engine,
+  )
+  return errors.map(findingText)
+}
+
+t.test('every finding of every rule is new where the stored object has none of its rule', (t) => {
+  let denials = 0
+  for (const place of written) {
+    const { rule } = place
+    const examples = examplesAt(place)
+    const isOf = (text: string) => text.endsWith(`(${rule.id})`)
+    for (const example of examples) {
+      if (example.findings.length === 0) continue
+      const others = example.others as unknown as Other[]
+      const bare = { ...other(example), spec: {} }
+      const silent = [example.old, bare, ...examples.map(({ resource }) => resource)].find(
+        (before) => before !== undefined && !findsIn(others, before as unknown as Other).some(isOf),
+      )
+      if (silent === undefined) continue
+      const before = silent as unknown as Other
+      const found = denied(others, before, other(example), STRICT).filter(isOf)
+      t.strictSame(found.toSorted(), example.findings.toSorted(), `${rule.id}: ${example.title}`)
+      denials += 1
+    }
+  }
+  t.ok(denials > 100, `${denials} examples`)
+  t.end()
+})
+
+t.test('an update with many stored errors costs little more than a create', (t) => {
+  const configs = Array.from({ length: 1_000 }, (_, i) => [
+    injectConfig(`config-${i}`, `missing-${i}`),
+    backend(`backend-${i}`, `config-${i}`),
+  ])
+  const providers = Array.from({ length: 5_000 }, (_, i) => `${'p'.repeat(100)}-${i}`)
+  const [before, after] = [providers, [...providers, 'new']].map((names) => resource(discovering(...names)))
+  t.ok(JSON.stringify(before).length > 1_050_000)
+  const world = worldOf(configs.flat().map(resource))
+  const engine: Situation = { group: DEFAULT_API_GROUP, settings: ENFORCED, world }
+  const review = (request: object) => () => {
+    const { errors, warnings } = judgeSubmission(submissionOf('VirtualMCPServer', after, request), engine)
+    t.ok(errors.length + warnings.length > 1_000)
+  }
+  const [create = NaN, update = NaN] = stepsOf(
+    review({ name: 'gateway' }),
+    review({ name: 'gateway', operation: 'UPDATE', oldObject: before, dryRun: true }),
+  )
+  t.ok(update < 4 * create, `${create} steps of a create, ${update} of an update`)
+  t.end()
+})
