@@ -20,8 +20,24 @@ module.exports = {
       name: 'cel-stands-alone',
       comment: 'The CEL front end imports nothing but the search for near names.',
       severity: 'error',
-      from: { path: '^src/cel' },
-      to: { path: '^(src|node_modules)', pathNot: '^src/(cel/|rule/nearest\\.ts)' },
+      from: { path: '^src/cel', pathNot: '^src/cel/evaluate/' },
+      to: { path: '^(src|node_modules)', pathNot: '^src/(cel/(?!evaluate/)|rule/nearest\\.ts)' },
+    },
+    {
+      name: 'cel-evaluator-needs-little',
+      comment: 'Durations and regular expressions as in Go; no rule needs the evaluator.',
+      severity: 'error',
+      from: { path: '^src/cel/evaluate/' },
+      to: {
+        path: '^(src|node_modules)',
+        pathNot: '^src/(cel/|rule/duration\\.ts)|node_modules/@bufbuild/re2/',
+      },
+    },
+    {
+      name: 'cel-evaluator-for-the-role',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(cel/evaluate|cli/role)/' },
+      to: { path: '^src/cel/evaluate/' },
     },
     {
       name: 'cel-through-matcher-verdicts',
