@@ -1,4 +1,4 @@
-/** The architecture in sentences: rule ← cel ← kinds ← review ← adapters. */
+/** The architecture in sentences: rule ← cel ← kinds ← review ← access ← adapters. */
 const ADAPTERS = 'cluster|certificates|server|cli|generate'
 
 module.exports = {
@@ -36,7 +36,7 @@ module.exports = {
     {
       name: 'cel-evaluator-for-the-role',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(cel/evaluate|cli/role)/' },
+      from: { path: '^src/', pathNot: '^src/(cel/evaluate|access/role|cli/commands/role)/' },
       to: { path: '^src/cel/evaluate/' },
     },
     {
@@ -55,19 +55,25 @@ module.exports = {
       name: 'review-is-pure',
       comment: 'The engine runs in a browser as well: no Node module, no adapter.',
       severity: 'error',
-      from: { path: '^src/(cel|rule|kinds|review)' },
+      from: { path: '^src/(cel|rule|kinds|review|access)/' },
       to: { dependencyTypes: ['core'] },
     },
     {
       name: 'review-knows-no-adapter',
       severity: 'error',
       from: { path: '^src/review' },
-      to: { path: `^src/(${ADAPTERS}|arming|configuration)` },
+      to: { path: `^src/(${ADAPTERS}|arming|configuration|access)/` },
+    },
+    {
+      name: 'access-knows-no-adapter',
+      severity: 'error',
+      from: { path: '^src/access' },
+      to: { path: `^src/(${ADAPTERS}|arming|configuration)/` },
     },
     {
       name: 'adapters-meet-in-main-only',
       severity: 'error',
-      from: { path: `^src/(${ADAPTERS})/`, pathNot: '^src/server/|^src/cli/live\\.ts$' },
+      from: { path: `^src/(${ADAPTERS})/`, pathNot: '^src/server/|^src/cli/input/live\\.ts$' },
       to: { path: `^src/(${ADAPTERS})/`, pathNot: '^src/$1/' },
     },
     {
@@ -75,7 +81,7 @@ module.exports = {
       comment:
         'live.ts is the one module of the CLI that talks to a cluster, and is loaded only when one is asked for.',
       severity: 'error',
-      from: { path: '^src/cli/', pathNot: '^src/cli/live\\.ts$' },
+      from: { path: '^src/cli/', pathNot: '^src/cli/input/live\\.ts$' },
       to: { path: '^src/cluster/' },
     },
     {
@@ -84,7 +90,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/' },
       to: {
-        path: '^src/cli/live\\.ts$|node_modules/@kubernetes/client-node/',
+        path: '^src/cli/input/live\\.ts$|node_modules/@kubernetes/client-node/',
         dynamic: false,
         dependencyTypesNot: ['type-only'],
       },

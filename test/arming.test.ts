@@ -7,7 +7,7 @@ import {
   type Lease,
   probeAnswer,
 } from '../src/arming/index.ts'
-import { displacing, drift } from '../src/arming/configurations.ts'
+import { displacing, drift } from '../src/arming/reconcile.ts'
 import { LeaseHolder, type LeaseStore } from '../src/arming/lease.ts'
 import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
 

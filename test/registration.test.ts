@@ -3,8 +3,11 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
 import { parseLabelSelector } from '../src/configuration/label-selector.ts'
-import { wantedConfigurations } from '../src/arming/configurations.ts'
-import { mutatingWebhookConfiguration, validatingWebhookConfiguration } from '../src/kinds/registration.ts'
+import { wantedConfigurations } from '../src/arming/reconcile.ts'
+import {
+  mutatingWebhookConfiguration,
+  validatingWebhookConfiguration,
+} from '../src/arming/webhook-configurations.ts'
 
 /** What must be registered, written down from the decisions and from nothing else. */
 const ENTRIES = parse(`

@@ -4,28 +4,28 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { type CelGoVersion, check, parse } from '../src/cel/index.ts'
-import { role } from '../src/cli/role.ts'
+import { role } from '../src/cli/commands/role.ts'
 import { evaluate } from '../src/cel/evaluate/evaluate.ts'
 import { Failure, fromJson, type Result, type Spend, type Value } from '../src/cel/evaluate/values.ts'
-import { LONGEST_CLAIMS, readClaims } from '../src/cli/role/claims.ts'
+import { LONGEST_CLAIMS, readClaims } from '../src/cli/input/claims.ts'
 import {
   decideForReleases,
   decideRole,
   matchersOf,
   type ReleaseDecision,
   type RoleDecision,
-} from '../src/cli/role/decide.ts'
-import { evaluations } from '../src/cli/role/evaluations.ts'
-import { bounded, evaluateMatcher, LIMITS } from '../src/cli/role/matcher.ts'
-import { printRole } from '../src/cli/role/print.ts'
+} from '../src/access/role/decide.ts'
+import { evaluations } from '../src/cli/commands/role/evaluations.ts'
+import { bounded, evaluateMatcher, LIMITS } from '../src/access/role/matcher.ts'
+import { printRole } from '../src/cli/output/role.ts'
 import {
   type Generation,
   GENERATIONS,
   generationsOf,
   readRelease,
   releasesOf,
-} from '../src/cli/role/releases.ts'
-import { sessionNameFrom } from '../src/cli/role/session-name.ts'
+} from '../src/access/role/releases.ts'
+import { sessionNameFrom } from '../src/access/role/session-name.ts'
 import { UsageError } from '../src/configuration/flags.ts'
 import { printed } from './support/cel-values.ts'
 import { runCli } from './support/cli.ts'

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { LabelSelector } from '../configuration/label-selector.ts'
-import type { ClientConfig } from '../kinds/registration.ts'
-import { WEBHOOK_NAME } from '../kinds/registration.ts'
+import type { ClientConfig } from './webhook-configurations.ts'
+import { WEBHOOK_NAME } from './webhook-configurations.ts'
 import {
   clientConfigOf,
   bundlesOf,
@@ -15,10 +15,10 @@ import {
   otherManagers,
   policyOf,
   wantedConfigurations,
-} from './configurations.ts'
+} from './reconcile.ts'
 import { LeaseHolder, type LeaseStore } from './lease.ts'
 
-export { bundlesOf, type Configuration } from './configurations.ts'
+export { bundlesOf, type Configuration } from './reconcile.ts'
 export type { Lease, LeaseStore } from './lease.ts'
 
 /** What arming needs of a cluster. */

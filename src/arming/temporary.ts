@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { KINDS } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import { mutatingWebhookConfiguration, validatingWebhookConfiguration } from '../kinds/registration.ts'
+import { mutatingWebhookConfiguration, validatingWebhookConfiguration } from './webhook-configurations.ts'
 import { isObject } from '../rule/resource.ts'
 import { type Configuration, probeAnswer } from './index.ts'
 

@@ -1,11 +1,11 @@
 import { helpLines } from '../configuration/flags.ts'
-import { AUDIT_FLAGS, audit } from './audit.ts'
-import { CHECK_FLAGS, check } from './check.ts'
-import { doctor, DOCTOR_FLAGS } from './doctor.ts'
-import { explain } from './explain.ts'
-import { PLAN_FLAGS, plan } from './plan.ts'
-import { role, ROLE_FLAGS } from './role.ts'
-import { uninstall, UNINSTALL_FLAGS } from './uninstall.ts'
+import { AUDIT_FLAGS, audit } from './commands/audit.ts'
+import { CHECK_FLAGS, check } from './commands/check.ts'
+import { doctor, DOCTOR_FLAGS } from './commands/doctor.ts'
+import { explain } from './commands/explain.ts'
+import { PLAN_FLAGS, plan } from './commands/plan.ts'
+import { role, ROLE_FLAGS } from './commands/role.ts'
+import { uninstall, UNINSTALL_FLAGS } from './commands/uninstall.ts'
 
 export interface Command {
   /** What may follow its name, and what it then does. */

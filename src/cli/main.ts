@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { EXIT } from './report.ts'
+import { EXIT } from './output/report.ts'
 import { run } from './run.ts'
 
 // Whoever reads the output may stop early, as `head` does; a disk may be full.

@@ -2,7 +2,7 @@ import manifest from '../../package.json' with { type: 'json' }
 import { UsageError } from '../configuration/flags.ts'
 import { nearest } from '../rule/nearest.ts'
 import { type Command, COMMANDS, helpOf, listed, overview } from './commands.ts'
-import { EXIT } from './report.ts'
+import { EXIT } from './output/report.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

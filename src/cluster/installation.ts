@@ -1,5 +1,5 @@
 import { API_VERSION } from '../kinds/index.ts'
-import { WEBHOOK_NAME } from '../kinds/registration.ts'
+import { WEBHOOK_NAME } from '../arming/webhook-configurations.ts'
 import { isObject } from '../rule/resource.ts'
 import { type Api, DELETE, type Place, type Stored } from './api.ts'
 

@@ -1,6 +1,6 @@
 import { API_VERSION } from '../kinds/index.ts'
 import { mcpExternalAuthConfig } from '../kinds/mcp-external-auth-config/index.ts'
-import { WEBHOOK_NAME } from '../kinds/registration.ts'
+import { WEBHOOK_NAME } from '../arming/webhook-configurations.ts'
 import { isObject } from '../rule/resource.ts'
 import { type Api, DELETE, type Place, type Sent, StatusError, type Stored } from './api.ts'
 import { watch } from './list-watch.ts'

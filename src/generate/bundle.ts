@@ -15,7 +15,7 @@ async function bundle(folder: string): Promise<void> {
     entryPoints: {
       'server/main': 'src/server/main.ts',
       'cli/main': 'src/cli/main.ts',
-      'cli/worker': 'src/cli/role/worker.ts',
+      'cli/worker': 'src/cli/commands/role/worker.ts',
     },
     outdir: folder,
     chunkNames: 'chunks/[name]-[hash]',

@@ -2,7 +2,7 @@ import { stringify } from 'yaml'
 import { API_VERSION, DEFAULT_API_GROUP, KINDS } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { type RulePlace, rulePlaces } from '../kinds/places.ts'
-import { SPEC_CHANGES, WEBHOOK_NAME } from '../kinds/registration.ts'
+import { SPEC_CHANGES, WEBHOOK_NAME } from '../arming/webhook-configurations.ts'
 import { pathText, type Segment } from '../rule/path.ts'
 import type { GeneratedFile } from './generated-file.ts'
 

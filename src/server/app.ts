@@ -5,7 +5,7 @@ import type { ServingPair } from '../certificates/local.ts'
 import { judgeSubmission, mutate, type Situation, type Submission } from '../review/index.ts'
 import type { Verdict } from '../review/judge.ts'
 import { jsonPatch } from '../review/patch.ts'
-import { probeAnnotation } from '../kinds/registration.ts'
+import { probeAnnotation } from '../arming/webhook-configurations.ts'
 import { isObject } from '../rule/resource.ts'
 import {
   decodeReview,

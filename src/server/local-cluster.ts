@@ -15,7 +15,7 @@ import {
 import { ClusterConnection, fromKubeconfig } from '../cluster/index.ts'
 import { UsageError } from '../configuration/flags.ts'
 import { crd } from '../generate/crds.ts'
-import { probeAnnotation, WEBHOOK_NAME } from '../kinds/registration.ts'
+import { probeAnnotation, WEBHOOK_NAME } from '../arming/webhook-configurations.ts'
 import { isObject } from '../rule/resource.ts'
 import { SERVER_FLAGS, type ServerConfiguration } from './configuration.ts'
 

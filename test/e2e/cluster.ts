@@ -4,7 +4,10 @@ import { API_VERSION, DEFAULT_API_GROUP, KINDS } from '../../src/kinds/index.ts'
 import type { Kind } from '../../src/kinds/kind.ts'
 import { mcpExternalAuthConfig } from '../../src/kinds/mcp-external-auth-config/index.ts'
 import { mcpGroup } from '../../src/kinds/mcp-group/index.ts'
-import { mutatingWebhookConfiguration, validatingWebhookConfiguration } from '../../src/kinds/registration.ts'
+import {
+  mutatingWebhookConfiguration,
+  validatingWebhookConfiguration,
+} from '../../src/arming/webhook-configurations.ts'
 import type { RunningServer } from '../support/server.ts'
 import type { ApiServer } from './api-server.ts'
 import { waitFor } from './wait-for.ts'

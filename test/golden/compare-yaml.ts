@@ -10,8 +10,8 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { isDeepStrictEqual } from 'node:util'
-import { readYaml } from '../../src/cli/yaml-nodes.ts'
-import { toValue } from '../../src/cli/nodes.ts'
+import { readYaml } from '../../src/cli/input/yaml-nodes.ts'
+import { toValue } from '../../src/cli/input/nodes.ts'
 
 type Outcome = { readonly json: unknown } | { readonly error: string }
 

@@ -11,7 +11,7 @@ import { readFileSync } from 'node:fs'
 import { type CelGoVersion, check, parse } from '../../../src/cel/index.ts'
 import { evaluate } from '../../../src/cel/evaluate/evaluate.ts'
 import { fromJson } from '../../../src/cel/evaluate/values.ts'
-import { bounded, LIMITS, Stopped } from '../../../src/cli/role/matcher.ts'
+import { bounded, LIMITS, Stopped } from '../../../src/access/role/matcher.ts'
 import { printed } from '../../support/cel-values.ts'
 
 const [pairs = '', answers = '', celGo = '0.33'] = process.argv.slice(2)

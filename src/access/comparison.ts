@@ -1,0 +1,101 @@
+import { deepEqual } from '../review/deep-equal.ts'
+import type { AuthServer, Incoming } from './incoming.ts'
+import type { Outgoing } from './outgoing.ts'
+import type { Group, Plan } from './effective-authentication.ts'
+
+/** Something before and after; null on the side where it does not exist. */
+export interface Difference<T> {
+  readonly old: T | null
+  readonly new: T | null
+}
+
+/** What becomes different at one VirtualMCPServer; null for what stays. */
+export interface Change {
+  readonly namespace: string
+  readonly name: string
+  readonly change: 'added' | 'removed' | 'changed'
+  readonly group: Difference<Group> | null
+  readonly incoming: Difference<Incoming> | null
+  readonly authServer: Difference<AuthServer> | null
+  /** Only those that change. */
+  readonly backends: readonly BackendChange[]
+}
+
+export interface BackendChange extends Difference<Outgoing> {
+  readonly kind: string | null
+  readonly name: string
+  readonly change: 'added' | 'removed' | 'changed'
+}
+
+/** What changes for whom, in the order of namespace and name; what stays as it is, is left out. */
+export function compare(before: readonly Plan[], after: readonly Plan[]): Change[] {
+  return paired(before, after, ({ namespace, name }) => JSON.stringify([namespace, name]))
+    .map(([old, now]) => changeOf(old, now))
+    .filter((change) => change !== undefined)
+    .toSorted((a, b) => order(a.namespace, b.namespace) || order(a.name, b.name))
+}
+
+const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+
+/** Those of either side that have the same key, beside each other. */
+function paired<T>(before: readonly T[], after: readonly T[], keyOf: (item: T) => string): Pair<T>[] {
+  const old = new Map(before.map((item) => [keyOf(item), item]))
+  const now = new Map(after.map((item) => [keyOf(item), item]))
+  return [...new Set([...now.keys(), ...old.keys()])].map((key) => [old.get(key), now.get(key)])
+}
+
+type Pair<T> = readonly [T | undefined, T | undefined]
+
+function changeOf(old: Plan | undefined, now: Plan | undefined): Change | undefined {
+  const either = now ?? old
+  if (either === undefined) return undefined
+  const { namespace, name } = either
+  const differences = {
+    group: difference(old?.group, now?.group, ({ name }) => name),
+    incoming: difference(old?.incoming, now?.incoming, ({ summary }) => summary),
+    authServer: difference(old?.authServer, now?.authServer, ({ summary }) => summary),
+    backends: backendChanges(old?.backends ?? [], now?.backends ?? []),
+  }
+  const { group, incoming, authServer, backends } = differences
+  if (group === null && incoming === null && authServer === null && backends.length === 0) return undefined
+  return { namespace, name, change: verb(old, now), ...differences }
+}
+
+function backendChanges(before: readonly Outgoing[], after: readonly Outgoing[]): BackendChange[] {
+  return paired(before, after, ({ kind, name }) => JSON.stringify([kind, name])).flatMap(([old, now]) => {
+    const either = now ?? old
+    const found = difference(old, now, (outgoing) => outgoing)
+    if (either === undefined || found === null) return []
+    return [{ kind: either.kind, name: either.name, change: verb(old, now), ...found }]
+  })
+}
+
+const verb = (old: unknown, now: unknown) =>
+  old === undefined ? 'added' : now === undefined ? 'removed' : 'changed'
+
+/** Null when both sides are the same in what counts of them. */
+function difference<T>(
+  old: T | null = null,
+  now: T | null = null,
+  counted: (side: T) => unknown,
+): Difference<T> | null {
+  const same = old === null || now === null ? old === now : deepEqual(counted(old), counted(now))
+  return same ? null : { old, new: now }
+}
+
+/** Both sides of a backend that changes, in words that differ. */
+export function sidesOf({ old, new: now }: Difference<Outgoing>): readonly [string, string] {
+  const [before, after] = [old?.summary ?? '', now?.summary ?? '']
+  if (old === null || now === null || before !== after) return [before, after]
+  const differing = DETAILS.filter(([field]) => old[field] !== now[field])
+  const told = (side: Outgoing) =>
+    differing.map(([field, word]) => `${word} ${side[field] ?? 'none'}`).join(', ')
+  return differing.length === 0 ? [before, after] : [`${before} [${told(old)}]`, `${after} [${told(now)}]`]
+}
+
+/** What a summary leaves out. */
+const DETAILS = [
+  ['config', 'MCPExternalAuthConfig'],
+  ['source', 'source'],
+  ['chosen', 'provider'],
+] as const

@@ -1,0 +1,71 @@
+import { type Gateway, getGateway, groupOf, olderGroupOf } from '../kinds/between/neighbours.ts'
+import { backendsOf } from '../kinds/between/reach.ts'
+import type { Cluster } from '../rule/cluster.ts'
+import type { World } from '../review/world.ts'
+import { type AuthServer, authServerOf, type Incoming, incomingOf } from './incoming.ts'
+import { type Outgoing, outgoingOf } from './outgoing.ts'
+import { releaseNotesOfServer } from './releases.ts'
+import { absence, unreadable } from './unknown.ts'
+
+/** The effective authentication of one VirtualMCPServer: plain JSON, nothing is left out. */
+export interface Plan {
+  readonly namespace: string
+  readonly name: string
+  readonly group: Group
+  readonly incoming: Incoming
+  readonly authServer: AuthServer | null
+  /** In the order of kind and name; then the keys of `backends` that no member has. */
+  readonly backends: readonly Outgoing[]
+  /** Where releases of the operator do otherwise with the whole. */
+  readonly notes: readonly string[]
+}
+
+/** The MCPGroup whose backends are fronted. */
+export interface Group {
+  readonly name: string | null
+  /** Why it is not known, or that it does not exist. */
+  readonly reason: string | null
+}
+
+/** Undefined when there is no such VirtualMCPServer. */
+export function planOf(world: World, namespace: string, name: string): Plan | undefined {
+  const cluster = world.in(namespace)
+  const gateway = getGateway(cluster, name)
+  if (gateway === undefined) return undefined
+  const incoming = incomingOf(gateway, cluster)
+  return {
+    namespace,
+    name,
+    group: fronted(gateway, cluster),
+    incoming,
+    authServer: authServerOf(gateway),
+    backends: backendsOf(gateway, cluster).map((backend) => outgoingOf(gateway, backend, cluster)),
+    notes: releaseNotesOfServer(gateway, { namespace, name }, incoming, cluster),
+  }
+}
+
+/** Every VirtualMCPServer, in the order of namespace and name. */
+export function plansOf(world: World): Plan[] {
+  return [...world.all('VirtualMCPServer')]
+    .toSorted((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name))
+    .map(({ namespace, name }) => planOf(world, namespace, name))
+    .filter((plan) => plan !== undefined)
+}
+
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+
+const OLDER_GROUP = '`spec.config.groupRef` is of older releases and not read'
+
+function fronted(gateway: Gateway, cluster: Cluster): Group {
+  const name = groupOf(gateway)
+  if (name === undefined) {
+    const { spec = {} } = gateway
+    const { groupRef } = spec
+    const missing =
+      groupRef === undefined ? unreadable(spec, 'groupRef') : unreadable(groupRef, 'name', 'groupRef.name')
+    const older = olderGroupOf(gateway) === undefined ? '' : `; ${OLDER_GROUP}`
+    return { name: null, reason: missing + older }
+  }
+  const found = cluster.get('MCPGroup', name) !== undefined
+  return { name, reason: found ? null : absence('MCPGroup', cluster) }
+}

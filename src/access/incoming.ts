@@ -1,0 +1,136 @@
+import { type Gateway, getOidcConfig, oidcConfigNamed, providersOf } from '../kinds/between/neighbours.ts'
+import type { Cluster } from '../rule/cluster.ts'
+import { withoutUserInfo } from '../rule/go-text.ts'
+import { isAbsent } from '../rule/resource.ts'
+import { notFound, notSpecified, unreadable } from './unknown.ts'
+
+/** How clients authenticate to a VirtualMCPServer. What does not apply, or is not known, is null. Section 5.1. */
+export interface Incoming {
+  /** All of it in a few words. */
+  readonly summary: string
+  /** `anonymous`, `oidc`, or what else is written there. */
+  readonly type: string | null
+  /** Name of the MCPOIDCConfig. */
+  readonly oidcConfig: string | null
+  readonly oidcType: string | null
+  readonly issuer: string | null
+  readonly audience: string | null
+  /** Why something is not known. */
+  readonly reason: string | null
+}
+
+/** The authorization server that a VirtualMCPServer embeds. Section 2.4.3. */
+export interface AuthServer {
+  readonly summary: string
+  readonly issuer: string | null
+  /** The upstream providers, in the order of the login. */
+  readonly providers: readonly string[]
+  /** Whether these are all: a name may not be known yet. */
+  readonly complete: boolean
+}
+
+type IncomingAuth = NonNullable<NonNullable<Gateway['spec']>['incomingAuth']>
+
+const NOTHING = { oidcConfig: null, oidcType: null, issuer: null, audience: null, reason: null }
+
+export function incomingOf({ spec = {} }: Gateway, cluster: Cluster): Incoming {
+  const { incomingAuth } = spec
+  if (incomingAuth === undefined) {
+    const reason = unreadable(spec, 'incomingAuth')
+    return { summary: `not known (${reason})`, type: null, ...NOTHING, reason }
+  }
+  const type: string | undefined = incomingAuth.type
+  switch (type) {
+    case 'anonymous':
+      return { summary: 'anonymous: no authentication, no access control', type, ...NOTHING }
+    case 'oidc':
+      return oidc(incomingAuth, cluster)
+    case undefined: {
+      const reason = unreadable(incomingAuth, 'type')
+      return { summary: `not known (${reason})`, type: null, ...NOTHING, reason }
+    }
+    default: {
+      const reason = notSpecified('type', type)
+      return { summary: `not known (${reason})`, type, ...NOTHING, reason }
+    }
+  }
+}
+
+function oidc(incomingAuth: IncomingAuth, cluster: Cluster): Incoming {
+  const config = configOf(incomingAuth, cluster)
+  const audience = audienceOf(incomingAuth)
+  const reason = [config.reason, audience.reason].filter((text) => text !== null).join('; ')
+  const issuer =
+    config.oidcType === 'kubernetesServiceAccount'
+      ? "the cluster's API server"
+      : (config.issuer ?? 'not known')
+  const parts = [
+    `oidc: issuer ${issuer}`,
+    ...(config.oidcConfig === null ? [] : [`MCPOIDCConfig ${config.oidcConfig}`]),
+    `audience ${audience.audience ?? 'not known'}`,
+  ]
+  return {
+    summary: `${parts.join(', ')}${reason === '' ? '' : ` (${reason})`}`,
+    type: 'oidc',
+    ...config,
+    ...audience,
+    reason: reason === '' ? null : reason,
+  }
+}
+
+type Config = Pick<Incoming, 'oidcConfig' | 'oidcType' | 'issuer' | 'reason'>
+
+function configOf(incomingAuth: IncomingAuth, cluster: Cluster): Config {
+  const none = { oidcConfig: null, oidcType: null, issuer: null }
+  const ref = incomingAuth.oidcConfigRef
+  if (ref === undefined) return { ...none, reason: unreadable(incomingAuth, 'oidcConfigRef') }
+  const { name } = ref
+  if (name === undefined) return { ...none, reason: unreadable(ref, 'name', 'oidcConfigRef.name') }
+  const config = getOidcConfig(cluster, name)
+  if (config === undefined)
+    return { ...none, oidcConfig: name, reason: notFound(oidcConfigNamed(name), cluster) }
+  const { spec = {} } = config
+  const type: string | undefined = spec.type
+  const found = { oidcConfig: name, oidcType: type ?? null, issuer: null, reason: null }
+  switch (type) {
+    case 'kubernetesServiceAccount':
+      return found
+    case 'inline': {
+      const { inline } = spec
+      if (inline === undefined)
+        return { ...found, reason: unreadable(spec, 'inline', `inline of MCPOIDCConfig ${name}`) }
+      if (inline.issuer !== undefined) return { ...found, issuer: withoutUserInfo(inline.issuer) }
+      return { ...found, reason: unreadable(inline, 'issuer', `issuer of MCPOIDCConfig ${name}`) }
+    }
+    case undefined:
+      return { ...found, reason: unreadable(spec, 'type', `type of MCPOIDCConfig ${name}`) }
+    default:
+      return { ...found, reason: notSpecified('MCPOIDCConfig type', type) }
+  }
+}
+
+/** Beside the reference, or in it where releases have it (decision 4). */
+function audienceOf(incomingAuth: IncomingAuth): Pick<Incoming, 'audience' | 'reason'> {
+  const holders = [incomingAuth, incomingAuth.oidcConfigRef ?? {}].filter(
+    (holder) => !isAbsent(holder, 'audience'),
+  )
+  const given = new Set(holders.map(({ audience }) => audience))
+  const [audience] = given
+  if (given.has(undefined)) return { audience: null, reason: unreadable({ audience }, 'audience') }
+  if (given.size > 1)
+    return { audience: null, reason: '`audience` and `oidcConfigRef.audience` contradict each other' }
+  if (audience === undefined || audience === '') return { audience: null, reason: 'audience is missing' }
+  return { audience, reason: null }
+}
+
+/** Null when there is none. */
+export function authServerOf({ spec }: Gateway): AuthServer | null {
+  const found = providersOf(spec, 'authServerConfig')
+  if (found === undefined) return null
+  const given = spec?.authServerConfig?.issuer
+  const issuer = given === undefined ? null : withoutUserInfo(given)
+  const { names: providers, complete } = found
+  const listed = [...providers, ...(complete ? [] : ['others that are not known'])]
+  const summary = `issuer ${issuer ?? 'not known'}, ${listed.length === 0 ? 'no provider' : `login at ${listed.join(', ')}`}`
+  return { summary, issuer, providers, complete }
+}

@@ -1,0 +1,277 @@
+import {
+  type AuthConfig,
+  authConfigNamed,
+  type Gateway,
+  getAuthConfig,
+  getWorkload,
+  leavesSubjectProvider,
+  namedProvider,
+  providersOf,
+} from '../kinds/between/neighbours.ts'
+import { type Backend, sourceOf } from '../kinds/between/reach.ts'
+import { agreedProvider, knowsReachers } from '../kinds/between/subject-provider.ts'
+import { type Cluster, nameText } from '../rule/cluster.ts'
+import { isAbsent } from '../rule/resource.ts'
+import { releaseNotes } from './releases.ts'
+import { notFound, notSpecified, unreadable } from './unknown.ts'
+
+/** How vMCP authenticates to one backend. What does not apply, or is not known, is null. Section 5.2. */
+export interface Outgoing {
+  /** Kind of the workload; null for a key of `backends` that no member of the group has. */
+  readonly kind: string | null
+  readonly name: string
+  /** All of it in a few words. */
+  readonly summary: string
+  /** `unavailable`: they are configured, and the token that they need does not exist. */
+  readonly credentials: 'sent' | 'none' | 'unavailable' | 'unknown'
+  /** Where the strategy comes from. */
+  readonly source: 'discovered' | 'inline' | 'default' | 'none' | 'unknown'
+  /** Name of the MCPExternalAuthConfig. */
+  readonly config: string | null
+  /** Its type, as written. */
+  readonly type: string | null
+  /** Whose token is sent or exchanged: of an upstream provider, issued by vMCP, from a Secret, of an AWS role. */
+  readonly token: 'upstream' | 'vmcp' | 'secret' | 'role' | null
+  /** The upstream provider. */
+  readonly provider: string | null
+  /** Who chose it: the configuration, /mutate before, or nobody, so that it is the first of this server. */
+  readonly chosen: 'given' | 'written' | 'first' | null
+  /** Where the credentials are put. */
+  readonly placement: 'header' | 'SigV4' | 'not specified' | null
+  /** The header, where that is the place. */
+  readonly header: string | null
+  /** Why there are none, or something is not known. */
+  readonly reason: string | null
+  /** What the next write of the configuration changes, and where releases of the operator do otherwise. */
+  readonly notes: readonly string[]
+}
+
+/** What the MCPExternalAuthConfig decides. */
+type Strategy = Omit<Outgoing, 'kind' | 'name' | 'summary' | 'source' | 'config' | 'notes'>
+
+const NOTHING = {
+  type: null,
+  token: null,
+  provider: null,
+  chosen: null,
+  placement: null,
+  header: null,
+} as const
+
+const SOURCES = {
+  discovered: 'discovered',
+  backends: 'inline',
+  default: 'default',
+  none: 'none',
+  unknown: 'unknown',
+} as const
+
+export function outgoingOf(gateway: Gateway, backend: Backend, cluster: Cluster): Outgoing {
+  const { name, member, config = null } = backend
+  const strategy = strategyOf(gateway, backend, cluster)
+  return {
+    kind: member?.kind ?? null,
+    name,
+    summary: summaryOf(strategy),
+    source: SOURCES[backend.from],
+    config,
+    ...strategy,
+    notes: [...nextWrite(config, strategy, cluster), ...releaseNotes(gateway, backend, strategy, cluster)],
+  }
+}
+
+/** A provider that /mutate wrote counts as unset: the next write decides it anew (decision 25). */
+function nextWrite(config: string | null, { chosen, provider }: Strategy, cluster: Cluster): string[] {
+  if (config === null || chosen !== 'written' || !knowsReachers(cluster)) return []
+  const next = agreedProvider(config, cluster)
+  if (next === provider) return []
+  const change = next === undefined ? 'takes it away' : `writes ${next}`
+  return [`/mutate wrote the provider: the next write of ${nameText(authConfigNamed(config))} ${change}`]
+}
+
+function strategyOf(gateway: Gateway, backend: Backend, cluster: Cluster): Strategy {
+  if (backend.from === 'none') {
+    const inline = sourceOf(gateway) === 'inline'
+    const reason = inline ? 'not in `backends`, and no `default`' : 'no externalAuthConfigRef'
+    return { ...NOTHING, credentials: 'none', reason }
+  }
+  if (backend.config === undefined) return unknown(NOTHING, whyUnknown(gateway, backend, cluster))
+  const config = getAuthConfig(cluster, backend.config)
+  return config === undefined
+    ? unknown(NOTHING, notFound(authConfigNamed(backend.config), cluster))
+    : configured(config, gateway, cluster)
+}
+
+const unknown = (known: Omit<Strategy, 'credentials' | 'reason'>, reason: string): Strategy => ({
+  ...known,
+  credentials: 'unknown',
+  reason,
+})
+
+/** Why it cannot be told which MCPExternalAuthConfig a backend is contacted with. */
+function whyUnknown(gateway: Gateway, { name, member }: Backend, cluster: Cluster): string {
+  const { spec = {} } = gateway
+  const { outgoingAuth } = spec
+  const source: string | undefined = sourceOf(gateway)
+  if (source === 'discovered') return unreadableRef((member && getWorkload(cluster, member)?.spec) ?? {})
+  if (outgoingAuth === undefined) return unreadable(spec, 'outgoingAuth')
+  if (source === undefined) return unreadable(outgoingAuth, 'source')
+  if (source !== 'inline') return notSpecified('source', source)
+  const { backends = {} } = outgoingAuth
+  if (!Object.hasOwn(backends, name)) return '`backends` or `default` cannot be read'
+  const entry = backends[name]
+  if (entry === undefined) return 'its entry in `backends` is of a wrong JSON type'
+  if (entry.type !== undefined && entry.type !== 'externalAuthConfigRef')
+    return notSpecified('type', entry.type)
+  return unreadableRef(entry)
+}
+
+function unreadableRef(holder: { readonly externalAuthConfigRef?: { readonly name?: unknown } | undefined }) {
+  const { externalAuthConfigRef: ref } = holder
+  return ref === undefined
+    ? unreadable(holder, 'externalAuthConfigRef')
+    : unreadable(ref, 'name', 'externalAuthConfigRef.name')
+}
+
+/** What a MCPExternalAuthConfig means under this VirtualMCPServer. */
+function configured(config: AuthConfig, gateway: Gateway, cluster: Cluster): Strategy {
+  const { spec = {} } = config
+  const type: string | undefined = spec.type
+  switch (type) {
+    case 'unauthenticated':
+      return { ...NOTHING, type, credentials: 'none', reason: 'type unauthenticated' }
+    case 'bearerToken':
+      return {
+        ...NOTHING,
+        type,
+        credentials: 'sent',
+        token: 'secret',
+        placement: 'not specified',
+        reason: null,
+      }
+    case 'awsSts':
+      return { ...NOTHING, type, credentials: 'sent', token: 'role', placement: 'SigV4', reason: null }
+    case 'embeddedAuthServer': {
+      const reason = 'the specification does not say what this type sends to a backend'
+      return unknown({ ...NOTHING, type, placement: 'not specified' }, reason)
+    }
+    case 'headerInjection': {
+      const { headerInjection: settings } = spec
+      const header = settings?.headerName ?? null
+      const known = { ...NOTHING, type, token: 'secret', placement: 'header', header } as const
+      if (settings === undefined) return unknown(known, unreadable(spec, 'headerInjection'))
+      if (header === null) return unknown(known, unreadable(settings, 'headerName'))
+      return { ...known, credentials: 'sent', reason: null }
+    }
+    case 'upstreamInject':
+      return {
+        ...NOTHING,
+        type,
+        placement: 'header',
+        header: 'Authorization',
+        ...upstream(config, gateway, cluster),
+      }
+    case 'tokenExchange': {
+      const { tokenExchange: settings } = spec
+      const header = settings === undefined ? null : exchangeHeader(settings)
+      const token = upstream(config, gateway, cluster)
+      const strategy = { ...NOTHING, type, placement: 'header', header, ...token } as const
+      if (header !== null || settings === undefined) return strategy
+      const reason = unreadable(settings, 'externalTokenHeaderName')
+      return token.reason === null
+        ? unknown(strategy, reason)
+        : { ...strategy, reason: `${token.reason}; ${reason}` }
+    }
+    case undefined:
+      return unknown(NOTHING, unreadable(spec, 'type'))
+    default:
+      return unknown({ ...NOTHING, type }, notSpecified('type', type))
+  }
+}
+
+/** Null when it cannot be read. Section 2.4.5. */
+function exchangeHeader(settings: NonNullable<NonNullable<AuthConfig['spec']>['tokenExchange']>) {
+  const { externalTokenHeaderName: name } = settings
+  if (isAbsent(settings, 'externalTokenHeaderName') || name === '') return 'Authorization'
+  return name ?? null
+}
+
+type Token = Pick<Strategy, 'credentials' | 'token' | 'provider' | 'chosen' | 'reason'>
+
+/** The token that is sent or exchanged, and whether this VirtualMCPServer has it. Sections 2.4.5, 2.4.6, 5.2. */
+function upstream(config: AuthConfig, gateway: Gateway, { group }: Cluster): Token {
+  const named = namedProvider(config, group)
+  const server = providersOf(gateway.spec, 'authServerConfig')
+  if (named !== undefined) {
+    const { provider, written } = named
+    const chosen = written ? 'written' : 'given'
+    const found = { token: 'upstream', provider, chosen } as const
+    if (server?.names.includes(provider)) return { ...found, credentials: 'sent', reason: null }
+    if (server?.complete === false)
+      return { ...found, credentials: 'unknown', reason: 'not all providers can be read' }
+    const reason = server === undefined ? NO_SERVER : 'the embedded authorization server has no such provider'
+    return { ...found, credentials: 'unavailable', reason }
+  }
+  if (config.spec?.type === 'upstreamInject' && server === undefined)
+    return { token: 'upstream', provider: null, chosen: null, credentials: 'unavailable', reason: NO_SERVER }
+  if (!leavesSubjectProvider(config, group)) {
+    const reason = unnamed(config)
+    return { token: null, provider: null, chosen: null, credentials: 'unknown', reason }
+  }
+  if (server === undefined)
+    return { token: 'vmcp', provider: null, chosen: null, credentials: 'sent', reason: null }
+  const first = gateway.spec?.authServerConfig?.upstreamProviders?.[0]?.name
+  const found = { token: 'upstream', provider: first ?? null, chosen: 'first' } as const
+  if (first !== undefined) return { ...found, credentials: 'sent', reason: null }
+  return server.complete
+    ? { ...found, credentials: 'unavailable', reason: 'the embedded authorization server has no provider' }
+    : { ...found, credentials: 'unknown', reason: 'the first provider cannot be read' }
+}
+
+/** Why it is not known which provider is named. */
+function unnamed({ spec = {} }: AuthConfig): string {
+  const { type, upstreamInject, tokenExchange } = spec
+  if (type === 'upstreamInject')
+    return upstreamInject === undefined
+      ? unreadable(spec, 'upstreamInject')
+      : unreadable(upstreamInject, 'providerName')
+  return tokenExchange === undefined
+    ? unreadable(spec, 'tokenExchange')
+    : unreadable(tokenExchange, 'subjectProviderName')
+}
+
+const NO_SERVER = 'no embedded authorization server'
+
+function summaryOf(strategy: Strategy): string {
+  const { credentials, reason, header, placement, type } = strategy
+  const why = reason === null ? '' : ` (${reason})`
+  if (credentials === 'none') return `NO CREDENTIALS${why}`
+  const phrase = phraseOf(strategy)
+  if (phrase === undefined) return `not known${why}`
+  const usual = type === 'headerInjection' || header?.toLowerCase() === 'authorization'
+  const place = placement !== 'header' || header === null || usual ? '' : ` in ${header}`
+  const state = { sent: '', unavailable: ', NOT AVAILABLE', unknown: ', not all known' }[credentials]
+  return `${phrase}${place}${state}${why}`
+}
+
+/** Undefined for a type that the specification does not have. */
+function phraseOf({ type, token, provider, header }: Strategy): string | undefined {
+  switch (type) {
+    case 'tokenExchange':
+      return token === 'vmcp'
+        ? 'token exchange of the vMCP-issued JWT'
+        : `token exchange${provider === null ? '' : ` via ${provider}`}`
+    case 'upstreamInject':
+      return `upstream token${provider === null ? '' : ` of ${provider}`}`
+    case 'headerInjection':
+      return `${header === null ? 'a header' : `header ${header}`} from a Secret`
+    case 'bearerToken':
+      return 'bearer token from a Secret'
+    case 'awsSts':
+      return 'SigV4 of an AWS role'
+    case 'embeddedAuthServer':
+      return 'embedded authorization server'
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,12 @@
+/** The claims of a caller, as JSON values by name. */
+export type Claims = Readonly<Record<string, unknown>>
+
+/** How a matcher reads the claim: `claims.sub`. */
+export function claimPath(name: string): string {
+  return /^[A-Za-z_]\w*$/.test(name) ? `claims.${name}` : `claims[${JSON.stringify(name)}]`
+}
+
+/** An empty name is no name: toolhive takes the default then. */
+export function filledOr(name: string | undefined, fallback: string): string {
+  return name === undefined || name === '' ? fallback : name
+}

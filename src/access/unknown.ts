@@ -1,0 +1,22 @@
+import { type Cluster, nameText, type ObjectName } from '../rule/cluster.ts'
+import { isAbsent } from '../rule/resource.ts'
+
+/** Why a field that has no value here has none. */
+export function unreadable<T extends object>(
+  holder: T,
+  field: keyof T & string,
+  text: string = field,
+): string {
+  return isAbsent(holder, field) ? `${text} is missing` : `${text} is a placeholder or of a wrong JSON type`
+}
+
+/** What only a newer release, or nobody, knows. */
+export const notSpecified = (what: string, value: string): string =>
+  `${what} ${JSON.stringify(value)} is not in the specification`
+
+/** Why an object of the kind is not there: nobody can say so of a kind that may not be read. */
+export const absence = (kind: string, cluster: Cluster): string =>
+  `${cluster.knows(kind) ? 'not found' : 'could not be looked for'} ${cluster.where}`
+
+export const notFound = (name: ObjectName, cluster: Cluster): string =>
+  `${nameText(name)} ${absence(name.kind, cluster)}`

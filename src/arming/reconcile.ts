@@ -1,0 +1,151 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { LabelSelector } from '../configuration/label-selector.ts'
+import { isObject } from '../rule/resource.ts'
+import {
+  type ClientConfig,
+  mutatingWebhookConfiguration,
+  validatingWebhookConfiguration,
+  WEBHOOK_NAME,
+} from './webhook-configurations.ts'
+
+export type Configuration = Readonly<Record<string, unknown>>
+
+/** `Fail` once the webhook has proved itself; never back but by a setting. */
+export type FailurePolicy = 'Fail' | 'Ignore'
+
+export interface Wanted {
+  readonly group: string
+  readonly failurePolicy: FailurePolicy
+  readonly clientConfig: (path: '/validate' | '/mutate') => ClientConfig
+  /** The object with which both go: an uninstalled chart takes them along. */
+  readonly owner: { readonly name: string; readonly uid: string } | undefined
+  /** The namespaces that all entries are about; every one when empty. */
+  readonly namespaceSelector: LabelSelector
+  /** Which installation writes them: its Lease, as `Lease NAMESPACE/NAME`. */
+  readonly manager: string
+  /** What a person does who needs the webhook out of the way, so that it stays so. */
+  readonly breakGlass: string
+}
+
+/** Annotations of what the leader writes, for the person who looks at it and for other installations. */
+const MANAGED_BY = 'vmcp-admission/managed-by'
+const BREAK_GLASS = 'vmcp-admission/break-glass'
+
+/** Both configurations, whole, as this server wants them. */
+export function wantedConfigurations(wanted: Wanted): readonly Configuration[] {
+  return [validatingWebhookConfiguration(wanted), mutatingWebhookConfiguration(wanted)].map((each) => ({
+    ...each,
+    metadata: {
+      name: WEBHOOK_NAME,
+      annotations: { [MANAGED_BY]: wanted.manager, [BREAK_GLASS]: wanted.breakGlass },
+      ...(wanted.owner && { ownerReferences: [ownerReference(wanted.owner)] }),
+    },
+    // Said, so that nobody else's selector or condition stays: one that excludes a namespace would be a way round us.
+    webhooks: each.webhooks.map((webhook) => ({
+      matchConditions: [],
+      ...webhook,
+      namespaceSelector: wanted.namespaceSelector,
+      objectSelector: {},
+    })),
+  }))
+}
+
+const ownerReference = ({ name, uid }: { readonly name: string; readonly uid: string }) => ({
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRole',
+  name,
+  uid,
+})
+
+/** The policy of a stored configuration: that of its first entry, which is the one that can deny a write. */
+export function policyOf(configuration: Configuration | undefined): FailurePolicy | undefined {
+  const [first] = webhooksOf(configuration)
+  return first?.failurePolicy === 'Fail' ? 'Fail' : first === undefined ? undefined : 'Ignore'
+}
+
+/** The field managers beside us that wrote a field of it. */
+export function otherManagers(configuration: Configuration | undefined): string[] {
+  const { metadata } = configuration ?? {}
+  const managed = isObject(metadata) && Array.isArray(metadata.managedFields) ? metadata.managedFields : []
+  const names = managed.map((each) => (isObject(each) ? String(each.manager) : ''))
+  return [...new Set(names)].filter((name) => name !== WEBHOOK_NAME)
+}
+
+/** The installation that says it manages a stored configuration; undefined when none does. */
+export function managerOf(configuration: Configuration | undefined): string | undefined {
+  const { metadata } = configuration ?? {}
+  const annotations = isObject(metadata) && isObject(metadata.annotations) ? metadata.annotations : {}
+  const manager = annotations[MANAGED_BY]
+  return typeof manager === 'string' ? manager : undefined
+}
+
+/**
+ * What is put in place of a stored configuration, while it is still that one. Where we say no caBundle the stored one
+ * stays: that of the entry of this name or, of an entry with another name, of one that is reached as it is.
+ */
+export function displacing(wanted: Configuration, stored: Configuration): Configuration {
+  const before = webhooksOf(stored)
+  const carried = webhooksOf(wanted).map((webhook) => {
+    const { name, clientConfig } = webhook
+    if (!isObject(clientConfig) || clientConfig.caBundle !== undefined) return webhook
+    const same =
+      before.find((each) => each.name === name) ??
+      before.find((each) => drift(clientConfig, each.clientConfig) === undefined)
+    const caBundle = bundleOf(same)
+    return caBundle === undefined ? webhook : { ...webhook, clientConfig: { ...clientConfig, caBundle } }
+  })
+  const { resourceVersion } = isObject(stored.metadata) ? stored.metadata : {}
+  const metadata = isObject(wanted.metadata) ? wanted.metadata : {}
+  return { ...wanted, metadata: { ...metadata, resourceVersion }, webhooks: carried }
+}
+
+/** The API group of which a stored configuration has the first kinds; undefined when it says none. */
+export function groupOf(configuration: Configuration | undefined): string | undefined {
+  const rules = webhooksOf(configuration)[0]?.rules
+  const [rule] = Array.isArray(rules) ? (rules as unknown[]) : []
+  const groups = isObject(rule) ? rule.apiGroups : undefined
+  const [group] = Array.isArray(groups) ? (groups as unknown[]) : []
+  return typeof group === 'string' ? group : undefined
+}
+
+/** How a stored configuration says that its first entry is reached. */
+export const clientConfigOf = (configuration: Configuration | undefined): unknown =>
+  webhooksOf(configuration)[0]?.clientConfig
+
+/** The PEM bundles that a stored configuration carries, one of each entry. */
+export const bundlesOf = (configuration: Configuration | undefined): string[] =>
+  webhooksOf(configuration).map((webhook) => Buffer.from(bundleOf(webhook) ?? '', 'base64').toString())
+
+function bundleOf(webhook: Record<string, unknown> | undefined): string | undefined {
+  const { caBundle } = isObject(webhook?.clientConfig) ? webhook.clientConfig : {}
+  return typeof caBundle === 'string' ? caBundle : undefined
+}
+
+function webhooksOf(configuration: Configuration | undefined): Record<string, unknown>[] {
+  return Array.isArray(configuration?.webhooks) ? configuration.webhooks.filter(isObject) : []
+}
+
+/** Compared whole: a condition that somebody adds to a selector would be a way round us. */
+const WHOLE = new Set(['namespaceSelector', 'objectSelector'])
+
+/** Where a stored value differs from the wanted one; what only the stored one has (defaults, status) is left alone. */
+export function drift(wanted: unknown, stored: unknown, at = ''): string | undefined {
+  if (Array.isArray(wanted)) {
+    if (wanted.length === 0 && stored === undefined) return undefined
+    if (!Array.isArray(stored) || stored.length !== wanted.length) return at
+    return firstDrift(wanted.map((item, i) => drift(item, stored[i], `${at}[${i}]`)))
+  }
+  if (isObject(wanted)) {
+    if (!isObject(stored)) return at
+    return firstDrift(
+      Object.entries(wanted).map(([field, value]) => {
+        const path = at === '' ? field : `${at}.${field}`
+        if (WHOLE.has(field)) return isDeepStrictEqual(value, stored[field]) ? undefined : path
+        return drift(value, stored[field], path)
+      }),
+    )
+  }
+  return wanted === stored ? undefined : at
+}
+
+const firstDrift = (all: readonly (string | undefined)[]) => all.find((each) => each !== undefined)

@@ -1,0 +1,79 @@
+import { choice, readFlags, UsageError } from '../../configuration/flags.ts'
+import { JUDGING_FLAGS } from '../../configuration/judging.ts'
+import { secretReferencesOf } from '../../kinds/between/secrets.ts'
+import { judgeSubmission, storedSubmission } from '../../review/index.ts'
+import type { SeveritySetting } from '../../review/settings.ts'
+import { absences, doubts } from '../output/missing-crds.ts'
+import { LIVE_FLAGS } from '../input/cluster-flags.ts'
+import { worldOfCluster } from '../input/given-world.ts'
+import type { Live, LiveObject, SecretName } from '../input/live.ts'
+import { tellUnread } from '../input/reading.ts'
+import { addVerdict, exitCode, IN_CLUSTER, printHuman, printJson, type Report } from '../output/report.ts'
+
+export const AUDIT_FLAGS = {
+  output: choice('how to print', ['human', 'json'], 'human'),
+  ...LIVE_FLAGS,
+  ...JUDGING_FLAGS,
+}
+
+/** Judges what is in a cluster; returns the exit code. Throws UsageError. */
+export async function audit(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<number> {
+  const { values: flags, positionals } = readFlags(AUDIT_FLAGS, args, environment)
+  if (positionals.length > 0)
+    throw new UsageError('audit judges what is in the cluster and takes no files; check --cluster does')
+  const { kubeconfig, namespaces, 'api-group': group } = flags
+  const { readCluster } = await import('../input/live.ts')
+  const wanted = {
+    kubeconfig,
+    group,
+    namespaces: () => (namespaces.length === 0 ? undefined : namespaces),
+    mustExist: true,
+    ...(flags['check-secrets'] ? { secrets: secretsOf } : {}),
+  }
+  const live = await readCluster(wanted, environment)
+  const report = judgeAll(live, group, flags.severity)
+  tellUnread(report.unread)
+  process.stdout.write(
+    flags.output === 'json' ? printJson(report) : printHuman(report, scopeOf(live, namespaces)),
+  )
+  return exitCode(report)
+}
+
+function secretsOf(objects: readonly LiveObject[]): SecretName[] {
+  return objects.flatMap(({ namespace, value }) =>
+    secretReferencesOf(value).map(({ name }) => ({ namespace, name })),
+  )
+}
+
+function judgeAll(live: Live, group: string, severities: readonly SeveritySetting[]): Report {
+  const report: Report = {
+    files: [],
+    resources: live.objects.length,
+    others: 0,
+    findings: [],
+    notes: [...absences(live.absent, group), ...doubts(live.doubtful)],
+    unread: live.unread.map((message) => ({ ...IN_CLUSTER, message })),
+  }
+  const world = worldOfCluster(live, group)
+  for (const { kind, namespace, name, value } of live.objects) {
+    const subject = { kind: kind.kind, namespace, name }
+    const submission = storedSubmission(subject, { namespace, group, object: value })
+    const outcome = judgeSubmission(submission, {
+      group,
+      settings: { mode: 'enforce', severities },
+      phase: 'stored',
+      world,
+    })
+    addVerdict(report, outcome, subject, () => IN_CLUSTER)
+  }
+  return report
+}
+
+function scopeOf({ server }: Live, namespaces: readonly string[]): string {
+  const whole = server === '' ? 'the cluster' : server
+  if (namespaces.length === 0) return whole
+  return `${namespaces.length === 1 ? 'namespace' : 'namespaces'} ${namespaces.join(', ')} of ${whole}`
+}

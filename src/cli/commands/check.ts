@@ -1,0 +1,127 @@
+import type { World } from '../../review/world.ts'
+import { isObject } from '../../rule/resource.ts'
+import { choice, isNamespaceName, readFlags, toggle, UsageError } from '../../configuration/flags.ts'
+import { JUDGING_FLAGS } from '../../configuration/judging.ts'
+import { CHECK_SECRETS, CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
+import { type Documents, readDocuments } from '../input/documents.ts'
+import { kindOf, worldOf } from '../input/given-world.ts'
+import { joinCluster, type Joined, namespaceOf } from '../input/overlay.ts'
+import { type Beside, judgeDocument, type Judging } from './judge-document.ts'
+import { absences } from '../output/missing-crds.ts'
+import { READING_FLAGS, tellEmpty, tellUnread, readOptions } from '../input/reading.ts'
+import {
+  counted,
+  exitCode,
+  IN_CLUSTER,
+  type Located,
+  printHuman,
+  printJson,
+  type Report,
+} from '../output/report.ts'
+
+export const CHECK_FLAGS = {
+  output: choice('how to print', ['human', 'json'], 'human'),
+  strict: toggle('unknown fields are errors, and placeholders are judged as they stand'),
+  ...READING_FLAGS,
+  ...JUDGING_FLAGS,
+  ...CLUSTER_FLAGS,
+  ...CHECK_SECRETS,
+}
+
+/** Judges files; returns the exit code. Throws UsageError. */
+export async function check(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<number> {
+  const { values: flags, positionals } = readFlags(CHECK_FLAGS, args, environment)
+  if (positionals.length === 0)
+    throw new UsageError('name the files or folders to check, or - for standard input')
+  needCluster(flags.cluster, args, ['kubeconfig', 'check-secrets'])
+  const { namespace, strict, severity: severities, kubeconfig, 'check-secrets': secrets } = flags
+  const judging = { group: flags['api-group'], namespace, strict, severities }
+  const documents = await readDocuments(positionals, readOptions(flags, environment))
+  documents.unread.push(...tellEmpty([documents]))
+  const { report, scope } = flags.cluster
+    ? onto(await joinCluster(documents, { ...judging, kubeconfig, secrets }, environment), documents, judging)
+    : alone(documents, { ...judging, namespace: namespace || 'default' })
+  tellUnread(report.unread)
+  process.stdout.write(flags.output === 'json' ? printJson(report) : printHuman(report, scope))
+  return exitCode(report)
+}
+
+interface Checked {
+  readonly report: Report
+  /** In what the resources are. */
+  readonly scope: string
+}
+
+/** All files are one world. */
+function alone(documents: Documents, judging: Judging): Checked {
+  const world = worldOf(
+    documents.documents.map(({ document }) => document.value),
+    judging,
+  )
+  return { report: examine(documents, judging, { world }), scope: counted(documents.files.length, 'file') }
+}
+
+/** The files and the cluster are one world. */
+function onto({ live, reading, before, after, get }: Joined, documents: Documents, given: Judging): Checked {
+  const judging = { ...given, ...reading }
+  const report = examine(documents, judging, { world: after, stored: { world: before, get } })
+  report.unread.unshift(...live.unread.map((message) => ({ ...IN_CLUSTER, message })))
+  const kinds = new Set(documents.documents.map(({ document }) => kindOf(document.value, judging)))
+  report.notes.push(
+    ...absences(
+      live.absent.filter((kind) => kinds.has(kind)),
+      judging.group,
+    ),
+  )
+  for (const { file, document } of documents.documents) {
+    const namespace = namespaceOf(document.value, reading)
+    if (kindOf(document.value, judging) === undefined || isNamespaceName(namespace)) continue
+    const message = `not judged beside the cluster, because '${namespace}' is not the name of a namespace`
+    report.notes.push({ file, ...document.locate(['metadata', 'namespace'], 'value'), message })
+  }
+  const scope = counted(documents.files.length, 'file')
+  const { server, objects } = live
+  return {
+    report,
+    scope: server === '' ? scope : `${scope}, beside ${counted(objects.length, 'resource')} of ${server}`,
+  }
+}
+
+function examine(documents: Documents, judging: Judging, beside: Beside): Report {
+  const { files, patches, unread } = documents
+  const report: Report = { files, resources: 0, others: 0, findings: [], notes: [...patches], unread }
+  for (const { file, document } of documents.documents) judgeDocument(file, document, judging, beside, report)
+  report.notes.push(...repetitions(documents, judging, beside.world))
+  return report
+}
+
+/** Of resources to which others refer: where they come again. Beside which one the others are judged depends on the order. */
+function repetitions({ documents }: Documents, judging: Judging, world: World): Located[] {
+  const keyed = documents.flatMap((each) => {
+    const key = resourceKey(each.document.value, judging, world)
+    return key === undefined ? [] : [[key, each] as const]
+  })
+  const last = new Map(keyed)
+  return keyed.flatMap(([key, each]) => {
+    const { file, document } = each
+    const next = last.get(key)
+    if (next === undefined || next === each) return []
+    const { line } = next.document.locate(NAME, 'value')
+    const message = `comes again in ${next.file}:${line}; who refers to it is judged beside the last one`
+    return [{ file, ...document.locate(NAME, 'value'), message }]
+  })
+}
+
+const NAME = ['metadata', 'name']
+
+/** Undefined for what is no resource of ours, has no name yet, or has none that refers to it. */
+function resourceKey(value: unknown, judging: Judging, world: World): string | undefined {
+  const kind = kindOf(value, judging)?.kind
+  const { name } = isObject(value) && isObject(value.metadata) ? value.metadata : {}
+  if (kind === undefined || typeof name !== 'string') return undefined
+  const namespace = namespaceOf(value, judging)
+  return world.in(namespace).referrers(kind, name).length === 0 ? undefined : `${kind}/${namespace}/${name}`
+}

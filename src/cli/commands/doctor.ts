@@ -1,0 +1,168 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { choice, type Flag, readFlags, text, UsageError, type Values } from '../../configuration/flags.ts'
+import { JUDGING_FLAGS } from '../../configuration/judging.ts'
+import { WEBHOOK_NAME } from '../../arming/webhook-configurations.ts'
+import { INSTALLATION_FLAGS } from '../input/cluster-flags.ts'
+import { type Diagnosis, examine } from './doctor/examine.ts'
+import type { DoctorFinding, Level, Place } from './doctor/findings.ts'
+import type { Opened } from '../input/live.ts'
+import { counted, EXIT } from '../output/report.ts'
+import { visible } from '../output/visible.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const seconds: Flag<number> = {
+  help: 'look again until all is well, at most this long',
+  argument: 'SECONDS',
+  fallback: 0,
+  read: (written) => {
+    if (!/^\d{1,5}$/.test(written)) throw new Error(`'${written}' is not a whole number of seconds`)
+    return Number(written)
+  },
+}
+
+export const DOCTOR_FLAGS = {
+  output: choice('how to print', ['human', 'json'], 'human'),
+  ...INSTALLATION_FLAGS,
+  service: text('Service by which the API server reaches the webhook', 'NAME', WEBHOOK_NAME),
+  'api-group': JUDGING_FLAGS['api-group'],
+  wait: seconds,
+}
+
+type DoctorFlags = Values<typeof DOCTOR_FLAGS>
+
+const PAUSE = 2_000
+/** A server renews its Lease every five seconds. */
+const LEASE_PATIENCE = 7_000
+
+/** Says what is wrong with an installation; returns the exit code. Throws UsageError. */
+export async function doctor(
+  args: readonly string[],
+  environment: Environment,
+  times: { readonly pause: number; readonly lease: number } = { pause: PAUSE, lease: LEASE_PATIENCE },
+): Promise<number> {
+  const { values: flags, positionals } = readFlags(DOCTOR_FLAGS, args, environment)
+  if (positionals.length > 0)
+    throw new UsageError('doctor takes no files; --namespace names the installation')
+  const { kubeconfig, namespace, service, 'api-group': group, output, wait } = flags
+  const live = await import('../input/live.ts')
+  const until = performance.now() + wait * 1_000
+  let opened: Opened
+  try {
+    opened = await live.openInstallation({ kubeconfig, group }, namespace, environment)
+  } catch (error) {
+    const message = messageOf(error)
+    process.stderr.write(`${visible(`vmcp-admission: cannot look: ${message}`)}\n`)
+    if (output === 'json') process.stdout.write(printJson(unopened(message), flags, { server: null }))
+    return EXIT.unread
+  }
+  try {
+    const now = () => Date.now() - (opened.clockOffset() ?? 0)
+    const place = { opened, group, namespace, service, now, patience: times.lease }
+    for (;;) {
+      const diagnosis = await look(place, live.isRefusal)
+      if (exitCode(diagnosis) === EXIT.clean || performance.now() >= until) {
+        process.stdout.write(
+          output === 'json' ? printJson(diagnosis, flags, opened) : printHuman(diagnosis, flags, opened),
+        )
+        return exitCode(diagnosis)
+      }
+      await sleep(times.pause)
+    }
+  } finally {
+    opened.close()
+  }
+}
+
+/** Examines the installation, if the API server answers. */
+async function look(place: Place, isRefusal: (error: unknown) => boolean): Promise<Diagnosis> {
+  try {
+    await place.opened.installation.readService(place.service)
+  } catch (error) {
+    const message = messageOf(error)
+    // Any refusal but that of the credentials is an answer, and concerns this object alone.
+    if (!isRefusal(error) || message.startsWith('401 ')) return unreachable(message)
+  }
+  return examine(place)
+}
+
+function unreachable(message: string): Diagnosis {
+  return message.startsWith('401 ')
+    ? unseen('not-authenticated', `does not accept the credentials: ${message}`)
+    : unseen('api-server-unreachable', `does not answer: ${message}`)
+}
+
+const unopened = (message: string): Diagnosis => unseen('no-cluster', message)
+
+function unseen(id: string, message: string): Diagnosis {
+  const remedy = /certificate (has expired|is not yet valid)/.test(message)
+    ? `the clock of this machine says ${new Date().toISOString()}: set it if it is wrong, or renew the certificate of the API server`
+    : 'look at the kubeconfig (--kubeconfig FILE) with kubectl version'
+  const finding: DoctorFinding = { level: 'unread', id, object: 'API server', message, remedy }
+  return { findings: [finding], certificates: [], probe: { outcome: 'not known', answer: message } }
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
+
+const count = ({ findings }: Diagnosis, level: Level) =>
+  findings.filter((finding) => finding.level === level).length
+
+function exitCode(diagnosis: Diagnosis): number {
+  if (count(diagnosis, 'unread') > 0) return EXIT.unread
+  return count(diagnosis, 'problem') > 0 ? EXIT.findings : EXIT.clean
+}
+
+const PREFIXES: Readonly<Record<Level, string>> = {
+  problem: 'problem: ',
+  note: 'note: ',
+  unread: 'could not look: ',
+}
+const ORDER: readonly Level[] = ['unread', 'problem', 'note']
+
+function printHuman(
+  diagnosis: Diagnosis,
+  { namespace }: DoctorFlags,
+  { server }: Pick<Opened, 'server'>,
+): string {
+  const { findings, certificates, probe } = diagnosis
+  const sorted = ORDER.flatMap((level) => findings.filter((finding) => finding.level === level))
+  const lines = [
+    ...sorted.map(
+      ({ level, object, message, remedy }) =>
+        `${PREFIXES[level]}${object}: ${message}${remedy === '' ? '' : `; ${remedy}`}`,
+    ),
+    ...certificates.map(
+      ({ of, fingerprint, expires }) => `certificate: ${of}: SHA-256 ${fingerprint}, expires ${expires}`,
+    ),
+    `probe: ${probe.outcome}${probe.outcome === 'reached' ? `: ${probe.answer}` : ''}`,
+    '',
+    summary(diagnosis, `namespace ${namespace} of ${server}`),
+  ]
+  return `${lines.map(visible).join('\n')}\n`
+}
+
+function summary(diagnosis: Diagnosis, scope: string): string {
+  const [problems, notes, unread] = (['problem', 'note', 'unread'] as const).map((level) =>
+    count(diagnosis, level),
+  )
+  const parts = [
+    ...(problems === 0 && unread === 0 ? ['all is well'] : [counted(problems ?? 0, 'problem')]),
+    ...(notes === 0 ? [] : [counted(notes ?? 0, 'note')]),
+    ...(unread === 0 ? [] : [`${unread} that could not be looked at`]),
+  ]
+  return `installation in ${scope}: ${parts.join(', ')}`
+}
+
+function printJson(
+  diagnosis: Diagnosis,
+  { namespace }: DoctorFlags,
+  { server }: { readonly server: string | null },
+): string {
+  const { findings, certificates, probe } = diagnosis
+  const counts = {
+    problems: count(diagnosis, 'problem'),
+    notes: count(diagnosis, 'note'),
+    unread: count(diagnosis, 'unread'),
+  }
+  return `${JSON.stringify({ server, namespace, findings, certificates, probe, counts }, undefined, 2)}\n`
+}

@@ -1,0 +1,205 @@
+import { X509Certificate } from 'node:crypto'
+import { WEBHOOK_NAME } from '../../../arming/webhook-configurations.ts'
+import { Findings, part, type Place, UNREAD } from './findings.ts'
+import { entriesOf, urlOf } from './registration.ts'
+import { CA_SECRET, CONFIGURATIONS, seeLog, type Setups } from './setup.ts'
+
+/** A certificate that was found, as it is printed. */
+export interface FoundCertificate {
+  /** Where: kind, name and part. */
+  readonly of: string
+  /** SHA-256 as OpenSSL prints it. */
+  readonly fingerprint: string
+  readonly expires: string
+}
+
+interface Bundle {
+  readonly object: string
+  readonly entry: string
+  readonly certificates: readonly X509Certificate[]
+}
+
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
+
+/** What the API server trusts beside what the servers sign with. */
+export async function checkCertificates(
+  stored: readonly unknown[],
+  setups: Setups,
+  place: Place,
+): Promise<{ readonly findings: Findings; readonly certificates: readonly FoundCertificate[] }> {
+  const findings = new Findings()
+  const { namespace, opened } = place
+  const setup = setups.webhook
+  const secretObject = `Secret ${namespace}/${CA_SECRET}`
+  const secret = await findings.read(secretObject, () => opened.installation.readCertificates(CA_SECRET))
+  const bundles = stored.flatMap((configuration, i) => bundlesIn(configuration, i, setups, findings, place))
+  const signing = secret === UNREAD ? undefined : certificatesIn(secret?.['current.crt'] ?? '')?.[0]
+  const selfManaged = setup === undefined ? signing !== undefined : setup.certificates === 'self-managed'
+  if (selfManaged && secret !== UNREAD && signing === undefined)
+    findings.problem(
+      'ca-missing',
+      secretObject,
+      secret === undefined ? 'not found' : 'holds no CA in current.crt',
+      `a server with --certificates self-managed makes it; ${seeLog(setups, namespace)}`,
+    )
+  if (signing !== undefined && selfManaged) {
+    checkExpiry(`${secretObject}: the CA that signs`, signing, setups, place, findings)
+    checkCarried(signing, bundles, secretObject, seeLog(setups, namespace), findings)
+  }
+  checkBundles(bundles, setups, place, findings)
+  const certificates = [
+    ...(signing === undefined || !selfManaged ? [] : [describe(`${secretObject} (signs)`, signing)]),
+    ...bundles.flatMap(({ object, entry, certificates: all }) =>
+      all.map((each) => describe(`${object}, ${entry}`, each)),
+    ),
+  ]
+  return { findings, certificates: distinct(certificates) }
+}
+
+function bundlesIn(
+  configuration: unknown,
+  i: number,
+  setups: Setups,
+  findings: Findings,
+  { namespace }: Place,
+): Bundle[] {
+  const object = `${CONFIGURATIONS[i]} ${WEBHOOK_NAME}`
+  return entriesOf(configuration).flatMap((each) => {
+    const entry = String(each.name)
+    const text = part(each, 'clientConfig', 'caBundle')
+    const pem = typeof text === 'string' ? Buffer.from(text, 'base64').toString() : ''
+    const certificates = certificatesIn(pem)
+    if (certificates !== undefined && certificates.length > 0) return [{ object, entry, certificates }]
+    // Outside the cluster a public CA may vouch for it.
+    if (pem === '' && urlOf(configuration) !== undefined) return []
+    findings.problem(
+      'bundle-unusable',
+      object,
+      `${entry}: caBundle ${pem === '' ? 'is empty' : 'holds no certificate that can be read'}`,
+      setups.webhook !== undefined && setups.webhook.certificates !== 'self-managed'
+        ? "cert-manager's cainjector, or whatever injects it, has not; is the annotation there, and the Certificate ready?"
+        : `a server with --arming on and --certificates self-managed writes it; ${seeLog(setups, namespace)}`,
+    )
+    return []
+  })
+}
+
+/** The caBundle mismatch: calls fail while a bundle lacks the CA that signs. */
+function checkCarried(
+  signing: X509Certificate,
+  bundles: readonly Bundle[],
+  secret: string,
+  log: string,
+  findings: Findings,
+): void {
+  for (const object of new Set(bundles.map((each) => each.object))) {
+    const lacking = bundles.filter(
+      (each) =>
+        each.object === object &&
+        !each.certificates.some(({ fingerprint256 }) => fingerprint256 === signing.fingerprint256),
+    )
+    const [first] = lacking
+    if (first === undefined) continue
+    findings.problem(
+      'bundle-mismatch',
+      object,
+      `${lacking.map(({ entry }) => entry).join(', ')}: caBundle carries ${first.certificates.map(shown).join(' and ')}, and ${secret} signs with ${shown(signing)}`,
+      `calls fail with x509 errors; a server with --arming on mends it within seconds; ${log}`,
+    )
+  }
+}
+
+function checkBundles(
+  bundles: readonly Bundle[],
+  setups: Setups,
+  { now, namespace }: Place,
+  findings: Findings,
+): void {
+  const objects = new Set(bundles.map((each) => each.object))
+  for (const object of objects) {
+    const all = bundles.filter((each) => each.object === object)
+    const dead = all.filter(({ certificates }) => certificates.every((each) => !isValid(each, now())))
+    const [first] = dead
+    if (first === undefined) continue
+    const entries = dead.map(({ entry }) => entry).join(', ')
+    if (first.certificates.some((each) => isFuture(each, now())))
+      findings.problem(
+        'bundle-not-yet-valid',
+        object,
+        `${entries}: caBundle holds no certificate that is valid by now: ${first.certificates.map(begins).join(' and ')}`,
+        `calls fail with x509 errors; ${WRONG_CLOCK}; ${seeLog(setups, namespace)}`,
+      )
+    else
+      findings.problem(
+        'bundle-expired',
+        object,
+        `${entries}: caBundle holds expired certificates only: ${first.certificates.map(shown).join(' and ')}`,
+        `whatever writes it has stopped, a server or cert-manager; ${seeLog(setups, namespace)}`,
+      )
+  }
+}
+
+const WRONG_CLOCK =
+  'a clock that was ahead made it; a server whose clock is right replaces it within a minute'
+
+const isFuture = ({ validFromDate }: X509Certificate, now: number) => validFromDate.getTime() > now
+const isValid = (certificate: X509Certificate, now: number) =>
+  !isFuture(certificate, now) && certificate.validToDate.getTime() > now
+
+/** A CA that is valid; it has long been replaced when a tenth of its life is left, if a leader renews it. */
+function checkExpiry(
+  object: string,
+  certificate: X509Certificate,
+  setups: Setups,
+  place: Place,
+  findings: Findings,
+): void {
+  const { validFromDate, validToDate } = certificate
+  if (isFuture(certificate, place.now())) {
+    const time = new Date(place.now()).toISOString()
+    findings.problem(
+      'ca-not-yet-valid',
+      object,
+      `is not valid yet: ${begins(certificate)}, and the API server's clock says ${time}`,
+      `${WRONG_CLOCK}; ${seeLog(setups, place.namespace)}`,
+    )
+    return
+  }
+  const left = validToDate.getTime() - place.now()
+  const life = validToDate.getTime() - validFromDate.getTime()
+  const remedy = `a server renews it in good time; ${seeLog(setups, place.namespace)}`
+  if (left <= 0) findings.problem('ca-expired', object, `has expired: ${shown(certificate)}`, remedy)
+  else if (left < life / 10)
+    findings.problem('ca-expires', object, `expires soon: ${shown(certificate)}`, remedy)
+}
+
+/** The certificates in a PEM text; undefined when one cannot be read. */
+function certificatesIn(pem: string): X509Certificate[] | undefined {
+  try {
+    return (pem.match(PEM_CERTIFICATE) ?? []).map((block) => new X509Certificate(block))
+  } catch {
+    return undefined
+  }
+}
+
+const shown = ({ fingerprint256, validToDate }: X509Certificate) =>
+  `SHA-256 ${fingerprint256} (expires ${validToDate.toISOString()})`
+
+const begins = ({ fingerprint256, validFromDate }: X509Certificate) =>
+  `SHA-256 ${fingerprint256} (valid from ${validFromDate.toISOString()})`
+
+const describe = (of: string, { fingerprint256, validToDate }: X509Certificate): FoundCertificate => ({
+  of,
+  fingerprint: fingerprint256,
+  expires: validToDate.toISOString(),
+})
+
+/** One line for each configuration and certificate, not for each entry. */
+function distinct(certificates: readonly FoundCertificate[]): FoundCertificate[] {
+  const seen = new Map<string, FoundCertificate>()
+  for (const each of certificates) {
+    const of = each.of.replace(/, .*$/, '')
+    seen.set(`${of} ${each.fingerprint}`, { ...each, of })
+  }
+  return [...seen.values()]
+}

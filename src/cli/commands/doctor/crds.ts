@@ -1,0 +1,125 @@
+import { API_VERSION, KINDS } from '../../../kinds/index.ts'
+import type { Kind } from '../../../kinds/kind.ts'
+import { isObject } from '../../../rule/resource.ts'
+import { Findings, listOf, part, type Place, textsOf, UNREAD } from './findings.ts'
+
+/** The seven CRDs: whether they are served, and what they accept that this version refuses. */
+export async function checkDefinitions({ opened, group }: Place): Promise<Findings> {
+  const findings = new Findings()
+  const missing: Kind[] = []
+  const read = await Promise.all(
+    KINDS.map(async (kind) => ({
+      kind,
+      found: await findings.read(`CustomResourceDefinition ${kind.plural}.${group}`, () =>
+        opened.installation.readDefinition(kind.plural),
+      ),
+    })),
+  )
+  for (const { kind, found } of read) {
+    if (found === UNREAD) continue
+    if (found === undefined) missing.push(kind)
+    else checkDefinition(kind, found, `CustomResourceDefinition ${kind.plural}.${group}`, findings)
+  }
+  tellMissing(missing, group, findings)
+  return findings
+}
+
+function tellMissing(missing: readonly Kind[], group: string, findings: Findings): void {
+  const remedy = (files: string) =>
+    `install those of the operator, or kubectl apply --server-side -f ${files}`
+  if (missing.length === KINDS.length)
+    findings.problem(
+      'crd-missing',
+      'CustomResourceDefinitions',
+      `none of the seven of API group ${group} is there`,
+      `${remedy('deploy/crds')}; --api-group names another group`,
+    )
+  else
+    for (const { plural } of missing)
+      findings.problem(
+        'crd-missing',
+        `CustomResourceDefinition ${plural}.${group}`,
+        'not found',
+        remedy(`deploy/crds/${plural}.yaml`),
+      )
+}
+
+function checkDefinition(kind: Kind, definition: unknown, object: string, findings: Findings): void {
+  const version = listOf(part(definition, 'spec', 'versions')).find(
+    (each) => part(each, 'name') === API_VERSION,
+  )
+  const established = listOf(part(definition, 'status', 'conditions')).some(
+    (each) => part(each, 'type') === 'Established' && part(each, 'status') === 'True',
+  )
+  if (part(version, 'served') !== true)
+    findings.problem(
+      'crd-version',
+      object,
+      `does not serve ${API_VERSION}`,
+      'upgrade the CRDs with the operator',
+    )
+  else if (!established)
+    findings.problem(
+      'crd-not-established',
+      object,
+      'is not established',
+      `see its conditions: kubectl describe crd ${object.split(' ')[1]}`,
+    )
+  const schema = part(version, 'schema', 'openAPIV3Schema')
+  // Types only, as deploy/crds has them: then the webhook alone judges values, and all would differ.
+  if (!constrains(part(schema, 'properties', 'spec'))) return
+  const differences = differencesIn(schema, kind.schema, '')
+  if (differences.length > 0)
+    findings.note(
+      'crd-accepts-more',
+      object,
+      `accepts what this version refuses: ${shortened(differences)}`,
+      `look what is stored: vmcp-admission audit`,
+    )
+}
+
+const MOST = 8
+
+const shortened = (differences: readonly string[]) =>
+  differences.length <= MOST
+    ? differences.join('; ')
+    : `${differences.slice(0, MOST).join('; ')}; and ${differences.length - MOST} more`
+
+/** Whether the schema says anything of values. */
+function constrains(schema: unknown): boolean {
+  if (!isObject(schema)) return false
+  return (
+    Array.isArray(schema.enum) ||
+    listOf(schema.required).length > 0 ||
+    childrenOf(schema).some(([, child]) => constrains(child))
+  )
+}
+
+/** Fields that only we require, and values that only the installed schema knows. */
+function differencesIn(theirs: unknown, ours: unknown, at: string): string[] {
+  if (!isObject(theirs) || !isObject(ours)) return []
+  const properties = isObject(theirs.properties) ? theirs.properties : {}
+  const required = textsOf(ours.required).filter(
+    (field) =>
+      !['apiVersion', 'kind', 'metadata'].includes(field) &&
+      field in properties &&
+      !textsOf(theirs.required).includes(field),
+  )
+  const known = listOf(ours.enum)
+  const values = Array.isArray(ours.enum) ? listOf(theirs.enum).filter((value) => !known.includes(value)) : []
+  const own = new Map(childrenOf(ours))
+  return [
+    ...required.map((field) => `${at === '' ? field : `${at}.${field}`} missing`),
+    ...values.map((value) => `${at} ${JSON.stringify(value)}`),
+    ...childrenOf(theirs).flatMap(([step, child]) =>
+      differencesIn(child, own.get(step), step === '[]' || at === '' ? at + step : `${at}.${step}`),
+    ),
+  ]
+}
+
+function childrenOf({ properties, items, additionalProperties }: Record<string, unknown>) {
+  const fields: [string, unknown][] = isObject(properties) ? Object.entries(properties) : []
+  if (isObject(items)) fields.push(['[]', items])
+  if (isObject(additionalProperties)) fields.push(['*', additionalProperties])
+  return fields
+}

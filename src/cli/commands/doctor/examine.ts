@@ -1,0 +1,125 @@
+import { LEADER_NAME, WEBHOOK_NAME } from '../../../arming/webhook-configurations.ts'
+import { checkCertificates, type FoundCertificate } from './certificates.ts'
+import { checkDefinitions } from './crds.ts'
+import { type DoctorFinding, Findings, type Place, UNREAD } from './findings.ts'
+import { type Probe, tryProbe } from './probe.ts'
+import { checkOthers, checkRegistrations, urlOf } from './registration.ts'
+import { checkRights } from './rights.ts'
+import { CONFIGURATIONS, type Setup, setupsOf } from './setup.ts'
+import {
+  checkClockHere,
+  checkDeployment,
+  checkLease,
+  checkPodClocks,
+  checkService,
+  isNamespaceMissing,
+} from './workload.ts'
+
+/** What is wrong with an installation. */
+export interface Diagnosis {
+  readonly findings: readonly DoctorFinding[]
+  readonly certificates: readonly FoundCertificate[]
+  readonly probe: Probe
+}
+
+/** Looks at everything. Whether the API server answers at all is seen before. */
+export async function examine(place: Place): Promise<Diagnosis> {
+  const { opened, namespace } = place
+  const first = new Findings()
+  const [deployment, leader, ...configurations] = await Promise.all([
+    ...[WEBHOOK_NAME, LEADER_NAME].map((name) =>
+      first.read(`Deployment ${namespace}/${name}`, () => opened.installation.readDeployment(name)),
+    ),
+    ...CONFIGURATIONS.map((kind) =>
+      first.read(`${kind} ${WEBHOOK_NAME}`, () => opened.registrations.readConfiguration(kind, WEBHOOK_NAME)),
+    ),
+  ])
+  const isNothingThere = [deployment, leader, ...configurations].every((each) => each === undefined)
+  if (isNothingThere && !(await isBegun(place))) return nothingInstalled(place)
+  const known = (each: unknown) => (each === UNREAD ? undefined : each)
+  const setups = setupsOf(known(deployment), known(leader))
+  const accounts = new Set(
+    [setups.webhook, setups.leader].filter((each): each is Setup => each !== undefined),
+  )
+  const isReadable = !configurations.includes(UNREAD)
+  const stored = configurations.map((each) => (each === UNREAD ? undefined : each))
+  const url = urlOf(stored[0]) ?? urlOf(stored[1])
+  const [service, podClocks, lease, certificates, definitions, rights, others] = await Promise.all([
+    url === undefined ? checkService(place) : outside(url),
+    checkPodClocks(deployment, setups.webhook, place),
+    checkLease(place, setups),
+    checkCertificates(stored, setups, place),
+    checkDefinitions(place),
+    url === undefined ? Promise.all([...accounts].map((setup) => checkRights(setup, place))) : [],
+    checkOthers(place),
+  ])
+  // After all else: what it waits for takes the longest, and nothing is to compete with it.
+  const { findings: probing, probe } = await tryProbe(place)
+  const needsLeader = setups.webhook?.role === 'webhook' && setups.webhook.arming !== 'off'
+  const all = [
+    first,
+    ...(url === undefined && deployment !== UNREAD ? [checkDeployment(WEBHOOK_NAME, deployment, place)] : []),
+    ...(url === undefined && leader !== UNREAD && (needsLeader || leader !== undefined)
+      ? [checkDeployment(LEADER_NAME, leader, place)]
+      : []),
+    podClocks,
+    service,
+    ...rights,
+    definitions,
+    ...(isReadable ? [checkRegistrations(stored, setups, place)] : []),
+    certificates.findings,
+    lease,
+    checkClockHere(place),
+    others,
+    probing,
+  ]
+  return {
+    findings: all.flatMap(({ found }) => found),
+    certificates: certificates.certificates,
+    probe,
+  }
+}
+
+/** Whether something of an installation is there, or cannot be looked at: its Service, its Lease. */
+async function isBegun({ opened, service }: Place): Promise<boolean> {
+  try {
+    const [found, lease] = await Promise.all([
+      opened.installation.readService(service),
+      opened.registrations.lease(WEBHOOK_NAME).read(),
+    ])
+    return found !== undefined || lease !== undefined
+  } catch {
+    return true
+  }
+}
+
+/** One fact, and not each of its consequences; only the CRDs are another one. */
+async function nothingInstalled(place: Place): Promise<Diagnosis> {
+  const { namespace } = place
+  const findings = new Findings()
+  const [isMissing, definitions] = await Promise.all([isNamespaceMissing(place), checkDefinitions(place)])
+  findings.problem(
+    'not-installed',
+    `Namespace ${namespace}`,
+    isMissing
+      ? 'not found: nothing is installed there, and a server with --arming on writes nothing without it'
+      : 'nothing is installed here: no Deployment, Service, Lease or webhook configuration',
+    `helm install vmcp-admission deploy/helm/vmcp-admission --namespace ${namespace} --create-namespace, or name the namespace of the installation with --namespace`,
+  )
+  return {
+    findings: [...findings.found, ...definitions.found],
+    certificates: [],
+    probe: { outcome: 'not reached', answer: 'nothing is installed' },
+  }
+}
+
+/** A server outside the cluster has neither Service nor Deployment. */
+function outside(url: string): Findings {
+  const findings = new Findings()
+  findings.note(
+    'by-url',
+    `webhook configurations`,
+    `lead to ${url}: no Service, Deployment or right is looked at`,
+  )
+  return findings
+}

@@ -1,0 +1,70 @@
+import type { Opened } from '../../input/live.ts'
+
+/** `problem`: wrong; `note`: worth knowing; `unread`: could not be looked at. */
+export type Level = 'problem' | 'note' | 'unread'
+
+export interface DoctorFinding {
+  readonly level: Level
+  readonly id: string
+  /** Kind and name, as kubectl has them. */
+  readonly object: string
+  readonly message: string
+  /** What to do about it; empty where nothing is to be done. */
+  readonly remedy: string
+}
+
+/** What the checks share: whom they ask, and what they ask about. */
+export interface Place {
+  readonly opened: Pick<Opened, 'installation' | 'registrations' | 'clockOffset'>
+  readonly group: string
+  readonly namespace: string
+  readonly service: string
+  /** The time of the API server, which judges certificates, in Unix milliseconds. */
+  readonly now: () => number
+  /** How long to watch whether a Lease is renewed, in milliseconds. */
+  readonly patience: number
+}
+
+/** Of one check, in the order found. */
+export class Findings {
+  readonly found: DoctorFinding[] = []
+
+  problem(id: string, object: string, message: string, remedy: string): void {
+    this.found.push({ level: 'problem', id, object, message, remedy })
+  }
+
+  note(id: string, object: string, message: string, remedy = ''): void {
+    this.found.push({ level: 'note', id, object, message, remedy })
+  }
+
+  /** What is read, or a finding and `unread` when it cannot be. */
+  async read<T>(object: string, reading: () => Promise<T>): Promise<T | typeof UNREAD> {
+    try {
+      return await reading()
+    } catch (error) {
+      this.unread(object, error)
+      return UNREAD
+    }
+  }
+
+  unread(object: string, error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error)
+    const remedy = message.startsWith('403 ') ? 'look as a user who may' : ''
+    this.found.push({ level: 'unread', id: 'unread', object, message, remedy })
+  }
+}
+
+export const UNREAD = Symbol('could not be read')
+
+/** The part of a JSON value down there; undefined where there is none. */
+export function part(value: unknown, ...path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>(
+    (holder, key) => (typeof holder === 'object' && holder !== null ? Reflect.get(holder, key) : undefined),
+    value,
+  )
+}
+
+export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+export const textsOf = (value: unknown): string[] =>
+  listOf(value).filter((each): each is string => typeof each === 'string')

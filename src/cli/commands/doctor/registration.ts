@@ -1,0 +1,262 @@
+import { isDeepStrictEqual } from 'node:util'
+import { drift, managerOf, policyOf, wantedConfigurations } from '../../../arming/reconcile.ts'
+import { KINDS } from '../../../kinds/index.ts'
+import { type ClientConfig, WEBHOOK_NAME } from '../../../arming/webhook-configurations.ts'
+import { isObject } from '../../../rule/resource.ts'
+import { Findings, listOf, part, type Place, textsOf, UNREAD } from './findings.ts'
+import { CONFIGURATIONS, seeLog, type Setups } from './setup.ts'
+
+type Stored = Readonly<Record<string, unknown>>
+
+export const entriesOf = (configuration: unknown): Record<string, unknown>[] =>
+  listOf(part(configuration, 'webhooks')).filter(isObject)
+
+/** The URL by which the API server is told to reach the webhook; undefined when it is by a Service. */
+export function urlOf(configuration: unknown): string | undefined {
+  const url = entriesOf(configuration)
+    .map((entry) => part(entry, 'clientConfig', 'url'))
+    .find((each) => typeof each === 'string')
+  return url?.replace(/\/(validate|mutate)$/, '')
+}
+
+/** Both configurations beside what this version would write. */
+export function checkRegistrations(
+  stored: readonly (Stored | undefined)[],
+  setups: Setups,
+  place: Place,
+): Findings {
+  const findings = new Findings()
+  const manager = `Lease ${place.namespace}/${WEBHOOK_NAME}`
+  const wanted = wantedConfigurations({
+    group: place.group,
+    failurePolicy: policyOf(stored[0]) ?? 'Fail',
+    clientConfig: (path) => clientConfig(path, urlOf(stored[0]) ?? urlOf(stored[1]), place),
+    owner: undefined,
+    namespaceSelector: setups.leader?.namespaceSelector ?? {},
+    manager,
+    breakGlass: '',
+  })
+  const other = stored.map(managerOf).find((each) => each !== undefined && each !== manager)
+  if (other !== undefined) {
+    findings.problem(
+      'another-installation',
+      'webhook configurations',
+      `are managed by another installation (${other}), and this one waits`,
+      'a cluster has one: uninstall one of the two, or name the other one with --namespace',
+    )
+    return findings
+  }
+  for (const [i, kind] of CONFIGURATIONS.entries()) {
+    const configuration = stored[i]
+    const object = `${kind} ${WEBHOOK_NAME}`
+    if (configuration === undefined)
+      findings.problem('configuration-missing', object, 'not found', mend(setups, place))
+    else compare(entriesOf(wanted[i]), entriesOf(configuration), { object, setups, place, findings })
+  }
+  checkPolicy(stored[0], setups, findings)
+  return findings
+}
+
+interface Comparison {
+  readonly object: string
+  readonly setups: Setups
+  readonly place: Place
+  readonly findings: Findings
+}
+
+const armingOf = ({ leader, webhook }: Setups) => (leader ?? webhook)?.arming
+
+const mend = (setups: Setups, { namespace }: Place) =>
+  armingOf(setups) === 'off'
+    ? 'apply deploy/static-webhooks.yaml of this version'
+    : `a server with --arming on writes it within seconds; ${seeLog(setups, namespace)}`
+
+function clientConfig(
+  path: '/validate' | '/mutate',
+  url: string | undefined,
+  { namespace, service }: Place,
+): ClientConfig {
+  return url === undefined ? { service: { namespace, name: service, port: 443, path } } : { url: url + path }
+}
+
+function checkPolicy(stored: unknown, setups: Setups, findings: Findings): void {
+  if (stored === undefined || policyOf(stored as Stored) === 'Fail') return
+  const object = `${CONFIGURATIONS[0]} ${WEBHOOK_NAME}`
+  const message =
+    'is not armed: failurePolicy is Ignore, so that whatever the webhook cannot be asked about is admitted'
+  if (armingOf(setups) === 'ignore') findings.note('not-armed', object, `${message} (--arming=ignore)`)
+  else {
+    const remedy =
+      armingOf(setups) === 'off'
+        ? 'set failurePolicy to Fail in your copy of deploy/static-webhooks.yaml'
+        : 'a server with --arming on sets Fail once the API server has reached it; the probe below says what is in the way'
+    findings.problem('not-armed', object, message, remedy)
+  }
+}
+
+function compare(
+  wanted: readonly Record<string, unknown>[],
+  stored: readonly Record<string, unknown>[],
+  comparison: Comparison,
+): void {
+  const { object, setups, place, findings } = comparison
+  for (const entry of wanted) {
+    const name = String(entry.name)
+    const found = stored.find((each) => each.name === name)
+    if (found === undefined) {
+      findings.problem('entry-missing', object, `has no entry ${name}`, mend(setups, place))
+      continue
+    }
+    checkSelectors(name, entry, found, comparison)
+    checkRules(name, entry, found, comparison)
+    const own = ['namespaceSelector', 'objectSelector', 'rules']
+    const rest = Object.fromEntries(Object.entries(entry).filter(([field]) => !own.includes(field)))
+    const at = drift(rest, found)
+    if (at !== undefined)
+      findings.problem(
+        'configuration-drift',
+        object,
+        `${name}: ${at} is ${show(at, found)}, and this version writes ${show(at, rest)}`,
+        mend(setups, place),
+      )
+  }
+  const names = new Set(wanted.map((entry) => entry.name))
+  const others = stored.filter((each) => !names.has(each.name)).map((each) => String(each.name))
+  if (others.length > 0)
+    findings.problem(
+      'entry-unknown',
+      object,
+      `has entries that this version does not write: ${others.join(', ')}`,
+      mend(setups, place),
+    )
+}
+
+/** A selector leaves out what this version asks about, or asks about what the settings leave out. */
+function checkSelectors(name: string, wanted: Stored, stored: Stored, comparison: Comparison): void {
+  const { object, setups, place, findings } = comparison
+  for (const field of ['namespaceSelector', 'objectSelector']) {
+    const selector = stored[field]
+    const isSet = !isDeepStrictEqual(wanted[field], {})
+    if (isSet && !isDeepStrictEqual(selector, wanted[field])) {
+      const remedy = mend(setups, place)
+      findings.problem(
+        'configuration-drift',
+        object,
+        `${name}: ${field} is ${show(field, stored)}, and --namespace-selector says ${show(field, wanted)}`,
+        remedy,
+      )
+      continue
+    }
+    if (!isObject(selector) || isDeepStrictEqual(selector, {})) continue
+    const conditions = [
+      ...Object.entries(isObject(selector.matchLabels) ? selector.matchLabels : {}).map(
+        ([label, value]) => `${label}=${String(value)}`,
+      ),
+      ...listOf(selector.matchExpressions).map((each) => {
+        const values = textsOf(part(each, 'values')).join(', ')
+        return `${String(part(each, 'key'))} ${String(part(each, 'operator'))}${values === '' ? '' : ` (${values})`}`
+      }),
+    ]
+    const isNames =
+      field === 'namespaceSelector' &&
+      selector.matchLabels === undefined &&
+      listOf(selector.matchExpressions).every((each) => part(each, 'key') === 'kubernetes.io/metadata.name')
+    const subject = field === 'namespaceSelector' ? 'namespaces' : 'objects'
+    const message = `${name}: asks about ${subject} with ${conditions.join(' and ')} only; all others go unjudged`
+    const isOff = armingOf(setups) === 'off'
+    if (isSet) noteSelector(conditions.join(' and '), findings)
+    else if (isNames && isOff) findings.note('excluded', object, message)
+    else
+      findings.problem(
+        'excluded',
+        object,
+        message,
+        isOff
+          ? 'whoever may set such a label gets round the webhook: select by kubernetes.io/metadata.name, or not at all'
+          : `a server with --arming on takes the selector away within seconds${field === 'namespaceSelector' ? ' (--namespace-selector is what lasts)' : ''}; ${seeLog(setups, place.namespace)}`,
+      )
+  }
+}
+
+/** Said once: every entry has the selector of the settings. */
+function noteSelector(conditions: string, findings: Findings): void {
+  if (findings.found.some(({ id }) => id === 'selected')) return
+  findings.note(
+    'selected',
+    'webhook configurations',
+    `ask about namespaces with ${conditions} only, as --namespace-selector says; all others go unjudged`,
+  )
+}
+
+function checkRules(name: string, wanted: Stored, stored: Stored, comparison: Comparison): void {
+  const at = drift(wanted.rules, stored.rules, 'rules')
+  if (at === undefined) return
+  const { object, setups, place, findings } = comparison
+  const listed = new Set(listOf(stored.rules).flatMap((rule) => textsOf(part(rule, 'resources'))))
+  const meant = textsOf(part(wanted.rules, 0, 'resources'))
+  const lacking = listed.has('*')
+    ? []
+    : KINDS.filter(({ plural }) => meant.includes(plural) && !listed.has(plural))
+  const message =
+    lacking.length > 0
+      ? `its rules lack ${lacking.map(({ plural }) => plural).join(', ')}`
+      : `${at} is ${show(at, stored)}, and this version writes ${show(at, wanted)}`
+  findings.problem(
+    lacking.length > 0 ? 'rules-lack-kind' : 'configuration-drift',
+    object,
+    `${name}: ${message}`,
+    mend(setups, place),
+  )
+}
+
+const LONGEST = 60
+
+/** A value as JSON, not too long. */
+function show(at: string, entry: Stored): string {
+  const path = at.split(/[.[\]]/).filter((each) => each !== '')
+  const value = part(entry, ...path)
+  const text = value === undefined ? 'missing' : JSON.stringify(value)
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
+}
+
+/** Who else is asked about the same resources. */
+export async function checkOthers({ opened, group }: Place): Promise<Findings> {
+  const findings = new Findings()
+  const kinds = [
+    ['ValidatingWebhookConfiguration', 'validatingwebhookconfigurations'],
+    ['MutatingWebhookConfiguration', 'mutatingwebhookconfigurations'],
+    ['ValidatingAdmissionPolicy', 'validatingadmissionpolicies'],
+  ] as const
+  for (const [kind, plural] of kinds) {
+    const listed = await findings.read(kind, () => opened.installation.listAdmission(plural))
+    for (const each of listed === UNREAD ? [] : listed) {
+      const name = String(part(each, 'metadata', 'name'))
+      // Our own, and those of deploy/policies.
+      if (name === WEBHOOK_NAME || (kind === 'ValidatingAdmissionPolicy' && name.startsWith(WEBHOOK_NAME)))
+        continue
+      const rules = [
+        ...entriesOf(each).flatMap((entry) => listOf(entry.rules)),
+        ...listOf(part(each, 'spec', 'matchConstraints', 'resourceRules')),
+      ]
+      const resources = KINDS.map((one) => one.plural).filter((one) =>
+        rules.some((rule) => meets(rule, group, one)),
+      )
+      if (resources.length > 0)
+        findings.note(
+          'shadowed',
+          `${kind} ${name}`,
+          `is asked about ${resources.length === KINDS.length ? 'all seven kinds' : resources.join(', ')} too: it may refuse or change what the webhook admits`,
+        )
+    }
+  }
+  return findings
+}
+
+function meets(rule: unknown, group: string, plural: string): boolean {
+  const groups = textsOf(part(rule, 'apiGroups'))
+  const resources = textsOf(part(rule, 'resources'))
+  return (
+    (groups.includes('*') || groups.includes(group)) &&
+    resources.some((each) => ['*', '*/*', plural, `${plural}/*`].includes(each))
+  )
+}

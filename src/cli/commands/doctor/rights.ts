@@ -1,0 +1,108 @@
+import { KINDS } from '../../../kinds/index.ts'
+import { WEBHOOK_NAME } from '../../../arming/webhook-configurations.ts'
+import type { Opened } from '../../input/live.ts'
+import { Findings, type Place } from './findings.ts'
+import { CA_SECRET, type Setup } from './setup.ts'
+
+type Right = Parameters<Opened['installation']['mayDo']>[1]
+
+interface Needed extends Omit<Right, 'verb'> {
+  readonly verbs: readonly string[]
+}
+
+/** Asks the API server what the service account of a Deployment may do. */
+export async function checkRights(setup: Setup, place: Place): Promise<Findings> {
+  const findings = new Findings()
+  const { opened, namespace } = place
+  const object = `ServiceAccount ${namespace}/${setup.account}`
+  const lacking = new Map<string, string[]>()
+  // One after the other object, so that a user who may not ask is told so once.
+  for (const { verbs, ...right } of neededRights(setup, place)) {
+    try {
+      const allowed = await Promise.all(
+        verbs.map((verb) => opened.installation.mayDo(setup.account, { ...right, verb })),
+      )
+      const missing = verbs.filter((_, i) => allowed[i] === false)
+      if (missing.length > 0) add(lacking, scopeOf(right), `${missing.join(', ')} ${nameOf(right)}`)
+    } catch (error) {
+      findings.unread(`rights of ${object}`, error)
+      break
+    }
+  }
+  for (const [scope, rights] of lacking)
+    findings.problem(
+      'right-missing',
+      object,
+      `may not ${rights.join(', nor ')} ${scope}`,
+      'install the roles and bindings of this version of the chart',
+    )
+  return findings
+}
+
+const add = (map: Map<string, string[]>, key: string, value: string) =>
+  map.set(key, [...(map.get(key) ?? []), value])
+
+const scopeOf = ({ namespace }: Omit<Right, 'verb'>) =>
+  namespace === '' ? 'in the cluster' : `in namespace ${namespace}`
+
+const nameOf = ({ resource, group, name }: Omit<Right, 'verb'>) =>
+  `${resource}${group === '' ? '' : `.${group}`}${name === '' ? '' : ` ${name}`}`
+
+function neededRights(setup: Setup, { group, namespace }: Place): Needed[] {
+  const admission = 'admissionregistration.k8s.io'
+  const configurations = ['validatingwebhookconfigurations', 'mutatingwebhookconfigurations']
+  const places = setup.watched.length === 0 ? [''] : setup.watched
+  const looks = setup.arming !== 'off'
+  const writes = setup.role !== 'webhook'
+  const answers = setup.role !== 'leader'
+  const cluster = { group: admission, namespace: '' }
+  const leases = { group: 'coordination.k8s.io', resource: 'leases', namespace }
+  const secrets = { group: '', resource: 'secrets', namespace }
+  return [
+    ...(looks
+      ? configurations.map((resource) => ({
+          ...cluster,
+          resource,
+          name: WEBHOOK_NAME,
+          // An apply that creates is a creation by name.
+          verbs: writes ? ['get', 'watch', 'create', 'patch'] : ['get', 'watch'],
+        }))
+      : []),
+    ...(looks && writes
+      ? [
+          { ...leases, name: WEBHOOK_NAME, verbs: ['get', 'patch'] },
+          { ...leases, name: '', verbs: ['create'] },
+          { group, resource: 'mcpexternalauthconfigs', namespace, name: '', verbs: ['create'] },
+        ]
+      : []),
+    ...(looks && writes && setup.owner !== ''
+      ? [
+          {
+            group: 'rbac.authorization.k8s.io',
+            resource: 'clusterroles',
+            namespace: '',
+            name: setup.owner,
+            verbs: ['get'],
+          },
+        ]
+      : []),
+    ...(setup.certificates === 'self-managed'
+      ? [
+          { ...secrets, name: CA_SECRET, verbs: writes ? ['get', 'patch'] : ['get'] },
+          ...(writes ? [{ ...secrets, name: '', verbs: ['create'] }] : []),
+        ]
+      : []),
+    ...(answers ? places : []).flatMap((each) => [
+      ...KINDS.map(({ plural }) => ({
+        group,
+        resource: plural,
+        namespace: each,
+        name: '',
+        verbs: ['get', 'list', 'watch'],
+      })),
+      ...(setup.checkSecrets
+        ? [{ group: '', resource: 'secrets', namespace: each, name: '', verbs: ['get'] }]
+        : []),
+    ]),
+  ]
+}

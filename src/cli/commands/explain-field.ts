@@ -1,0 +1,143 @@
+/** What `explain` prints of a kind and of a field: what it is for, and what is checked of it. */
+import { KINDS } from '../../kinds/index.ts'
+import type { Kind } from '../../kinds/kind.ts'
+import { examplesAt, rulePlaces } from '../../kinds/places.ts'
+import {
+  constraintTexts,
+  defaultText,
+  type Field,
+  fieldsOf,
+  keywordsOf,
+  requiredText,
+  typeText,
+  withoutParts,
+} from '../../kinds/schema-fields.ts'
+import type { SchemaNode } from '../../kinds/schema-tree.ts'
+import type { Rule } from '../../rule/rule.ts'
+
+/** A field of a kind. */
+interface Found {
+  readonly kind: Kind
+  readonly field: Field
+}
+
+const FIELDS: readonly Found[] = KINDS.flatMap((kind) => fieldsOf(kind).map((field) => ({ kind, field })))
+
+/** The kind of this name, plural or short name, in any case. */
+export function kindCalled(text: string): Kind | undefined {
+  const name = text.toLowerCase()
+  return KINDS.find(({ kind, plural, shortNames }) =>
+    [kind.toLowerCase(), plural, ...shortNames].includes(name),
+  )
+}
+
+export function kindPage(kind: Kind): string[] {
+  const { description } = kind.schema as SchemaNode
+  const rules = [...new Set(rulePlaces().flatMap((place) => (place.kind === kind ? [place.rule] : [])))]
+  return [
+    `${kind.kind} (${[kind.plural, ...kind.shortNames].join(', ')})`,
+    '',
+    String(description),
+    '',
+    'fields:',
+    ...fieldRows(withoutParts(fieldsOf(kind))),
+    '',
+    'rules:',
+    ...ruleRows(rules),
+  ]
+}
+
+/**
+ * The fields of a path as findings print it, or as docs/fields.md does: indexes and keys in brackets do not count, the
+ * kind may stand before it, and the start of the path may be left out. Equal fields of several kinds are one group.
+ */
+export function fieldsAt(text: string): readonly (readonly Found[])[] {
+  const [first = '', ...rest] = plain(text).split('.')
+  const kind = kindCalled(first)
+  const path = kind === undefined ? plain(text) : rest.join('.')
+  const known = FIELDS.filter((each) => kind === undefined || each.kind === kind)
+  const exact = known.filter(({ field }) => plain(field.path) === path)
+  const found = exact.length > 0 ? exact : known.filter(({ field }) => plain(field.path).endsWith(`.${path}`))
+  return path === '' ? [] : [...Map.groupBy(found, sameField).values()]
+}
+
+/** Fields of which this is equal are described alike. */
+const sameField = ({ field: { name, node, required } }: Found): string =>
+  JSON.stringify([name, node, required])
+
+/** A path without list indexes and keys of maps, in lower case. */
+const plain = (path: string): string => path.replaceAll(/\[[^\]]*\]|\.<[^>]*>/g, '').toLowerCase()
+
+export const placeText = ({ kind, field }: Found): string => `${field.path} of ${kind.kind}`
+
+/** The paths of all fields, for those who misspell one. */
+export const fieldPaths = (): Set<string> => new Set(FIELDS.map(({ field }) => field.path))
+
+export function fieldPage(group: readonly Found[]): string[] {
+  const [first] = group
+  if (first === undefined) return []
+  const { field } = first
+  const { node, holder } = field
+  const facts = [
+    ['type', typeText(node)],
+    ['required', requiredText(field, asIs) || 'no'],
+    ['default', defaultText(node, asIs)],
+    ['constraints', constraintTexts(node, asIs).join('; ')],
+    ['section', holder.section],
+    ['schema ids', schemaIds(field).join(', ')],
+  ].flatMap(([name, value]) => (value === undefined || value === '' ? [] : [`${name}: ${value}`]))
+  const inner = fieldsOf(first.kind).filter(
+    ({ path }) => /^[.[]/.test(path.slice(field.path.length)) && path.startsWith(field.path),
+  )
+  const rules = [...new Set(group.flatMap(rulesAbout))]
+  return [
+    group.map(placeText).join(', '),
+    '',
+    node.description ?? '',
+    '',
+    ...facts,
+    ...(inner.length === 0 ? [] : ['', 'fields:', ...fieldRows(inner, field.path)]),
+    ...(rules.length === 0 ? [] : ['', 'rules:', ...ruleRows(rules)]),
+  ]
+}
+
+const asIs = (text: string): string => text
+
+/** The ids with which the schema finds something at the field itself. */
+function schemaIds(field: Field): string[] {
+  const keywords = keywordsOf(field).filter((keyword) => keyword !== 'properties' && keyword !== 'default')
+  return keywords.map((keyword) => `schema-${keyword}`)
+}
+
+/** Rules of which an example has a finding at the field or below it. */
+function rulesAbout({ kind, field }: Found): Rule[] {
+  const path = plain(field.path)
+  const isAbout = (finding: string) => {
+    const at = plain(finding.slice(0, finding.indexOf(': ')))
+    return at === path || at.startsWith(`${path}.`)
+  }
+  return rulePlaces()
+    .filter(
+      (place) => place.kind === kind && examplesAt(place).some(({ findings }) => findings.some(isAbout)),
+    )
+    .map(({ rule }) => rule)
+}
+
+function fieldRows(fields: readonly Field[], within = ''): string[] {
+  return columns(
+    fields.map((field) => [
+      field.path.slice(within === '' ? 0 : within.length).replace(/^\./, ''),
+      `${typeText(field.node)}${field.required ? ', required' : ''}`,
+      field.node.description ?? '',
+    ]),
+  )
+}
+
+const ruleRows = (rules: readonly Rule[]): string[] =>
+  columns(rules.map(({ id, severity, summary }) => [id, severity, summary]))
+
+/** Lines of cells in columns, a space before each. */
+function columns(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)))
+  return rows.map((row) => `  ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  ')}`.trimEnd())
+}

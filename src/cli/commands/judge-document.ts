@@ -1,0 +1,130 @@
+import type { Kind } from '../../kinds/kind.ts'
+import { judgeSubmission, storedSubmission, type Submission } from '../../review/index.ts'
+import { judge, type Verdict } from '../../review/judge.ts'
+import type { SeveritySetting } from '../../review/settings.ts'
+import type { World } from '../../review/world.ts'
+import type { Cluster } from '../../rule/cluster.ts'
+import { jsonKey, pathText, valueAt } from '../../rule/path.ts'
+import { isObject, type Resource } from '../../rule/resource.ts'
+import { nameOfPlaceholder } from '../input/fill.ts'
+import { kindOf, type Reading } from '../input/given-world.ts'
+import type { ReadDocument } from '../input/load.ts'
+import { notJudged } from '../output/not-judged.ts'
+import { addVerdict, type Report, type Subject } from '../output/report.ts'
+
+export interface Judging extends Reading {
+  readonly severities: readonly SeveritySetting[]
+}
+
+/** What documents are judged beside. */
+export interface Beside {
+  /** As it will be with the documents. */
+  readonly world: World
+  /** What is there without them. */
+  readonly stored?: {
+    readonly world: World
+    get(subject: Subject): unknown
+  }
+}
+
+/**
+ * Adds to the report what is found in one document; documents of other groups are only counted. An error that the
+ * stored object has among the stored ones is none of the document's (decision 8).
+ */
+export function judgeDocument(
+  file: string,
+  document: ReadDocument,
+  judging: Judging,
+  { world, stored }: Beside,
+  report: Report,
+): void {
+  const { value } = document
+  const kind = kindOf(value, judging)
+  for (const note of document.notes) report.notes.push({ file, ...note })
+  if (kind === undefined) {
+    report.others += 1
+    tellNotJudged(file, document, judging, report)
+    return
+  }
+  report.resources += 1
+  const subject = subjectOf(kind, value as Resource, judging)
+  const self = { kind: kind.kind, name: nameOf(value as Resource) }
+  const old = stored?.get({ ...subject, name: self.name })
+  const { strict, severities, group } = judging
+  const submission: Submission = {
+    ...storedSubmission(self, { namespace: subject.namespace, group, object: value }),
+    operation: old === undefined ? 'CREATE' : 'UPDATE',
+    oldObject: old,
+  }
+  const outcome = judgeSubmission(submission, {
+    group,
+    settings: { mode: 'enforce', severities },
+    phase: 'before deployment',
+    strict,
+    world,
+    worldNow: stored?.world,
+  })
+  addVerdict(report, outcome, subject, ({ id, error }) => {
+    // A map or a list is shown by its name, not by its first member on the next line.
+    const named = id === 'unknown-field' || typeof valueAt(value, error.at) === 'object'
+    return { file, ...document.locate(error.at.map(jsonKey), named ? 'key' : 'value') }
+  })
+  if (!namesNamespace(value) && isAstray(outcome, world.in(subject.namespace))) {
+    const message = `names no namespace, and is judged in '${subject.namespace}'; --namespace NAME says which`
+    report.notes.push({ file, ...document.locate(['metadata', 'namespace'], 'key'), message })
+  }
+  for (const { at, text } of outcome.placeholders) {
+    const name = nameOfPlaceholder(text)
+    const advice = name === undefined ? '' : `; to judge it: --set ${name}=VALUE`
+    const message = `${pathText(at)}: not judged, because ${onOneLine(text)} is filled in later${advice}`
+    report.notes.push({ file, ...document.locate(at.map(jsonKey), 'value'), message })
+  }
+}
+
+const namesNamespace = (value: unknown): boolean =>
+  isObject(value) && isObject(value.metadata) && Boolean(value.metadata.namespace)
+
+/** Whether something is missed that there is in another namespace. */
+function isAstray({ errors, warnings }: Verdict, cluster: Cluster): boolean {
+  const named = [...errors, ...warnings].flatMap(({ error }) => error.restsOn ?? [])
+  return named.some(
+    ({ kind, name }) => cluster.get(kind, name) === undefined && cluster.elsewhere(kind, name).length > 0,
+  )
+}
+
+function tellNotJudged(file: string, document: ReadDocument, judging: Judging, report: Report): void {
+  const found = notJudged(document.value, judging)
+  if (found === undefined) return
+  const { at, detail, finding, resource } = found
+  const place = { file, ...document.locate(at, 'value') }
+  if (finding === undefined) {
+    report.notes.push({ ...place, message: `not checked: ${detail}` })
+    return
+  }
+  const { kind } = resource
+  const subject = subjectOf({ kind: typeof kind === 'string' ? kind : 'resource' }, resource, judging)
+  const settings = { mode: 'enforce', severities: judging.severities } as const
+  const verdict = judge(
+    { findings: [finding], value: () => document.value },
+    { namespace: subject.namespace, settings },
+  )
+  addVerdict(report, verdict, subject, () => place)
+}
+
+/** A template can be long and span lines. */
+function onOneLine(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ')
+  return line.length <= 60 ? line : `${line.slice(0, 60)}…`
+}
+
+const nameOf = ({ metadata }: Resource) => (typeof metadata?.name === 'string' ? metadata.name : '')
+
+function subjectOf({ kind }: Pick<Kind, 'kind'>, { metadata }: Resource, { namespace }: Judging): Subject {
+  const text = (value: unknown, fallback: string) =>
+    typeof value === 'string' && value !== '' ? value : fallback
+  return {
+    kind,
+    namespace: text(metadata?.namespace, namespace),
+    name: text(metadata?.name, text(metadata?.generateName, '')),
+  }
+}

@@ -1,0 +1,173 @@
+import {
+  choice,
+  namespaceNames,
+  readFlags,
+  toggle,
+  UsageError,
+  type Values,
+} from '../../configuration/flags.ts'
+import { JUDGING_FLAGS } from '../../configuration/judging.ts'
+import { virtualMcpServer } from '../../kinds/virtual-mcp-server/index.ts'
+import { compare } from '../../access/comparison.ts'
+import { type Plan, plansOf } from '../../access/effective-authentication.ts'
+import { absences, doubts } from '../output/missing-crds.ts'
+import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
+import { type Documents, readDocuments, type ReadOptions } from '../input/documents.ts'
+import { type Reading, worldOf, worldOfCluster } from '../input/given-world.ts'
+import { joinCluster } from '../input/overlay.ts'
+import type { Live } from '../input/live.ts'
+import { changesMermaid, planMermaid } from '../output/plan-mermaid.ts'
+import { changesText, planText } from '../output/plan-text.ts'
+import { READING_FLAGS, tell, tellEmpty, tellUnread, readOptions } from '../input/reading.ts'
+import { EXIT, IN_CLUSTER, type Unread } from '../output/report.ts'
+
+export const PLAN_FLAGS = {
+  output: choice('how to print', ['human', 'json', 'mermaid'], 'human'),
+  together: toggle('two files or folders, or files and the cluster, are one plan, not an old and a new one'),
+  ...READING_FLAGS,
+  'api-group': JUDGING_FLAGS['api-group'],
+  ...CLUSTER_FLAGS,
+  namespaces: namespaceNames('with --cluster alone: read these namespaces only, separated by commas'),
+}
+
+/** Prints who is authenticated how, or what changes between two states; returns the exit code. Throws UsageError. */
+export async function plan(args: readonly string[], environment: Environment): Promise<number> {
+  const { values: flags, positionals } = readFlags(PLAN_FLAGS, args, environment)
+  needCluster(flags.cluster, args, ['kubeconfig', 'namespaces'])
+  const { text, unread } = flags.cluster
+    ? await ofCluster(positionals, flags, environment)
+    : await ofFiles(positionals, flags, environment)
+  tellUnread(unread)
+  process.stdout.write(text)
+  return unread.length > 0 ? EXIT.unread : EXIT.clean
+}
+
+type Flags = Values<typeof PLAN_FLAGS>
+type Environment = Readonly<Record<string, string | undefined>>
+
+async function ofFiles(names: readonly string[], flags: Flags, environment: Environment): Promise<Printed> {
+  if (names.length === 0)
+    throw new UsageError('name the files or folders to plan, an old and a new one, or - for standard input')
+  const reading = { group: flags['api-group'], namespace: flags.namespace || 'default', strict: false }
+  const read = (some: readonly string[]) => plansIn(some, readOptions(flags, environment), reading)
+  const [old, now] = names
+  return names.length === 2 && old !== undefined && now !== undefined && !flags.together
+    ? comparison(old, now, read, flags.output)
+    : together(await read(names), flags.output)
+}
+
+function together({ plans, unread, documents }: ReadFiles, output: Output): Printed {
+  return single({ plans, unread: [...unread, ...tellEmpty([documents])] }, output)
+}
+
+async function ofCluster(names: readonly string[], flags: Flags, environment: Environment): Promise<Printed> {
+  const { kubeconfig, namespaces, namespace, 'api-group': group, output } = flags
+  if (names.length === 0) {
+    const { readCluster } = await import('../input/live.ts')
+    const wanted = {
+      kubeconfig,
+      group,
+      namespaces: () => (namespaces.length === 0 ? undefined : namespaces),
+      mustExist: true,
+    }
+    const live = await readCluster(wanted, environment)
+    tellAbsent(live, group)
+    return single({ plans: plansOf(worldOfCluster(live, group)), unread: unreadOf(live) }, output)
+  }
+  if (namespaces.length > 0)
+    throw new UsageError(
+      '--namespaces is for --cluster alone: with files, the namespaces that they name are read',
+    )
+  const documents = await readDocuments(names, readOptions(flags, environment))
+  tell(documents.patches)
+  const asked = { group, namespace, kubeconfig, secrets: false, strict: false }
+  const { live, before, after } = await joinCluster(documents, asked, environment)
+  tellAbsent(live, group)
+  const unread = [...unreadOf(live), ...documents.unread, ...tellEmpty([documents])]
+  const plans = plansOf(after)
+  if (flags.together) return single({ plans, unread }, output)
+  // What stands in the cluster unread would pass for new.
+  const comparable = plans.filter((each) => live.knows('VirtualMCPServer', each.namespace))
+  return changed(plansOf(before), comparable, unread, output)
+}
+
+const unreadOf = ({ unread }: Live): Unread[] => unread.map((message) => ({ ...IN_CLUSTER, message }))
+
+function tellAbsent({ absent, doubtful }: Live, group: string): void {
+  const lacking = absent.includes(virtualMcpServer) ? absences(absent, group) : []
+  for (const { message } of [...lacking, ...doubts(doubtful)]) process.stderr.write(`note: ${message}\n`)
+}
+
+interface Read {
+  readonly plans: readonly Plan[]
+  readonly unread: readonly Unread[]
+}
+
+interface ReadFiles extends Read {
+  readonly documents: Documents
+}
+
+interface Printed {
+  readonly text: string
+  readonly unread: readonly Unread[]
+}
+
+type Output = 'human' | 'json' | 'mermaid'
+
+function single({ plans, unread }: Read, output: Output): Printed {
+  // Nothing was found where nothing could be looked at.
+  const hidden = plans.length === 0 && unread.length > 0
+  const printers = {
+    human: () => (hidden ? '' : planText(plans)),
+    mermaid: () => (hidden ? '' : planMermaid(plans)),
+    json: () => json({ virtualMCPServers: plans, unread }),
+  }
+  return { text: printers[output](), unread }
+}
+
+async function comparison(
+  old: string,
+  now: string,
+  read: (names: readonly string[]) => Promise<ReadFiles>,
+  output: Output,
+): Promise<Printed> {
+  if (old === '-' && now === '-') throw new UsageError('only one of the two can be standard input')
+  const [before, after] = [await read([old]), await read([now])]
+  const nothing = tellEmpty([before.documents, after.documents])
+  const unread = [...before.unread, ...after.unread, ...nothing]
+  // Two files that belong together are easily taken for two states.
+  if ((before.plans.length === 0) !== (after.plans.length === 0)) {
+    const empty = before.plans.length === 0 ? old : now
+    process.stderr.write(
+      `no VirtualMCPServer in ${empty}: this compares ${old} with ${now}; --together makes them one plan\n`,
+    )
+  }
+  return changed(before.plans, after.plans, unread, output)
+}
+
+function changed(
+  before: readonly Plan[],
+  after: readonly Plan[],
+  unread: readonly Unread[],
+  output: Output,
+): Printed {
+  const changes = compare(before, after)
+  const printers = {
+    human: () => (changes.length === 0 && unread.length > 0 ? '' : changesText(changes)),
+    mermaid: () => changesMermaid(changes),
+    json: () => json({ changes, unread }),
+  }
+  return { text: printers[output](), unread }
+}
+
+const json = (value: unknown) => `${JSON.stringify(value, undefined, 2)}\n`
+
+async function plansIn(names: readonly string[], options: ReadOptions, reading: Reading): Promise<ReadFiles> {
+  const documents = await readDocuments(names, options)
+  tell(documents.patches)
+  const world = worldOf(
+    documents.documents.map(({ document }) => document.value),
+    reading,
+  )
+  return { plans: plansOf(world), unread: documents.unread, documents }
+}

@@ -1,0 +1,163 @@
+import { existsSync, statSync } from 'node:fs'
+import { choice, isNamespaceName, readFlags, text, toggle, UsageError } from '../../configuration/flags.ts'
+import { JUDGING_FLAGS } from '../../configuration/judging.ts'
+import { mcpExternalAuthConfig } from '../../kinds/mcp-external-auth-config/index.ts'
+import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
+import { readSources, type SourceFile } from '../input/files.ts'
+import { ReadError } from '../input/nodes.ts'
+import { tellUnread } from '../input/reading.ts'
+import { EXIT, IN_CLUSTER } from '../output/report.ts'
+import { readClaims, type ReadClaims } from '../input/claims.ts'
+import { configIn, type FoundConfig, parseLocation, typeOf, Unread, unreadFile } from './role/config.ts'
+import {
+  commonRole,
+  decideForReleases,
+  matchersOf,
+  type ReleaseDecision,
+  sessionNameClaimOf,
+} from '../../access/role/decide.ts'
+import { evaluations } from './role/evaluations.ts'
+import { oneLine } from '../output/one-line.ts'
+import { printRole, printRoleJson, printUnreadJson } from '../output/role.ts'
+import { type Generation, generationsOf, readRelease } from '../../access/role/releases.ts'
+import { sessionNameFrom } from '../../access/role/session-name.ts'
+
+export const ROLE_FLAGS = {
+  config: text(
+    'the awsSts configuration: a file, FILE#NAME for one of many, or - for standard input; with --cluster NAME or NAMESPACE/NAME',
+    'FILE',
+    '',
+  ),
+  claims: text(
+    'the claims of the caller: a JSON object or a JWT in a file, or - for standard input',
+    'FILE',
+    '',
+  ),
+  release: {
+    ...text(
+      'the release of the operator whose gateway decides, such as 0.58; without it all of them',
+      'RELEASE',
+      '',
+    ),
+    read: readRelease,
+  },
+  output: choice('how to print', ['human', 'json'], 'human'),
+  'api-group': JUDGING_FLAGS['api-group'],
+  ...CLUSTER_FLAGS,
+  cluster: toggle('read the configuration from a cluster'),
+}
+
+/** Says which role a caller gets, and why; returns the exit code. Throws UsageError. */
+export async function role(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<number> {
+  const { values: flags, positionals } = readFlags(ROLE_FLAGS, args, environment)
+  if (positionals.length > 0 || flags.config === '' || flags.claims === '')
+    throw new UsageError('name a configuration and claims: role --config FILE --claims FILE|-')
+  needCluster(flags.cluster, args, ['kubeconfig'])
+  if (flags.config === '-' && flags.claims === '-')
+    throw new UsageError('standard input can be the configuration or the claims, not both')
+  try {
+    const config = flags.cluster
+      ? await configInCluster(flags.config, flags, environment)
+      : await findConfig(flags.config, flags['api-group'])
+    const { claims, fromToken } = await loadClaims(flags.claims)
+    const outcomes = await outcomesFor(config.value, claims, generationsOf(flags.release))
+    const report = {
+      config: { namespace: config.namespace, name: config.name },
+      claims: fromToken ? ('token' as const) : ('json' as const),
+      release: flags.release,
+      outcomes,
+      sessionName: sessionNameFrom(claims, sessionNameClaimOf(config.value)),
+    }
+    process.stdout.write(flags.output === 'json' ? printRoleJson(report) : printRole(report))
+    return commonRole(outcomes) === undefined ? EXIT.findings : EXIT.clean
+  } catch (error) {
+    if (!(error instanceof Unread)) throw error
+    tellUnread([error.located])
+    if (flags.output === 'json') process.stdout.write(printUnreadJson([error.located]))
+    return EXIT.unread
+  }
+}
+
+async function findConfig(written: string, group: string): Promise<FoundConfig> {
+  const { file, name } = existsSync(written) ? { file: written } : parseLocation(written)
+  if (file === '-' || existsSync(file)) return configIn(file, name, group)
+  throw unreadFile(
+    file,
+    'no such file or folder; --cluster reads the configuration of this name from a cluster, ' +
+      `and --config - takes what 'kubectl get mcpexternalauthconfig NAME -o yaml' prints`,
+  )
+}
+
+async function configInCluster(
+  written: string,
+  { kubeconfig, 'api-group': group }: { readonly kubeconfig: string; readonly 'api-group': string },
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<FoundConfig> {
+  const [, given, name] = /^(?:([^/]+)\/)?([a-z0-9][-a-z0-9.]*)$/.exec(written) ?? []
+  if (name === undefined || (given !== undefined && !isNamespaceName(given)))
+    throw new UsageError(
+      `with --cluster, --config is NAME or NAMESPACE/NAME, which '${oneLine(written)}' is not`,
+    )
+  const { readObject } = await import('../input/live.ts')
+  const place = { namespace: given, name }
+  const { server, namespace, value } = await readObject(
+    mcpExternalAuthConfig,
+    { kubeconfig, group },
+    place,
+    environment,
+  ).catch((error: unknown) => {
+    throw new Unread({ ...IN_CLUSTER, message: error instanceof Error ? error.message : String(error) })
+  })
+  const type = typeOf(value)
+  if (type === 'awsSts') return { value, namespace, name }
+  throw new UsageError(
+    value === undefined
+      ? `there is no MCPExternalAuthConfig '${name}' in namespace '${namespace}' of ${server}`
+      : `MCPExternalAuthConfig ${namespace}/${name} is not of the type awsSts`,
+  )
+}
+
+async function loadClaims(file: string): Promise<ReadClaims> {
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true)
+    throw unreadFile(file, 'it is a folder')
+  for await (const source of readSources(file)) return claimsIn(source)
+  throw unreadFile(file, 'no such file')
+}
+
+function claimsIn(source: SourceFile): ReadClaims {
+  if ('problem' in source) throw unreadFile(source.name, source.problem)
+  try {
+    return readClaims(source.text)
+  } catch (error) {
+    if (!(error instanceof ReadError)) throw error
+    const before = source.text.slice(0, error.offset).split('\n')
+    const place = { line: before.length, column: (before.at(-1) ?? '').length + 1 }
+    throw new Unread({ file: source.name, ...place, message: error.message })
+  }
+}
+
+/** The decisions on a resource, wherever it was found. */
+async function outcomesFor(
+  value: unknown,
+  claims: ReadClaims['claims'],
+  generations: readonly Generation[],
+): Promise<ReleaseDecision[]> {
+  const matchers = matchersOf(value)
+  const versions = [...new Set(generations.map(({ celGo }) => celGo))]
+  const found = new Map(
+    await Promise.all(
+      versions.map(async (celGo) => [celGo, await evaluations(matchers, claims, celGo)] as const),
+    ),
+  )
+  return decideForReleases(
+    value,
+    claims,
+    generations,
+    ({ celGo }) =>
+      (matcher) =>
+        found.get(celGo)?.get(matcher),
+  )
+}

@@ -1,0 +1,78 @@
+import { UsageError } from '../../../configuration/flags.ts'
+import { kindNamed } from '../../../kinds/index.ts'
+import { mcpExternalAuthConfig } from '../../../kinds/mcp-external-auth-config/index.ts'
+import { isObject, type Resource } from '../../../rule/resource.ts'
+import { quoteTemplates } from '../../input/fill.ts'
+import { readSources } from '../../input/files.ts'
+import { loadDocuments } from '../../input/load.ts'
+import type { Located } from '../../output/report.ts'
+import { oneLine } from '../../output/one-line.ts'
+
+/** A configuration as it was found. */
+export interface FoundConfig {
+  readonly value: unknown
+  readonly namespace: string
+  readonly name: string
+}
+
+/** Something could not be read: where it is, and why. */
+export class Unread extends Error {
+  readonly located: Located
+
+  constructor(located: Located) {
+    super(located.message)
+    this.located = located
+  }
+}
+
+/** A file as a whole could not be read. */
+export const unreadFile = (file: string, message: string): Unread =>
+  new Unread({ file, line: 0, column: 0, message })
+
+/** `FILE`, or `FILE#NAME` for one of many. */
+export function parseLocation(written: string): { file: string; name?: string } {
+  const hash = written.lastIndexOf('#')
+  return hash < 1 ? { file: written } : { file: written.slice(0, hash), name: written.slice(hash + 1) }
+}
+
+/** The awsSts configuration of that name in a file, a folder or standard input. Throws UsageError and Unread. */
+export async function configIn(file: string, name: string | undefined, group: string): Promise<FoundConfig> {
+  const configs: FoundConfig[] = []
+  for await (const source of readSources(file)) {
+    if ('problem' in source) throw unreadFile(source.name, source.problem)
+    for (const document of loadDocuments(quoteTemplates(source.text))) {
+      if ('error' in document) throw new Unread({ file: source.name, ...document.error })
+      if (isOurs(document.value, group)) configs.push(found(document.value))
+    }
+  }
+  return choose(configs, file, name)
+}
+
+function isOurs(value: unknown, group: string): value is Resource {
+  if (!isObject(value) || typeof value.apiVersion !== 'string' || typeof value.kind !== 'string') return false
+  return value.apiVersion.startsWith(`${group}/`) && kindNamed.get(value.kind) === mcpExternalAuthConfig
+}
+
+function found(value: Resource): FoundConfig {
+  const { namespace, name } = value.metadata ?? {}
+  const text = (part: unknown) => (typeof part === 'string' ? part : '')
+  return { value, namespace: text(namespace), name: text(name) }
+}
+
+const fullName = ({ namespace, name }: FoundConfig) => (namespace === '' ? name : `${namespace}/${name}`)
+
+function choose(configs: readonly FoundConfig[], file: string, name: string | undefined): FoundConfig {
+  const ofType = configs.filter(({ value }) => typeOf(value) === 'awsSts')
+  const named = ofType.filter((each) => name === undefined || each.name === name || fullName(each) === name)
+  const [first, second] = named
+  if (first !== undefined && second === undefined) return first
+  if (ofType.length === 0) throw new UsageError(`${file} holds no MCPExternalAuthConfig of the type awsSts`)
+  const names = oneLine(ofType.map(fullName).join(', '))
+  if (name === undefined || first !== undefined)
+    throw new UsageError(`${file} holds several: write ${file}#NAME with one of ${names}`)
+  throw new UsageError(`${file} holds no awsSts configuration '${name}'; it holds ${names}`)
+}
+
+export function typeOf(value: unknown): unknown {
+  return isObject(value) && isObject(value.spec) ? value.spec.type : undefined
+}

@@ -1,0 +1,60 @@
+import { Worker } from 'node:worker_threads'
+import type { CelGoVersion } from '../../../cel/index.ts'
+import type { Claims } from '../../../access/role/claims.ts'
+import { type Evaluation, type Limits, LIMITS, outOfTime } from '../../../access/role/matcher.ts'
+
+/** What a worker thread is given. */
+export interface Task {
+  readonly matchers: readonly string[]
+  readonly claims: Claims
+  readonly celGo: CelGoVersion
+  readonly limits: Limits
+}
+
+/** Beside this module, or in the bundle, whose folders are all of the same depth. */
+const WORKER = import.meta.url.endsWith('.ts')
+  ? new URL('worker.ts', import.meta.url)
+  : new URL('../cli/worker.js', import.meta.url)
+
+/** For the thread to start, before its own clock runs. */
+const START_MILLISECONDS = 3_000
+
+/**
+ * Evaluates matchers in a thread of their own, by text: what the evaluator's own bounds miss (a regular expression, a
+ * heap) ends with the thread, and the matchers that it has not got to are stopped.
+ */
+export async function evaluations(
+  matchers: Iterable<string>,
+  claims: Claims,
+  celGo: CelGoVersion,
+  limits: Limits = LIMITS,
+): Promise<ReadonlyMap<string, Evaluation>> {
+  const task: Task = { matchers: [...new Set(matchers)], claims, celGo, limits }
+  const found = new Map<string, Evaluation>()
+  const end = task.matchers.length === 0 ? '' : await work(task, found)
+  for (const matcher of task.matchers) {
+    if (!found.has(matcher)) found.set(matcher, { kind: 'stopped', message: end })
+  }
+  return found
+}
+
+/** Fills in what the thread finds; answers with why it ended before its time. */
+function work(task: Task, found: Map<string, Evaluation>): Promise<string> {
+  const { limits } = task
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(WORKER, {
+      workerData: task,
+      resourceLimits: { maxOldGenerationSizeMb: limits.megabytes },
+    })
+    const timer = setTimeout(() => void worker.terminate(), START_MILLISECONDS + limits.milliseconds)
+    worker.on('message', ([matcher, evaluation]: [string, Evaluation]) => found.set(matcher, evaluation))
+    worker.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') resolve('for lack of memory')
+      else reject(error)
+    })
+    worker.on('exit', () => {
+      clearTimeout(timer)
+      resolve(outOfTime(limits))
+    })
+  })
+}

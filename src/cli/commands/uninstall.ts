@@ -1,0 +1,152 @@
+import { managerOf } from '../../arming/reconcile.ts'
+import { removeDefinitions } from '../../arming/temporary.ts'
+import { readFlags, toggle, UsageError } from '../../configuration/flags.ts'
+import { DEFAULT_API_GROUP } from '../../kinds/index.ts'
+import { LEADER_NAME, WEBHOOK_NAME } from '../../arming/webhook-configurations.ts'
+import { INSTALLATION_FLAGS } from '../input/cluster-flags.ts'
+import { part } from './doctor/findings.ts'
+import { CA_SECRET, CONFIGURATIONS, setupsOf } from './doctor/setup.ts'
+import type { Opened } from '../input/live.ts'
+import { EXIT } from '../output/report.ts'
+import { visible } from '../output/visible.ts'
+
+export const UNINSTALL_FLAGS = {
+  all: toggle(`remove the Lease and the Secret ${CA_SECRET} too`),
+  'dry-run': toggle('print what would be removed, and remove nothing'),
+  force: toggle(
+    'remove also while a server runs that would write them again, or what another installation manages',
+  ),
+  ...INSTALLATION_FLAGS,
+}
+
+/** Something to remove. */
+interface Target {
+  /** Kind and name. */
+  readonly object: string
+  /** Whether it is there. */
+  exists(): Promise<boolean>
+  /** Whether it was there. */
+  remove(): Promise<boolean>
+}
+
+/** Removes the webhook configurations; returns the exit code. Throws UsageError. */
+export async function uninstall(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<number> {
+  const { values: flags, positionals } = readFlags(UNINSTALL_FLAGS, args, environment)
+  if (positionals.length > 0)
+    throw new UsageError('uninstall takes no files; --namespace names the installation')
+  const { kubeconfig, namespace, all, force, 'dry-run': dryRun } = flags
+  const { openInstallation } = await import('../input/live.ts')
+  const failures: string[] = []
+  const attempt = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await work()
+    } catch (error) {
+      failures.push(what)
+      tell(`${what}: ${error instanceof Error ? error.message : String(error)}`)
+      return undefined
+    }
+  }
+  const opened = await attempt('no cluster', () =>
+    openInstallation({ kubeconfig, group: DEFAULT_API_GROUP }, namespace, environment),
+  )
+  if (opened === undefined) return EXIT.unread
+  try {
+    const reasons = await attempt('cannot see whether a server runs', () => obstacles(opened, namespace))
+    for (const reason of reasons ?? []) tell(`warning: ${reason}`)
+    const isFree = reasons?.length === 0
+    if (!isFree && !force && !dryRun) {
+      tell('nothing was removed; --force removes anyway')
+      return failures.length > 0 ? EXIT.unread : EXIT.findings
+    }
+    const done: string[] = []
+    for (const { object, exists, remove } of targets(opened, namespace, all)) {
+      const act = dryRun ? exists : remove
+      if (await attempt(`cannot ${dryRun ? 'read' : 'remove'} ${object}`, act)) done.push(object)
+    }
+    const definitions = await attempt('cannot remove the CRDs of --local-cluster', () =>
+      removeDefinitions(dryRun ? unchanged(opened.installation) : opened.installation),
+    )
+    for (const plural of definitions?.removed ?? []) done.push(`CRD ${plural}, which --local-cluster left`)
+    for (const each of definitions?.kept ?? []) tell(`kept ${each}, which --local-cluster left`)
+    const lines = done.map((each) => `${dryRun ? 'would remove' : 'removed'} ${each}`)
+    if (lines.length === 0 && failures.length === 0) lines.push('nothing to remove')
+    process.stdout.write(lines.map((line) => `${visible(line)}\n`).join(''))
+    if (failures.length > 0) return EXIT.unread
+    return isFree ? EXIT.clean : EXIT.findings
+  } finally {
+    opened.close()
+  }
+}
+
+/** The installation, in which nothing is deleted, but each definition that is there counts as deleted. */
+const unchanged = (installation: Opened['installation']): Parameters<typeof removeDefinitions>[0] => ({
+  readDefinition: (plural) => installation.readDefinition(plural),
+  countResources: (plural) => installation.countResources(plural),
+  deleteDefinition: () => Promise.resolve(true),
+})
+
+const tell = (line: string) => void process.stderr.write(`${visible(`vmcp-admission: ${line}`)}\n`)
+
+function targets({ installation, registrations }: Opened, namespace: string, all: boolean): Target[] {
+  const configurations = CONFIGURATIONS.map((kind) => ({
+    object: `${kind} ${WEBHOOK_NAME}`,
+    exists: async () => (await registrations.readConfiguration(kind, WEBHOOK_NAME)) !== undefined,
+    remove: () => registrations.deleteConfiguration(kind, WEBHOOK_NAME),
+  }))
+  if (!all) return configurations
+  return [
+    ...configurations,
+    {
+      object: `Lease ${namespace}/${WEBHOOK_NAME}`,
+      exists: async () => (await registrations.lease(WEBHOOK_NAME).read()) !== undefined,
+      remove: () => installation.deleteLease(WEBHOOK_NAME),
+    },
+    {
+      object: `Secret ${namespace}/${CA_SECRET}`,
+      exists: async () => (await installation.readCertificates(CA_SECRET)) !== undefined,
+      remove: () => installation.deleteSecret(CA_SECRET),
+    },
+  ]
+}
+
+/** Why a removal would not last, or is not this installation's: a sentence each. */
+async function obstacles(opened: Opened, namespace: string): Promise<string[]> {
+  const { registrations } = opened
+  const manager = `Lease ${namespace}/${WEBHOOK_NAME}`
+  const configurations = await Promise.all(
+    CONFIGURATIONS.map((kind) => registrations.readConfiguration(kind, WEBHOOK_NAME)),
+  )
+  const other = configurations.map(managerOf).find((each) => each !== undefined && each !== manager)
+  const writer = await runningWriter(opened, namespace)
+  return [
+    ...(other === undefined
+      ? []
+      : [
+          `the webhook configurations are managed by another installation (${other}); --namespace names the installation`,
+        ]),
+    ...(writer === undefined ? [] : [writer]),
+  ]
+}
+
+/** A server that runs and would write the configurations again within seconds; undefined when none does. */
+async function runningWriter(
+  { installation, registrations }: Opened,
+  namespace: string,
+): Promise<string | undefined> {
+  const [webhook, leader] = await Promise.all(
+    [WEBHOOK_NAME, LEADER_NAME].map((name) => installation.readDeployment(name)),
+  )
+  const setup = setupsOf(webhook, leader).leader
+  const deployment = setup?.deployment === LEADER_NAME ? leader : webhook
+  if (setup !== undefined && setup.arming !== 'off' && part(deployment, 'spec', 'replicas') !== 0)
+    return `Deployment ${namespace}/${setup.deployment} runs and would write the configurations again; first kubectl -n ${namespace} scale deployment ${setup.deployment} --replicas=0`
+  const lease = await registrations.lease(WEBHOOK_NAME).read()
+  if (lease === undefined || lease.holder === '') return undefined
+  const age = Date.now() - Date.parse(lease.renewed)
+  return age <= lease.seconds * 1_000
+    ? `${lease.holder} holds Lease ${namespace}/${WEBHOOK_NAME} and would write the configurations again; stop it first`
+    : undefined
+}

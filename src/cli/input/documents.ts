@@ -1,0 +1,98 @@
+import { UsageError } from '../../configuration/flags.ts'
+import { type Excluded, INPUT, readSources } from './files.ts'
+import { fillPlaceholders, quoteTemplates } from './fill.ts'
+import { withoutPatches } from './kustomize.ts'
+import { loadDocuments, type ReadDocument, type UnreadDocument } from './load.ts'
+import type { Located, Unread } from '../output/report.ts'
+
+export interface FileDocument {
+  readonly file: string
+  readonly document: ReadDocument
+}
+
+/** How files are read. */
+export interface ReadOptions {
+  /** What placeholders are filled in with, by name. */
+  readonly filled: ReadonlyMap<string, string>
+  readonly excluded: Excluded
+}
+
+/** Everything that was read from the files that a person named. */
+export interface Documents {
+  readonly files: string[]
+  readonly documents: readonly FileDocument[]
+  /** Documents that are left out, and why. */
+  readonly patches: readonly Located[]
+  readonly unread: Unread[]
+  /** What was named and holds no document, and why. */
+  readonly empty: readonly Located[]
+}
+
+/**
+ * Reads files, folders and standard input, and fills in placeholders; what cannot be read is told, never thrown. Throws
+ * UsageError.
+ */
+export async function readDocuments(names: readonly string[], options: ReadOptions): Promise<Documents> {
+  if (names.filter((name) => name === '-').length > 1)
+    throw new UsageError('standard input can be named only once')
+  const reads: Read[] = []
+  for (const name of names) reads.push(await readOne(name, options))
+  return {
+    files: reads.flatMap(({ files }) => files),
+    ...withoutPatches(reads.flatMap(({ documents }) => documents)),
+    unread: reads.flatMap(({ unread }) => unread),
+    empty: reads.flatMap(emptiness),
+  }
+}
+
+/** What was read of one name. */
+interface Read {
+  readonly name: string
+  readonly files: string[]
+  readonly documents: FileDocument[]
+  readonly unread: Unread[]
+  /** Whether something in it was left out. */
+  readonly reduced: boolean
+}
+
+async function readOne(name: string, { filled, excluded }: ReadOptions): Promise<Read> {
+  let reduced = false
+  const leftOut = (path: string) => {
+    const out = excluded(path)
+    reduced ||= out
+    return out
+  }
+  const files: string[] = []
+  const documents: FileDocument[] = []
+  const unread: Unread[] = []
+  for await (const source of readSources(name, leftOut)) {
+    const file = source.name
+    if ('problem' in source) {
+      unread.push({ file, line: 0, column: 0, message: source.problem })
+      continue
+    }
+    files.push(file)
+    for (const document of loadDocuments(quoteTemplates(fillPlaceholders(source.text, filled)))) {
+      if ('error' in document) unread.push({ file, ...hinted(document.error, source.text) })
+      else documents.push({ file, document })
+    }
+  }
+  return { name, files, documents, unread, reduced }
+}
+
+function emptiness({ name, files, documents, unread, reduced }: Read): Located[] {
+  if (documents.length + unread.length > 0) return []
+  const without = reduced ? '--exclude leaves nothing of it' : NO_MANIFEST
+  const message = files.length > 0 ? 'there is no document in it' : without
+  return [{ file: name === '-' ? INPUT : name, line: 0, column: 0, message }]
+}
+
+const NO_MANIFEST = 'no file in this folder ends in .yaml, .yml or .json'
+
+/** Templates with lines for the tool itself (`{{ if … }}`) are not YAML. */
+function hinted(
+  error: UnreadDocument['error'],
+  text: string,
+): UnreadDocument['error'] & Pick<Unread, 'template'> {
+  return /\{\{|\{%/.test(text) ? { ...error, template: true } : error
+}

@@ -1,0 +1,105 @@
+import { BACKEND_KINDS } from '../../kinds/between/neighbours.ts'
+import { nameIn } from '../../kinds/between/references.ts'
+import { secretFacts } from '../../kinds/between/secrets.ts'
+import { kindNamed } from '../../kinds/index.ts'
+import type { Kind } from '../../kinds/kind.ts'
+import { holdsPlaceholder, placeholdersIn } from '../../review/placeholder.ts'
+import { World } from '../../review/world.ts'
+import { isObject } from '../../rule/resource.ts'
+import type { Live } from './live.ts'
+
+/** How documents are read as resources. */
+export interface Reading {
+  readonly group: string
+  /** Namespace of documents that name none. */
+  readonly namespace: string
+  /** Whether placeholders count as they stand. */
+  readonly strict: boolean
+}
+
+/** The kind of a document of ours, whatever its version; undefined for any other document. */
+export function kindOf(value: unknown, { group }: Reading): Kind | undefined {
+  if (!isObject(value) || typeof value.apiVersion !== 'string' || typeof value.kind !== 'string')
+    return undefined
+  return value.apiVersion.startsWith(`${group}/`) ? kindNamed.get(value.kind) : undefined
+}
+
+/** All documents as one world: what is not among them does not exist, except Secrets, which are seldom in files. */
+export function worldOf(values: readonly unknown[], reading: Reading): World {
+  const { group } = reading
+  const hidden = hiddenIn(values, reading)
+  const knows = (kind: string, namespace: string) => kindNamed.has(kind) && !hidden(kind, namespace)
+  const world = new World({ group, knows, where: () => 'in the given files' })
+  putAll(world, values, reading)
+  return world
+}
+
+/** The cluster as it is. */
+export function worldOfCluster(live: Live, group: string): World {
+  return liveWorld(live, new World({ group, knows: live.knows }))
+}
+
+/** The cluster as it would be with the documents applied. */
+export function worldOfBoth(live: Live, values: readonly unknown[], reading: Reading): World {
+  const where = (namespace: string) => `in namespace '${namespace}' or the given files`
+  const hidden = hiddenIn(values, reading)
+  const knows = (kind: string, namespace: string) => live.knows(kind, namespace) && !hidden(kind, namespace)
+  const world = liveWorld(live, new World({ group: reading.group, knows, where }))
+  putAll(world, values, reading)
+  return world
+}
+
+function liveWorld({ objects, secrets }: Live, world: World): World {
+  for (const { kind, value } of objects) world.put(kind, value)
+  for (const { namespace, name, facts } of secrets) world.putSecret(namespace, name, facts)
+  return world
+}
+
+/** Puts documents into a world, each in place of the object of its name. */
+export function putAll(world: World, values: readonly unknown[], reading: Reading): void {
+  for (const value of values) {
+    const kind = kindOf(value, reading)
+    if (kind !== undefined) {
+      const filled = isObject(value) && !reading.strict ? placeholdersIn(kind, value) : []
+      const places = filled.map(({ at }) => at)
+      world.put(kind, value, reading.namespace, places)
+    } else if (isObject(value) && value.kind === 'Secret' && value.apiVersion === 'v1') {
+      const { name, namespace = reading.namespace } = isObject(value.metadata) ? value.metadata : {}
+      if (typeof name === 'string' && typeof namespace === 'string')
+        world.putSecret(namespace, name, secretFacts(value, reading.strict ? undefined : isFilled))
+    }
+  }
+}
+
+/** The whole text in angle brackets is how tools that fill in Secrets write a path. */
+const isFilled = (text: string): boolean => holdsPlaceholder(text) || /^<[^]*>$/.test(text)
+
+/**
+ * Of which kinds, and where, not all that matters can be told before deployment: an object whose name or namespace is
+ * filled in later may be any, and a backend may be of any group (decision 28).
+ */
+function hiddenIn(
+  values: readonly unknown[],
+  reading: Reading,
+): (kind: string, namespace: string) => boolean {
+  const hidden = new Set<string>()
+  for (const value of reading.strict ? [] : values) {
+    const kind = kindOf(value, reading)?.kind
+    if (kind === undefined || !isObject(value)) continue
+    const { name, namespace = reading.namespace } = isObject(value.metadata) ? value.metadata : {}
+    const isOpen = isFilledIn(name) || (BACKEND_KINDS.includes(kind) && hidesItsGroup(value.spec))
+    if (isFilledIn(namespace)) hidden.add(kind)
+    else if (isOpen) hidden.add(`${kind}/${String(namespace)}`)
+  }
+  return (kind, namespace) => hidden.has(kind) || hidden.has(`${kind}/${namespace}`)
+}
+
+const isFilledIn = (value: unknown): boolean => typeof value === 'string' && holdsPlaceholder(value)
+
+function hidesItsGroup(spec: unknown): boolean {
+  if (!isObject(spec)) return spec !== undefined && spec !== null
+  const { groupRef } = spec
+  if (groupRef === undefined || groupRef === null) return false
+  const name = nameIn(groupRef, 'MCPGroup')
+  return typeof name !== 'string' || holdsPlaceholder(name)
+}

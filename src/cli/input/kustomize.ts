@@ -1,0 +1,58 @@
+import { basename, dirname, join, normalize } from 'node:path'
+import { isObject } from '../../rule/resource.ts'
+import type { Documents, FileDocument } from './documents.ts'
+import type { Located } from '../output/report.ts'
+
+/**
+ * Takes out the files that a kustomization among the documents uses as patches: they hold parts of resources only. A
+ * file that some kustomization lists as a resource too is a resource.
+ */
+export function withoutPatches(documents: readonly FileDocument[]): Pick<Documents, 'documents' | 'patches'> {
+  const kustomizations = documents.filter(isKustomization)
+  const named = (list: (value: unknown) => string[]) =>
+    kustomizations.flatMap(({ file, document }) =>
+      list(document.value).map((path) => [normalize(join(dirname(file), path)), file] as const),
+    )
+  const resources = new Map(named(resourcesOf))
+  const users = new Map(named(patchesOf).filter(([path]) => !resources.has(path)))
+  const userOf = ({ file }: FileDocument) => users.get(normalize(file))
+  return {
+    documents: documents.filter((each) => userOf(each) === undefined),
+    patches: documents.flatMap((each) => {
+      const user = userOf(each)
+      return user === undefined ? [] : [told(each, user)]
+    }),
+  }
+}
+
+/** The names under which `kubectl kustomize` finds a kustomization. */
+const KUSTOMIZATION = /^(kustomization\.ya?ml|Kustomization)$/
+
+/** kustomize fills in the kind where there is none. */
+function isKustomization({ file, document: { value } }: FileDocument): boolean {
+  if (!KUSTOMIZATION.test(basename(file)) || !isObject(value)) return false
+  return [undefined, null, '', 'Kustomization', 'Component'].includes(value.kind as string | null | undefined)
+}
+
+function resourcesOf(value: unknown): string[] {
+  const { resources } = value as { readonly resources?: unknown }
+  return Array.isArray(resources) ? resources.filter((path) => typeof path === 'string') : []
+}
+
+/** The paths of the patches, as a kustomization writes them. */
+function patchesOf(value: unknown): string[] {
+  const { patches, patchesStrategicMerge, patchesJson6902 } = value as Readonly<Record<string, unknown>>
+  return [patches, patchesStrategicMerge, patchesJson6902].flatMap((list) =>
+    Array.isArray(list) ? list.map(pathOf).filter((path) => path !== undefined) : [],
+  )
+}
+const pathOf = (patch: unknown): string | undefined => {
+  const path = isObject(patch) ? patch.path : patch
+  return typeof path === 'string' ? path : undefined
+}
+
+function told({ file, document }: FileDocument, user: string): Located {
+  const built = `kubectl kustomize ${dirname(user)} | vmcp-admission check -`
+  const message = `not judged, because ${user} uses it as a patch; to judge what comes of it: ${built}`
+  return { file, ...document.locate([], 'value'), message }
+}

@@ -1,0 +1,106 @@
+/**
+ * What a document is between its text and its value: plain data with a place in the text for every part.
+ * The parts of an alias are shared, so a tree here can be small where its value is large.
+ */
+import { setOwn } from '../../rule/resource.ts'
+
+export type Segment = string | number
+
+export type ScalarValue = null | boolean | number | string
+
+export interface ScalarNode {
+  readonly kind: 'scalar'
+  readonly offset: number
+  readonly value: ScalarValue
+}
+export interface ListNode {
+  readonly kind: 'list'
+  readonly offset: number
+  readonly items: readonly Node[]
+}
+export interface MapNode {
+  readonly kind: 'map'
+  readonly offset: number
+  readonly entries: ReadonlyMap<string, Entry>
+}
+export type Node = ScalarNode | ListNode | MapNode
+
+/** A member of a map: where its key stands, and what it holds. */
+export interface Entry {
+  readonly keyOffset: number
+  readonly node: Node
+}
+
+/** Something that kubectl takes in silence and a person would want to know. */
+export interface Note {
+  readonly message: string
+  readonly offset: number
+}
+
+/** Text that cannot be read: the offset is into the whole (normalised) text of the file. */
+export class ReadError extends Error {
+  readonly offset: number
+
+  constructor(message: string, offset: number) {
+    super(message)
+    this.offset = offset
+  }
+}
+
+/**
+ * How deep lists and maps may nest: the outermost is 1. The YAML package calls itself for each level, at over 1 KB of
+ * stack before it is compiled, and Node gives it just under 1 MB.
+ */
+export const maxDepth = 500
+
+export const tooDeep = (offset: number): ReadError =>
+  new ReadError(`lists and maps nest deeper than ${maxDepth} levels`, offset)
+
+/**
+ * The plain JSON data of a node at a depth. Nothing in it is shared, not even what aliases share.
+ * Throws ReadError for a number that JSON has no word for, and for what nests too deep.
+ */
+export function toValue(node: Node, depth = 1): unknown {
+  if (depth > maxDepth && node.kind !== 'scalar') throw tooDeep(node.offset)
+  switch (node.kind) {
+    case 'scalar':
+      if (typeof node.value === 'number' && !Number.isFinite(node.value))
+        throw new ReadError(
+          'the number is infinite, too large or not a number: JSON has no word for it',
+          node.offset,
+        )
+      return node.value
+    case 'list':
+      return node.items.map((item) => toValue(item, depth + 1))
+    case 'map': {
+      const object: Record<string, unknown> = {}
+      for (const [key, entry] of node.entries) setOwn(object, key, toValue(entry.node, depth + 1))
+      return object
+    }
+  }
+}
+
+/** The node of a member or an item, or undefined where there is none. */
+export function child(node: Node, segment: Segment): Entry | undefined {
+  if (node.kind === 'map') return node.entries.get(String(segment))
+  if (node.kind !== 'list' || typeof segment !== 'number') return undefined
+  const item = node.items[segment]
+  return item && { keyOffset: item.offset, node: item }
+}
+
+/**
+ * The offset of the part of `root` that the segments name: its key, or its value. An item of a list stands
+ * for its own key, and a value that is not written (`key:`) for the place of its key. What does not exist
+ * is given the place of the nearest parent that does: its key, or the start of the document.
+ */
+export function locateNode(root: Node, segments: readonly Segment[], target: 'key' | 'value'): number {
+  let keyOffset = root.offset
+  let node = root
+  for (const segment of segments) {
+    const next = child(node, segment)
+    if (!next) return keyOffset
+    keyOffset = next.keyOffset
+    node = next.node
+  }
+  return target === 'key' ? keyOffset : node.offset
+}

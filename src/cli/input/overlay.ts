@@ -1,0 +1,111 @@
+import { isNamespaceName } from '../../configuration/flags.ts'
+import { leavesSubjectProvider, namedProvider, writtenAnnotation } from '../../kinds/between/neighbours.ts'
+import { secretReferencesOf } from '../../kinds/between/secrets.ts'
+import type { World } from '../../review/world.ts'
+import { isObject } from '../../rule/resource.ts'
+import type { Documents } from './documents.ts'
+import { kindOf, type Reading, worldOfBoth, worldOfCluster } from './given-world.ts'
+import type { Live, LiveObject, SecretName } from './live.ts'
+import type { Subject } from '../output/report.ts'
+
+/** Files put over the objects of a cluster, in the namespaces that the files name. */
+export interface Joined {
+  readonly live: Live
+  /** With the namespace of the kubeconfig where none is given. */
+  readonly reading: Reading
+  /** The cluster as it is, and as it would be. */
+  readonly before: World
+  readonly after: World
+  /** The live object of this name. */
+  get(subject: Subject): LiveObject['value'] | undefined
+}
+
+interface Asked extends Reading {
+  readonly kubeconfig: string
+  readonly secrets: boolean
+}
+
+/** Reads the cluster; an empty `namespace` is that of the kubeconfig. Never throws. */
+export async function joinCluster(
+  { documents }: Pick<Documents, 'documents'>,
+  asked: Asked,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<Joined> {
+  const { group, kubeconfig, strict } = asked
+  const values = documents.map(({ document }) => document.value)
+  const readingFor = (own: string): Reading => ({
+    group,
+    strict,
+    namespace: asked.namespace || own || 'default',
+  })
+  const { readCluster } = await import('./live.ts')
+  const wanted = {
+    kubeconfig,
+    group,
+    namespaces: (own: string) => [...new Set(placesOf(values, readingFor(own)))].filter(isNamespaceName),
+    ...(asked.secrets ? { secrets: (_: unknown, own: string) => secretsOf(values, readingFor(own)) } : {}),
+  }
+  const live = await readCluster(wanted, environment)
+  const reading = readingFor(live.namespace)
+  const objects = new Map(live.objects.map((each) => [keyOf({ ...each, kind: each.kind.kind }), each.value]))
+  const get = (subject: Subject) => objects.get(keyOf(subject))
+  const applied = (value: unknown) => {
+    const kind = kindOf(value, reading)?.kind
+    if (kind !== 'MCPExternalAuthConfig' || !isObject(value)) return value
+    const { name } = isObject(value.metadata) ? value.metadata : {}
+    const old = get({
+      kind,
+      namespace: namespaceOf(value, reading),
+      name: typeof name === 'string' ? name : '',
+    })
+    return old === undefined ? value : withWritten(value, old, group)
+  }
+  return {
+    live,
+    reading,
+    before: worldOfCluster(live, group),
+    after: worldOfBoth(live, values.map(applied), reading),
+    get,
+  }
+}
+
+const keyOf = ({ kind, namespace, name }: Subject) => `${kind}/${namespace}/${name}`
+
+/** An apply leaves the provider that /mutate wrote (decision 25): no file holds it. */
+function withWritten(
+  value: Readonly<Record<string, unknown>>,
+  old: Readonly<Record<string, unknown>>,
+  group: string,
+): unknown {
+  const stored = namedProvider(old, group)
+  const { metadata, spec } = value
+  if (stored?.written !== true || !isObject(spec) || !isObject(spec.tokenExchange)) return value
+  if (!leavesSubjectProvider(value, group)) return value
+  const { annotations, ...rest } = isObject(metadata) ? metadata : {}
+  const written = {
+    ...(isObject(annotations) ? annotations : {}),
+    [writtenAnnotation(group)]: stored.provider,
+  }
+  const tokenExchange = { ...spec.tokenExchange, subjectProviderName: stored.provider }
+  return { ...value, metadata: { ...rest, annotations: written }, spec: { ...spec, tokenExchange } }
+}
+
+function placesOf(values: readonly unknown[], reading: Reading): string[] {
+  return values.flatMap((value) =>
+    kindOf(value, reading) === undefined ? [] : [namespaceOf(value, reading)],
+  )
+}
+
+/** The namespace that a document names, or that of documents which name none. */
+export function namespaceOf(value: unknown, { namespace: fallback }: Reading): string {
+  const { namespace } = isObject(value) && isObject(value.metadata) ? value.metadata : {}
+  return typeof namespace === 'string' && namespace !== '' ? namespace : fallback
+}
+
+function secretsOf(values: readonly unknown[], reading: Reading): SecretName[] {
+  return values.flatMap((value) =>
+    isObject(value) && kindOf(value, reading) !== undefined
+      ? secretReferencesOf(value).map(({ name }) => ({ namespace: namespaceOf(value, reading), name }))
+      : [],
+  )
+}

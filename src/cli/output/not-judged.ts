@@ -1,0 +1,103 @@
+import { API_VERSION, kindNamed } from '../../kinds/index.ts'
+import type { Finding } from '../../review/finding.ts'
+import { holdsPlaceholder } from '../../review/placeholder.ts'
+import { nearest } from '../../rule/nearest.ts'
+import type { Segment } from '../input/nodes.ts'
+import { isObject, type Resource } from '../../rule/resource.ts'
+import { kindOf, type Reading } from '../input/given-world.ts'
+
+/** What is said of a document, or of an item of a list, that is not judged. */
+export interface NotJudged {
+  /** Where it says what it is; empty for the whole. */
+  readonly at: readonly Segment[]
+  readonly detail: string
+  /** Set when it is meant to be one of ours beyond doubt: nothing of it is checked, so more than a note is due. */
+  readonly finding?: Finding
+  readonly resource: Resource
+}
+
+/** Other products have a kind of this name. */
+const OF_OTHERS_TOO = 'MCPServer'
+const OF_THE_PRODUCT = /toolhive|stackloc?k/i
+
+/** Why a document that looks like one of ours is not: its kind or its group is another one, or it is a list. */
+export function notJudged(value: unknown, reading: Reading): NotJudged | undefined {
+  if (Array.isArray(value)) return ofList(value, reading)
+  if (!isObject(value)) return undefined
+  const { apiVersion, kind } = value
+  const isOurs = typeof apiVersion === 'string' && apiVersion.startsWith(`${reading.group}/`)
+  if (isOurs) return ofKind(value, reading)
+  return typeof kind === 'string' && kindNamed.has(kind) ? ofGroup(value, kind, reading) : undefined
+}
+
+type Id = 'api-group-known' | 'kind-known'
+
+function meant(
+  id: Id,
+  at: readonly Segment[],
+  detail: string,
+  resource: Resource,
+  { strict }: Reading,
+): NotJudged {
+  const error = { type: 'advice', at, detail: `not checked: ${detail}` } as const
+  return { at, detail, resource, finding: { id, severity: strict ? 'error' : 'warning', error } }
+}
+
+function ofList(values: readonly unknown[], reading: Reading): NotJudged | undefined {
+  const index = values.findIndex((value) => kindOf(value, reading) !== undefined)
+  if (index < 0) return undefined
+  const detail =
+    "kubectl takes no list of resources; write documents with --- between them, or 'kind: List' with 'items'"
+  return meant('kind-known', [index], detail, values[index] as Resource, reading)
+}
+
+/** Of our group: the kind is none of ours. */
+function ofKind(value: Resource, reading: Reading): NotJudged | undefined {
+  const { kind } = value
+  if (typeof kind !== 'string') {
+    const detail = isMissing(kind) ? missing('kind', value) : `the kind is ${described(kind)}`
+    return meant('kind-known', ['kind'], detail, value, reading)
+  }
+  if (kindNamed.has(kind)) return undefined
+  const near = nearest(kind, kindNamed.keys())
+  const detail = `there are no rules for the kind '${kind}'`
+  return near === undefined
+    ? { at: ['kind'], detail, resource: value }
+    : meant('kind-known', ['kind'], `${detail}; did you mean '${near}'`, value, reading)
+}
+
+/** Of one of our kinds: the group is not ours. */
+function ofGroup(value: Resource, kind: string, reading: Reading): NotJudged {
+  const { group, strict } = reading
+  const given = typeof value.apiVersion === 'string' ? value.apiVersion : undefined
+  const isNear =
+    given !== undefined &&
+    (OF_THE_PRODUCT.test(given) || nearest(given.split('/', 1)[0] ?? '', [group]) !== undefined)
+  const detail = wrongGroup(value, given, `${group}/${API_VERSION}`, isNear)
+  const isOpen = !strict && holdsPlaceholder(given ?? '')
+  if (isOpen || (!isNear && kind === OF_OTHERS_TOO)) return { at: ['apiVersion'], detail, resource: value }
+  return meant('api-group-known', ['apiVersion'], detail, value, reading)
+}
+
+function wrongGroup(value: Resource, given: string | undefined, ours: string, isNear: boolean): string {
+  const { apiVersion } = value
+  if (isMissing(apiVersion)) return `${missing('apiVersion', value)}; write '${ours}'`
+  if (given === undefined) return `the apiVersion is ${described(apiVersion)}; write '${ours}'`
+  return isNear
+    ? `the apiVersion is '${given}'; did you mean '${ours}'`
+    : `the apiVersion is '${given}', and not '${ours}' (--api-group names another group)`
+}
+
+const isMissing = (value: unknown): boolean => value === undefined || value === null
+
+/** That a field is not there, and the key that stands for it. */
+function missing(field: string, holder: object): string {
+  const near = nearest(field, Object.keys(holder))
+  return `there is no ${field}${near === undefined || near === field ? '' : `, but '${near}'`}`
+}
+
+function described(value: unknown): string {
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'number') return `the number ${value}`
+  return isObject(value) ? 'a map' : String(value)
+}

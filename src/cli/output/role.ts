@@ -1,0 +1,127 @@
+import type { Located } from './report.ts'
+import { claimPath } from '../../access/role/claims.ts'
+import { commonRole, type MappingOutcome, placeOf, type ReleaseDecision } from '../../access/role/decide.ts'
+import { oneLine } from './one-line.ts'
+import type { SessionName } from '../../access/role/session-name.ts'
+
+/** What was asked, and the answer. */
+export interface RoleReport {
+  readonly config: { readonly namespace: string; readonly name: string }
+  readonly claims: 'json' | 'token'
+  /** The release that was asked about; empty for all. */
+  readonly release: string
+  /** One for each way in which the releases decide. */
+  readonly outcomes: readonly ReleaseDecision[]
+  readonly sessionName: SessionName
+}
+
+export function printRole(report: RoleReport): string {
+  const { outcomes, sessionName } = report
+  const lines = [
+    ...outcomes.flatMap((outcome) => [...outcomeLines(outcome, outcomes.length > 1), '']).slice(0, -1),
+    sessionLine(sessionName),
+    ...unreachableLines(outcomes[0]?.mappings ?? []),
+    ...notesOf(report).map((note) => `note: ${note}`),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function outcomeLines({ releases, mappings, role, reason }: ReleaseDecision, named: boolean): string[] {
+  const table = mappings.length === 0 ? [] : [...columns([HEADS, ...mappings.map(row)]), '']
+  const where = named ? ` with release ${releases}` : ''
+  return [
+    ...(named ? [`Release ${releases}:`] : []),
+    ...table,
+    `role${where}: ${role === undefined ? 'none' : oneLine(role)} (${reason})`,
+  ]
+}
+
+function sessionLine({ claim, value, problem }: SessionName): string {
+  const name = value === undefined ? 'none' : oneLine(value, 80)
+  const line = `session name: ${name} (${oneLine(claimPath(claim))})`
+  return problem === undefined ? line : `${line}, so the gateway answers 401: ${oneLine(problem)}`
+}
+
+function unreachableLines(mappings: readonly MappingOutcome[]): string[] {
+  return mappings.flatMap((mapping) =>
+    mapping.unreachable === undefined ? [] : [`warning: ${placeOf(mapping)} ${mapping.unreachable}`],
+  )
+}
+
+/** What holds for the whole answer; what holds for some releases only says so. */
+function notesOf({ claims, release, outcomes }: RoleReport): string[] {
+  const notes = outcomes.flatMap((outcome) =>
+    outcome.notes.map((note) => ({ note, releases: outcome.releases })),
+  )
+  const common = new Set(
+    outcomes[0]?.notes.filter((note) => outcomes.every((each) => each.notes.includes(note))),
+  )
+  return [
+    ...(claims === 'token' ? ['the claims are the payload of a JWT, whose signature is not verified'] : []),
+    ...common,
+    ...notes.flatMap(({ note, releases }) => (common.has(note) ? [] : [`with release ${releases}, ${note}`])),
+    ...differenceNote(release, outcomes),
+  ]
+}
+
+function differenceNote(release: string, outcomes: readonly ReleaseDecision[]): string[] {
+  if (outcomes.length < 2) return []
+  const same = new Set(outcomes.map(({ role }) => role)).size === 1
+  const subject = same
+    ? 'the releases decide in different ways, with the same result'
+    : 'the role depends on the release of the operator'
+  const advice =
+    release === '' ? '--release shows one' : `it is not known which of these release ${release} does`
+  return [`${subject}; ${advice}`]
+}
+
+const HEADS = ['mapping', 'priority', 'condition', 'role', 'result']
+
+function row(mapping: MappingOutcome): string[] {
+  const { claim, matcher, priority, roleArn, reason } = mapping
+  const conditions = [
+    ...(claim === undefined ? [] : [`claim ${claim}`]),
+    ...(matcher === undefined ? [] : [`matcher ${matcher}`]),
+  ]
+  const condition = oneLine(conditions.join(', ') || 'none', 48)
+  const role = oneLine(roleArn ?? 'none', 80)
+  return [placeOf(mapping), String(priority ?? 'last'), condition, role, oneLine(reason)]
+}
+
+function columns(rows: readonly (readonly string[])[]): string[] {
+  const widths = HEADS.map((_, i) => Math.max(...rows.map((cells) => [...(cells[i] ?? '')].length)))
+  return rows.map((cells) =>
+    cells
+      .map((cell, i) => cell + ' '.repeat((widths[i] ?? 0) - [...cell].length))
+      .join('  ')
+      .trimEnd(),
+  )
+}
+
+export function printRoleJson(report: RoleReport): string {
+  const { config, claims, release, outcomes, sessionName } = report
+  return json({
+    role: commonRole(outcomes) ?? null,
+    config,
+    claims,
+    release: release === '' ? null : release,
+    outcomes: outcomes.map(({ releases, role, from, reason, mappings }) => ({
+      releases,
+      role: role ?? null,
+      from,
+      reason,
+      mappings,
+    })),
+    sessionName,
+    notes: notesOf(report),
+    unread: [],
+  })
+}
+
+/** The same fields where nothing could be decided. */
+export function printUnreadJson(unread: readonly Located[]): string {
+  const nothing = { role: null, config: null, claims: null, release: null, outcomes: [], sessionName: null }
+  return json({ ...nothing, notes: [], unread })
+}
+
+const json = (value: object) => `${JSON.stringify(value, undefined, 2)}\n`
