@@ -23,6 +23,7 @@ import { parseBody } from '../src/server/json.ts'
 import { createMetrics } from '../src/server/metrics.ts'
 import { View } from '../src/server/view.ts'
 import { type Answer as FakeAnswer, fakeApiServer, page } from './support/fake-api-server.ts'
+import { memoryLimit } from './support/memory-limit.ts'
 import { resourceOf, reviewOf } from './support/review.ts'
 import { startServer } from './support/server.ts'
 
@@ -234,9 +235,17 @@ t.test(
     t.ok(JSON.stringify(gateways[0]).length > 685_000)
     const api = await fakeApiServer(t, 'virtualmcpservers', { lists: [pages(gateways)] })
     process.env.NODE_OPTIONS = `--max-old-space-size=${HEAP} --max-semi-space-size=8`
-    const flags = ['--kubeconfig', api.kubeconfig]
-    const server = await startServer(flags).finally(() => delete process.env.NODE_OPTIONS)
-    t.teardown(() => server.stop('SIGKILL'))
+    const folder = await mkdtemp(join(tmpdir(), 'vmcp-memory-'))
+    const limit = memoryLimit(LIMIT)
+    t.comment(limit === undefined ? 'no cgroup: the peak is measured' : `in a cgroup of ${LIMIT} MB`)
+    const begin = () => startServer(['--kubeconfig', api.kubeconfig], folder)
+    const starting = limit === undefined ? begin() : limit.enter(begin)
+    const server = await starting.finally(() => delete process.env.NODE_OPTIONS)
+    t.teardown(async () => {
+      await server.stop('SIGKILL')
+      limit?.remove()
+      await rm(folder, { recursive: true })
+    })
     /** Megabytes at the peak, without the pages of files, which the kernel takes back before a limit kills. */
     const peak = () => {
       const status = readFileSync(`/proc/${server.pid}/status`, 'utf8')
@@ -266,6 +275,7 @@ t.test(
     const isServed = async (title: string) => {
       for (let i = 0; i < 3; i++) t.equal(await post(own), 200, `${title}: an ordinary review`)
       t.ok(peak() < LIMIT, `${title}: ${peak().toFixed(0)} MB`)
+      t.notOk(limit?.killed(), `${title}: not killed`)
     }
     const isReady = async () => (await fetch(`${server.probeUrl}/readyz`)).ok
     while (!(await isReady())) await setTimeout(50)
