@@ -237,13 +237,13 @@ t.test(
     process.env.NODE_OPTIONS = `--max-old-space-size=${HEAP} --max-semi-space-size=8`
     const folder = await mkdtemp(join(tmpdir(), 'vmcp-memory-'))
     const limit = memoryLimit(LIMIT)
+    t.teardown(() => limit?.remove())
     t.comment(limit === undefined ? 'no cgroup: the peak is measured' : `in a cgroup of ${LIMIT} MB`)
     const begin = () => startServer(['--kubeconfig', api.kubeconfig], folder)
     const starting = limit === undefined ? begin() : limit.enter(begin)
     const server = await starting.finally(() => delete process.env.NODE_OPTIONS)
     t.teardown(async () => {
       await server.stop('SIGKILL')
-      limit?.remove()
       await rm(folder, { recursive: true })
     })
     /** Megabytes at the peak, without the pages of files, which the kernel takes back before a limit kills. */
