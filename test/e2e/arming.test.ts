@@ -137,8 +137,8 @@ await withApiServer(t, async (t, api) => {
     ])
     t.teardown(() => lost.stop('SIGKILL'))
     await waitFor(() => has(lost, 'arming_errors [2-9]'), { seconds: 30, what: 'two looks' })
-    t.equal(lost.log().match(/there is no namespace nowhere for the Lease/g)?.length, 1)
     await lost.stop()
+    t.equal(lost.log().match(/there is no namespace nowhere for the Lease/g)?.length, 1)
   })
 
   await t.test('a second installation sees that the first is there, and writes nothing', async (t) => {
@@ -155,10 +155,10 @@ await withApiServer(t, async (t, api) => {
       seconds: 40,
       what: 'three looks',
     })
-    t.equal(second.log().match(/those of another installation \(Lease vmcp-system/g)?.length, 1)
     t.equal(await version(), before, 'neither wrote')
     t.ok(await has(leader, 'configurations_contested 0', 'leads 1'))
     await second.stop()
+    t.equal(second.log().match(/those of another installation \(Lease vmcp-system/g)?.length, 1)
   })
 
   await t.test('the probe is refused before anything else, and stores nothing', async (t) => {
@@ -316,8 +316,8 @@ await withApiServer(t, async (t, api) => {
     await waitFor(isReady, { seconds: 80, what: 'it to be ready' })
     const denied = await api.kubectl(['apply', '-f', 'examples/bad/aws-sts-without-role.yaml'])
     t.match(denied.stderr, /aws-sts-role-configured/)
-    t.notMatch(second.log(), /"change":"created"/, 'the CA is the one that was there')
     for (const server of [second, answering]) t.equal(await server.stop(), 0)
+    t.notMatch(second.log(), /"change":"created"/, 'the CA is the one that was there')
     const holder = await kubectl(api, [
       ...['get', 'lease', 'vmcp-admission', '-n', NAMESPACE],
       ...['-o', 'jsonpath={.spec.holderIdentity}'],

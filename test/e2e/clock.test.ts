@@ -183,13 +183,12 @@ await withApiServer(t, async (t, api) => {
       t.teardown(() => next.stop('SIGKILL'))
       await waitFor(judges, { seconds: 60, what: 'writes to recover' })
       await waitFor(async () => (await invalid()).length === 0, { seconds: 20, what: 'the bundles' })
-      t.match(next.log(), /"problem":"the CA with SHA-256 \S+ is valid from \S+ only: /)
-
       await kubectl(api, ['delete', 'secret', 'vmcp-admission-ca'])
       await waitFor(hasSecret, { seconds: 90, what: 'the Secret to come back' })
       t.strictSame(await invalid(), [])
       await waitFor(judges, { seconds: 20, what: 'writes to be judged' })
       t.equal(await next.stop(), 0)
+      t.match(next.log(), /"problem":"the CA with SHA-256 \S+ is valid from \S+ only: /)
     },
   )
 })

@@ -20,7 +20,7 @@ export interface RunningServer {
   readonly talk: () => string
   /** Reads no more of what it writes, as `head` does. */
   readonly leave: () => void
-  /** Sends the signal and answers with the exit code. */
+  /** Sends the signal and answers with the exit code; by then `log` is complete. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>
 }
 
@@ -59,7 +59,7 @@ export async function startServer(
     },
     stop: async (signal = 'SIGTERM') => {
       const running = child.exitCode === null && child.signalCode === null
-      const ended = running ? once(child, 'exit') : Promise.resolve()
+      const ended = running ? once(child, 'close') : Promise.resolve()
       child.kill(signal)
       await ended
       if (certificates === undefined) await rm(folder, { recursive: true, force: true })
