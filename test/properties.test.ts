@@ -6,7 +6,7 @@ import { KINDS } from '../src/kinds/index.ts'
 import type { Kind } from '../src/kinds/kind.ts'
 import { mcpExternalAuthConfig } from '../src/kinds/mcp-external-auth-config/index.ts'
 import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
-import { ALONE, check } from '../src/review/check.ts'
+import { ALONE, runRules } from '../src/review/check.ts'
 import { deepEqual } from '../src/review/deep-equal.ts'
 import { defaultsFor, withChanges } from '../src/review/defaults.ts'
 import { compareFindings, findingText } from '../src/review/finding.ts'
@@ -123,8 +123,7 @@ t.test('a rule that throws is a warning that carries the failure; the others sti
   ]
   const detail = 'internal error: this check did not run, please report it'
   const failed = { severity: 'warning', error: { type: 'advice', at: [], detail }, failure }
-  const kind = { kind: 'Broken', rules, parts: [] } as unknown as Kind
-  t.strictSame(check(kind, {}, emptyCluster(), ALONE), [
+  t.strictSame(runRules([{ at: [], rules }], {}, emptyCluster(), ALONE), [
     { id: 'throws-at-once', ...failed },
     { id: 'throws-later', severity: 'error', error: required },
     { id: 'throws-later', ...failed },

@@ -1,3 +1,5 @@
+import { globSync } from 'node:fs'
+import { basename } from 'node:path'
 import t from 'tap'
 import {
   authServer,
@@ -13,10 +15,20 @@ import {
   serverConfig,
 } from '../src/kinds/between/examples.ts'
 import { BACKEND_KINDS } from '../src/kinds/between/neighbours.ts'
-import { allRules, examplesAt, type PlacedExample, type RulePlace, rulePlaces } from '../src/kinds/places.ts'
+import {
+  allRules,
+  examplesAt,
+  type PlacedExample,
+  placesOf,
+  type RulePlace,
+  rulePlaces,
+} from '../src/kinds/places.ts'
 import { type Finding, findingText } from '../src/review/finding.ts'
 import { REFERENCES } from '../src/kinds/between/references.ts'
 import { DEFAULT_API_GROUP, KINDS } from '../src/kinds/index.ts'
+import { runRules } from '../src/review/check.ts'
+import { shape } from '../src/review/shape.ts'
+import { withObject } from '../src/review/with-object.ts'
 import { findingsIn, findingsOnDelete } from '../src/review/findings.ts'
 import { answering, type Cluster } from '../src/rule/cluster.ts'
 import { isObject } from '../src/rule/resource.ts'
@@ -163,6 +175,28 @@ t.test('the world in which they read has every reference to and from what is jud
 t.test('facts about the set', async (t) => {
   const ids = allRules().map(({ id }) => id)
   t.equal(new Set(ids).size, ids.length, 'ids are unique')
+  const files = globSync('src/kinds/*/rules/*.ts', { cwd: new URL('..', import.meta.url) })
+  t.strictSame(
+    ids.toSorted(),
+    files.map((path) => basename(path, '.ts')).toSorted(),
+    'every rule file is listed',
+  )
+  for (const rule of allRules()) {
+    const schemas: readonly unknown[] = [rule.on].flat()
+    const places = placesOf(rule)
+    for (const schema of schemas)
+      t.ok(
+        places.some(({ kind, at }) =>
+          at.length === 0 ? kind.schema === schema : kind.parts.some((part) => part.schema === schema),
+        ),
+        `${rule.id} applies wherever its \`on\` says`,
+      )
+    for (const place of places)
+      t.ok(examplesAt(place).length > 0, `${rule.id} has an example on ${place.kind.kind}`)
+    const { valid, invalid } = rule.examples
+    for (const { kind, title } of [...valid, ...invalid])
+      t.ok(kind === undefined || places.some((place) => place.kind.kind === kind), `${rule.id}: ${title}`)
+  }
   for (const { id, summary, why } of allRules()) {
     t.match(id, /^[a-z0-9]+(-[a-z0-9]+)+$/, `${id} is kebab-case`)
     for (const sentence of [summary, why])
@@ -187,11 +221,15 @@ function found(
   const world = worldOf([...others, ...(old === undefined ? [] : [old])])
   const cluster = onRead === undefined ? world.in('default') : listening(world.in('default'), onRead, onField)
   const around = { cluster, self: { kind: kind.kind, name: 'example' }, old: () => old }
-  const rules = onRead === undefined ? kind : { ...kind, rules: [rule], parts: [] }
   deepFreeze(resource)
+  if (onRead !== undefined) {
+    const readable = shape(kind, resource).resource ?? {}
+    const others = rule.when === 'delete' ? cluster : withObject(cluster, around.self, readable)
+    return runRules([{ at: place.at, rules: [rule] }], readable, others, around)
+  }
   return rule.when === 'delete'
-    ? findingsOnDelete(rules, resource, around)
-    : findingsIn(rules, resource, around)
+    ? findingsOnDelete(kind, resource, around)
+    : findingsIn(kind, resource, around)
 }
 
 /** Every question that a rule can ask, with the kinds that it asks about; without kinds it asks about all. */

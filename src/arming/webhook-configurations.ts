@@ -1,4 +1,5 @@
 import { API_VERSION, KINDS } from '../kinds/index.ts'
+import { rulePlacesOf } from '../kinds/places.ts'
 import type { Kind } from '../kinds/kind.ts'
 
 /** How the API server reaches the webhook: `{ url, caBundle }` or `{ service: { namespace, name, port }, caBundle }`. */
@@ -83,7 +84,7 @@ export function mutatingWebhookConfiguration({ group, clientConfig }: Registrati
 }
 
 const plural = (kind: Kind) => kind.plural
-const warnsOnDelete = ({ rules }: Kind) => rules.some(({ when }) => when === 'delete')
+const warnsOnDelete = (kind: Kind) => rulePlacesOf(kind).some(({ rule }) => rule.when === 'delete')
 
 function writes(group: string) {
   return {

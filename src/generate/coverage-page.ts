@@ -90,8 +90,8 @@ const SECRET = 'spec.bearerToken.tokenSecretRef'
 
 /** The fields of a kind without the inside of a part that an earlier kind holds too, and of Secret references but one. */
 function listedOnce(kind: Kind): Field[] {
-  const earlier = KINDS.slice(0, KINDS.indexOf(kind)).flatMap(({ parts }) => parts.map(({ part }) => part))
-  const repeated = kind.parts.filter(({ part }) => earlier.includes(part)).map(({ at }) => `${pathText(at)}.`)
+  const earlier = KINDS.slice(0, KINDS.indexOf(kind)).flatMap(({ parts }) => parts.map(({ schema }) => schema))
+  const repeated = kind.parts.filter(({ schema }) => earlier.includes(schema)).map(({ at }) => `${pathText(at)}.`)
   return fieldsOf(kind).filter(
     ({ path, holder }) =>
       !repeated.some((part) => path.startsWith(part)) &&

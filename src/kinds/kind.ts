@@ -1,6 +1,5 @@
 import type { TSchema } from 'typebox'
 import type { Segment } from '../rule/path.ts'
-import type { Rule } from '../rule/rule.ts'
 
 /** All we know about one Kubernetes kind. */
 export interface Kind {
@@ -9,18 +8,12 @@ export interface Kind {
   readonly shortNames: readonly string[]
   readonly printerColumns: readonly PrinterColumn[]
   readonly schema: TSchema
-  readonly rules: readonly Rule[]
-  readonly parts: readonly PartPlace[]
+  readonly parts: readonly Part[]
 }
 
-/** A schema with rules of its own that lies in one or more kinds. */
+/** A schema with rules of its own that lies in a kind, and where. */
 export interface Part {
   readonly schema: TSchema
-  readonly rules: readonly Rule[]
-}
-
-export interface PartPlace {
-  readonly part: Part
   readonly at: readonly Segment[]
 }
 

@@ -1,3 +1,4 @@
+import * as rules from './rules.ts'
 import { API_VERSION, DEFAULT_API_GROUP, KINDS } from './index.ts'
 import type { Kind } from './kind.ts'
 import { pathText, type Segment } from '../rule/path.ts'
@@ -7,32 +8,41 @@ import type { Example, Other, Rule } from '../rule/rule.ts'
 export interface RulePlace {
   readonly rule: Rule
   readonly kind: Kind
+  /** Where the value that the rule checks lies in a resource of the kind. */
   readonly at: readonly Segment[]
 }
 
-/** Every rule of every kind, and the rules of parts once for each kind that holds the part. */
-export function rulePlaces(): RulePlace[] {
-  return KINDS.flatMap((kind) => [
-    ...kind.rules.map((rule) => ({ rule, kind, at: [] })),
-    ...kind.parts.flatMap(({ part, at }) => part.rules.map((rule) => ({ rule, kind, at }))),
-  ])
+const compare = (a: string, b: string) => (a < b ? -1 : Number(a > b))
+
+/** Errors before warnings, then by id; findings have an order of their own. */
+const RULES: readonly Rule[] = Object.values(rules).toSorted(
+  (a, b) => compare(a.severity, b.severity) || compare(a.id, b.id),
+)
+
+/** The rules of a kind, then those of its parts. */
+export function rulePlacesOf(kind: Kind): RulePlace[] {
+  const schemas = [{ schema: kind.schema, at: [] }, ...kind.parts]
+  return schemas.flatMap(({ schema, at }) =>
+    RULES.filter(({ on }) => on === schema || (Array.isArray(on) && on.includes(schema))).map((rule) => ({
+      rule,
+      kind,
+      at,
+    })),
+  )
 }
+
+/** Every rule of every kind, and the rules of a part once for each kind that holds the part. */
+export const rulePlaces = (): RulePlace[] => KINDS.flatMap(rulePlacesOf)
 
 /** Where a rule applies. */
 export const placesOf = (rule: Rule): RulePlace[] => rulePlaces().filter((place) => place.rule === rule)
 
-/** Every rule once. */
-export function allRules(): Rule[] {
-  return [...new Set(rulePlaces().map(({ rule }) => rule))]
-}
+/** Every rule once, by kind as `rulePlaces`. */
+export const allRules = (): Rule[] => [...new Set(rulePlaces().map(({ rule }) => rule))]
 
-/** The kinds that the rules of a kind, and of its parts, look up. */
-export const readsOf = ({ rules, parts }: Kind): string[] =>
-  [...rules, ...parts.flatMap(({ part }) => part.rules)].flatMap(({ reads }) => reads)
-
-/** Our kinds that some rule looks up: those that are watched, and may be. */
+/** Our kinds that some rule looks up: those that the server watches and has the right to watch. */
 export function readKinds(): Kind[] {
-  const read = new Set(KINDS.flatMap(readsOf))
+  const read = new Set(RULES.flatMap(({ reads }) => reads))
   return KINDS.filter(({ kind }) => read.has(kind))
 }
 

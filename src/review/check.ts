@@ -1,13 +1,14 @@
 import type { Kind } from '../kinds/kind.ts'
+import { rulePlacesOf } from '../kinds/places.ts'
 import type { Cluster, ObjectName } from '../rule/cluster.ts'
-import { type Path, pathTo, type Segment, valueAt } from '../rule/path.ts'
+import { pathTo, type Segment, valueAt } from '../rule/path.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
 import type { Context, Rule, Severity } from '../rule/rule.ts'
 import { andMore, type Finding, MOST_FINDINGS } from './finding.ts'
 
-interface Place {
-  readonly segments: readonly Segment[]
-  readonly path: Path<unknown>
+/** The rules of one schema, and where that schema lies in a resource. */
+export interface RulesAt {
+  readonly at: readonly Segment[]
   readonly rules: readonly Rule[]
 }
 
@@ -28,48 +29,52 @@ export interface Surroundings {
 export const ALONE: Surroundings = { cluster: undefined, self: { kind: '', name: '' } }
 
 /** Which rules run: those of a write, or those of a deletion. */
-const SELECTIONS = {
-  write: ({ when }: Rule) => when === undefined,
-  delete: ({ when }: Rule) => when === 'delete',
-}
-export type Selection = keyof typeof SELECTIONS
+export type Selection = 'write' | 'delete'
 
-const placesOf = {
-  write: new Map<Kind, readonly Place[]>(),
-  delete: new Map<Kind, readonly Place[]>(),
-}
+const selected = { write: new Map<Kind, readonly RulesAt[]>(), delete: new Map<Kind, readonly RulesAt[]>() }
 
-/** The rules of a kind and of its parts, with where each set applies; worked out once a kind. */
-function places(kind: Kind, selection: Selection): readonly Place[] {
-  let found = placesOf[selection].get(kind)
+/** The rules of a kind and of its parts, by place; worked out at the first resource of the kind. */
+function rulesOf(kind: Kind, selection: Selection): readonly RulesAt[] {
+  let found = selected[selection].get(kind)
   if (found === undefined) {
-    found = [{ at: [], part: kind }, ...kind.parts].map(({ at, part }) => ({
-      segments: at,
-      path: pathTo<unknown>(at),
-      rules: part.rules.filter(SELECTIONS[selection]),
+    const when = selection === 'delete' ? 'delete' : undefined
+    const places = Map.groupBy(rulePlacesOf(kind), ({ at }) => at)
+    found = Array.from(places, ([at, here]) => ({
+      at,
+      rules: here.map(({ rule }) => rule).filter((rule) => rule.when === when),
     }))
-    placesOf[selection].set(kind, found)
+    selected[selection].set(kind, found)
   }
   return found
 }
 
 /**
- * Runs the rules of the kind on a resource whose parts all have the right JSON types; answers with what was found
- * before and now. `cluster` holds the resource. A rule that throws becomes a warning that carries the failure (decision 20).
+ * Runs the rules of the kind on a resource whose parts all have the right JSON types; `cluster` holds the resource too.
+ * Returns the findings of `before` and those of the rules.
  */
 export function check(
   kind: Kind,
   resource: Resource,
   cluster: Cluster,
-  { self, old, severityOf }: Surroundings,
+  around: Surroundings,
   before: readonly Finding[] = [],
   selection: Selection = 'write',
 ): readonly Finding[] {
-  const findings = [...before]
-  for (const { segments, path, rules } of places(kind, selection)) {
-    const value = segments.length === 0 ? resource : valueAt(resource, segments)
+  return [...before, ...runRules(rulesOf(kind, selection), resource, cluster, around)]
+}
+
+/** What the rules find in a resource. A rule that throws becomes a warning that carries the failure (decision 20). */
+export function runRules(
+  places: readonly RulesAt[],
+  resource: Resource,
+  cluster: Cluster,
+  { self, old, severityOf }: Surroundings,
+): readonly Finding[] {
+  const findings: Finding[] = []
+  for (const { at, rules } of places) {
+    const value = at.length === 0 ? resource : valueAt(resource, at)
     if (!isObject(value)) continue
-    const context = { path, cluster, self, old: () => valueAt(old?.(), segments) }
+    const context = { path: pathTo<unknown>(at), cluster, self, old: () => valueAt(old?.(), at) }
     for (const rule of rules) runRule(rule, value, context, findings, severityOf)
   }
   return findings

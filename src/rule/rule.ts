@@ -7,11 +7,15 @@ import type { Given, Resource } from './resource.ts'
 export type Severity = 'error' | 'warning' | 'off'
 export type NonEmpty<T> = readonly [T, ...T[]]
 
-/** A check on every value of one schema: a whole resource, or a part that several kinds hold. */
+/** A check on every value of the schemas in `on`: of whole resources, or of a part that several kinds hold. */
 export interface RuleFor<S extends TSchema> {
   /** The truth it asks for, subject first; also the file name and the anchor in docs/rules.md. */
   readonly id: string
-  readonly on: S
+  /**
+   * The schema, or the schemas, that it applies to: those of kinds, or of parts. The engine runs the rule wherever one
+   * of them lies, and nowhere else.
+   */
+  readonly on: S | readonly S[]
   /** The kinds it looks up through `context.cluster`. */
   readonly reads: readonly string[]
   /** Checked when an object is deleted, instead of when it is written. */

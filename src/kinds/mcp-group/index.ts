@@ -1,6 +1,5 @@
 import { AGE, type Kind } from '../kind.ts'
 import { MCPGroup } from './schema.ts'
-import { deletedResourceUnreferenced } from '../between/rules/deleted-resource-unreferenced.ts'
 
 export const mcpGroup: Kind = {
   kind: 'MCPGroup',
@@ -8,6 +7,5 @@ export const mcpGroup: Kind = {
   shortNames: [],
   printerColumns: [AGE],
   schema: MCPGroup,
-  rules: [deletedResourceUnreferenced],
   parts: [],
 }

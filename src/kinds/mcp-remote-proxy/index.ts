@@ -1,4 +1,3 @@
-import { WORKLOAD_RULES } from '../between/workload-rules.ts'
 import { AGE, type Kind } from '../kind.ts'
 import { MCPRemoteProxy } from './schema.ts'
 
@@ -12,6 +11,5 @@ export const mcpRemoteProxy: Kind = {
     AGE,
   ],
   schema: MCPRemoteProxy,
-  rules: WORKLOAD_RULES,
   parts: [],
 }

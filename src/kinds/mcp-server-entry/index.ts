@@ -1,4 +1,3 @@
-import { BACKEND_RULES } from '../between/workload-rules.ts'
 import { AGE, type Kind } from '../kind.ts'
 import { MCPServerEntry } from './schema.ts'
 
@@ -12,6 +11,5 @@ export const mcpServerEntry: Kind = {
     AGE,
   ],
   schema: MCPServerEntry,
-  rules: BACKEND_RULES,
   parts: [],
 }

@@ -1,16 +1,17 @@
 import { about, advice } from '../../../rule/field-error.ts'
 import { MOST_HINTS } from '../../../rule/nearest.ts'
 import { defineRule } from '../../../rule/rule.ts'
+import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
+import { MCPServerEntry } from '../../mcp-server-entry/schema.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import { authServer, gateway, injectConfig, inline, workload } from '../examples.ts'
 import { getAuthConfig, groupOf } from '../neighbours.ts'
 import { neededProvider, unserved, unservedText } from '../providers.ts'
 import { frontersOf } from '../reach.ts'
 
-/** On MCPServer, MCPRemoteProxy and MCPServerEntry. */
 export const backendAuthServed = defineRule({
   id: 'backend-auth-served',
-  on: MCPServer,
+  on: [MCPServer, MCPRemoteProxy, MCPServerEntry],
   reads: ['MCPExternalAuthConfig', 'VirtualMCPServer'],
   severity: 'warning',
   summary:

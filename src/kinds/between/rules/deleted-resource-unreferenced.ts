@@ -1,16 +1,17 @@
 import { namesText } from '../../../rule/cluster.ts'
 import { advice, restingOn } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
+import { MCPExternalAuthConfig } from '../../mcp-external-auth-config/schema.ts'
 import { MCPGroup } from '../../mcp-group/schema.ts'
+import { MCPOIDCConfig } from '../../mcp-oidc-config/schema.ts'
 import { backend, gateway, headerConfig, inline, oidcConfig } from '../examples.ts'
 import { BACKEND_KINDS } from '../neighbours.ts'
 
 const REFERRERS = ['VirtualMCPServer', ...BACKEND_KINDS]
 
-/** On every kind that others refer to. */
 export const deletedResourceUnreferenced = defineRule({
   id: 'deleted-resource-unreferenced',
-  on: MCPGroup,
+  on: [MCPExternalAuthConfig, MCPOIDCConfig, MCPGroup],
   when: 'delete',
   reads: REFERRERS,
   severity: 'warning',

@@ -3,14 +3,16 @@ import { shortQuote } from '../../../rule/go-text.ts'
 import { MOST_HINTS, nearest } from '../../../rule/nearest.ts'
 import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
+import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
+import { MCPServerEntry } from '../../mcp-server-entry/schema.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
+import { VirtualMCPServer } from '../../virtual-mcp-server/schema.ts'
 import { backend, gatewayOf, group, headerConfig, inline, oidcConfig } from '../examples.ts'
 import { referencesOf } from '../references.ts'
 
-/** On every kind that refers to others. */
 export const referenceFound = defineRule({
   id: 'reference-found',
-  on: MCPServer,
+  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy, MCPServerEntry],
   reads: ['MCPGroup', 'MCPOIDCConfig', 'MCPExternalAuthConfig'],
   severity: 'warning',
   summary: 'What a reference names exists, in the namespace of the resource.',

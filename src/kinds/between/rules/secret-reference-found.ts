@@ -3,14 +3,15 @@ import { shortQuote } from '../../../rule/go-text.ts'
 import { nearest } from '../../../rule/nearest.ts'
 import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
-import { MCPGroup } from '../../mcp-group/schema.ts'
+import { MCPExternalAuthConfig } from '../../mcp-external-auth-config/schema.ts'
+import { MCPOIDCConfig } from '../../mcp-oidc-config/schema.ts'
+import { VirtualMCPServer } from '../../virtual-mcp-server/schema.ts'
 import { authServer, bearerConfig, gatewayOf } from '../examples.ts'
 import { getSecret, secretReferencesOf, seesSecrets } from '../secrets.ts'
 
-/** On every kind that refers to Secrets. */
 export const secretReferenceFound = defineRule({
   id: 'secret-reference-found',
-  on: MCPGroup,
+  on: [MCPExternalAuthConfig, VirtualMCPServer, MCPOIDCConfig],
   reads: ['Secret'],
   severity: 'warning',
   summary: 'A Secret that is named exists and has the key (only where Secrets may be looked at).',

@@ -2,15 +2,15 @@ import { nameText } from '../../../rule/cluster.ts'
 import { invalid, restingOn } from '../../../rule/field-error.ts'
 import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
+import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import { serverConfig, workload } from '../examples.ts'
 import { getAuthConfig } from '../neighbours.ts'
 import { referencesOf } from '../references.ts'
 
-/** On MCPServer and MCPRemoteProxy. */
 export const workloadAuthServerSingleProvider = defineRule({
   id: 'workload-auth-server-single-provider',
-  on: MCPServer,
+  on: [MCPServer, MCPRemoteProxy],
   reads: ['MCPExternalAuthConfig'],
   severity: 'error',
   summary:

@@ -2,6 +2,8 @@ import { nameText, namesText } from '../../../rule/cluster.ts'
 import { advice, aboutEach } from '../../../rule/field-error.ts'
 import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
+import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
+import { MCPServerEntry } from '../../mcp-server-entry/schema.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import {
   bearerConfig,
@@ -18,10 +20,9 @@ import { getAuthConfig, groupOf } from '../neighbours.ts'
 import { frontingsOf, isUnused } from '../reach.ts'
 import { referencesOf } from '../references.ts'
 
-/** On MCPServer, MCPRemoteProxy and MCPServerEntry. */
 export const workloadAuthTypeSuited = defineRule({
   id: 'workload-auth-type-suited',
-  on: MCPServer,
+  on: [MCPServer, MCPRemoteProxy, MCPServerEntry],
   reads: ['MCPExternalAuthConfig', 'VirtualMCPServer'],
   severity: 'warning',
   summary: 'The configuration has a type that does something for a workload of this kind.',

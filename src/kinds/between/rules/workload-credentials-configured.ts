@@ -1,16 +1,17 @@
 import { namesText, type ObjectName } from '../../../rule/cluster.ts'
 import { advice, aboutEach } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
+import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
+import { MCPServerEntry } from '../../mcp-server-entry/schema.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import { gateway, headerConfig, inline, workload } from '../examples.ts'
 import { frontingsOf } from '../reach.ts'
 
 const thing = (gateway: ObjectName) => ['workload-credentials-configured', gateway.name] as const
 
-/** On MCPServer, MCPRemoteProxy and MCPServerEntry. */
 export const workloadCredentialsConfigured = defineRule({
   id: 'workload-credentials-configured',
-  on: MCPServer,
+  on: [MCPServer, MCPRemoteProxy, MCPServerEntry],
   reads: ['VirtualMCPServer'],
   severity: 'warning',
   summary: 'Each VirtualMCPServer of the group has a strategy for the workload that joins it.',
