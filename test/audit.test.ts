@@ -89,7 +89,7 @@ t.test('what a cluster answers', async (t) => {
     t.strictSame(found, { names: [], unread: [], absent: [], unknown: [], ...expected }, title)
   }
   const garbage = await read(t, 'toolhive', [json(200, 'secret')])
-  t.strictSame(garbage.live.unread, [`${garbage.server.url}: the answer is no list`])
+  t.strictSame(garbage.live.unread, [`${garbage.server.url}: the answer is not a list`])
   const silent = await read(t, 'toolhive', [nothing])
   t.strictSame(silent.live.unread, [`${silent.server.url}: no answer within 0.5 s`], 'never hanging')
 })

@@ -8,10 +8,10 @@ import t, { type Test } from 'tap'
 import { clusterSecret, SecretConflict } from '../src/certificates/secret-store.ts'
 import {
   ClusterConnection,
-  type Following,
   fromKubeconfig,
   fromServiceAccount,
-  type KindState,
+  type Informers,
+  type InformerStatus,
   type Sink,
 } from '../src/cluster/index.ts'
 import { lines } from '../src/cluster/lines.ts'
@@ -38,7 +38,7 @@ import {
 /** Short where we wait, long where nothing but a slow machine would make us fail. */
 const SHORT: Times = {
   watch: 2_000,
-  grace: 10_000,
+  silence: 60_000,
   brief: 0,
   relist: 60_000,
   answer: 10_000,
@@ -46,7 +46,7 @@ const SHORT: Times = {
   pause: 5,
   longestPause: 50,
   longestRefusedPause: 50,
-  patience: 60_000,
+  refusal: 60_000,
 }
 
 const group = (name: string, version: string, description = '') => ({
@@ -61,6 +61,7 @@ const expired = event('ERROR', { kind: 'Status', code: 410, message: 'too old re
 class Recorder implements Sink {
   readonly calls: string[] = []
   readonly shown = new Map<string, string>()
+  leavesOut = false
 
   replace(kind: { kind: string }) {
     const before = new Set(this.shown.keys())
@@ -88,8 +89,12 @@ class Recorder implements Sink {
     this.shown.delete(name)
   }
 
-  reconsider({ kind }: { kind: string }) {
-    if (kind === 'MCPGroup') this.calls.push('reconsider')
+  recheck({ kind }: { kind: string }) {
+    if (kind === 'MCPGroup') this.calls.push('recheck')
+  }
+
+  lacks() {
+    return this.leavesOut
   }
 
   #show(resource: unknown): string {
@@ -102,11 +107,11 @@ class Recorder implements Sink {
 interface Followed {
   readonly server: FakeApiServer
   readonly sink: Recorder
-  readonly following: Following
+  readonly informers: Informers
   readonly connection: ClusterConnection
   readonly log: string[]
   /** The state of MCPGroup. */
-  readonly state: () => KindState
+  readonly status: () => InformerStatus
 }
 
 async function follow(
@@ -123,13 +128,13 @@ async function follow(
   const write = (fields: object, message: string) =>
     'kind' in fields && fields.kind === 'MCPGroup' && log.push(`${message} ${JSON.stringify(fields)}`)
   const sink = new Recorder()
-  const following = connection.follow(sink, { namespaces, logger: { info: write, warn: write } })
-  const state = () => {
-    const found = following.states().find(({ kind }) => kind === 'MCPGroup')
+  const informers = connection.startInformers(sink, { namespaces, logger: { info: write, warn: write } })
+  const status = () => {
+    const found = informers.statuses().find(({ kind }) => kind === 'MCPGroup')
     if (found === undefined) throw new Error('MCPGroup is not followed')
     return found
   }
-  return { server, sink, following, connection, log, state }
+  return { server, sink, informers, connection, log, status }
 }
 
 const until = (what: string, condition: () => unknown) => waitFor(condition, { seconds: 10, what })
@@ -148,7 +153,7 @@ t.test('a list comes page by page', async (t) => {
       page([], { version: '9' }),
     ],
   })
-  await followed.following.synced
+  await followed.informers.synced
   t.strictSame(followed.sink.calls, ['replace', 'add 2', 'add 1', 'add 0', 'commit'])
   t.strictSame(
     queries(followed, false).map((query) => Object.fromEntries(query)),
@@ -167,7 +172,7 @@ t.test('a list comes page by page', async (t) => {
 t.test('a long page comes in slices', async (t) => {
   const groups = Array.from({ length: 45 }, (_, i) => group(`many-${i}`, String(i)))
   const followed = await follow(t, { lists: [page(groups)] })
-  await followed.following.synced
+  await followed.informers.synced
   t.strictSame(followed.sink.calls, ['replace', 'add 20', 'add 20', 'add 5', 'commit'])
   t.equal(followed.sink.shown.size, 45)
 })
@@ -176,9 +181,9 @@ t.test('a list that expires in the middle starts over', async (t) => {
   const followed = await follow(t, {
     lists: [page([group('a', '1')], { next: 'x' }), refusal(410, 'expired'), page([group('b', '2')])],
   })
-  await followed.following.synced
+  await followed.informers.synced
   t.strictSame(followed.sink.calls, ['replace', 'add 1', 'replace', 'add 1', 'commit'])
-  t.equal(followed.state().restarts, 1)
+  t.equal(followed.status().failures, 1)
   t.notMatch(followed.log.join(), /failing/)
 })
 
@@ -206,7 +211,7 @@ t.test('events change what is shown, and the next watch goes on from the last on
     ['5', '20', '21'],
   )
   t.equal(queries(followed, false).length, 1)
-  t.match(followed.state(), { state: 'watching', synced: true, restarts: 0, reason: undefined })
+  t.match(followed.status(), { state: 'watching', synced: true, failures: 0, reason: undefined })
   t.equal(new Set(followed.server.asked.map(({ port }) => port)).size, 1, 'all on one connection')
 })
 
@@ -242,20 +247,27 @@ async function* toAsync<T>(parts: readonly T[]): AsyncGenerator<T> {
   yield* parts
 }
 
-t.test('whatever goes wrong with a watch, the list is read again', { jobs: 4 }, async (t) => {
-  const rows: { title: string; broken: Answer; reason: RegExp | undefined; times?: Partial<Times> }[] = [
-    { title: 'expired', broken: events([expired]), reason: undefined },
-    { title: 'expired at the start', broken: refusal(410, 'too old'), reason: undefined },
+t.test('what goes wrong with a watch, and whether a list must come first', { jobs: 4 }, async (t) => {
+  const rows: {
+    title: string
+    broken: Answer
+    lists?: true
+    reason?: RegExp
+    times?: Partial<Times>
+  }[] = [
+    { title: 'expired', broken: events([expired]), lists: true },
+    { title: 'expired at the start', broken: refusal(410, 'too old'), lists: true },
+    { title: 'not allowed', broken: refusal(403, 'cannot watch'), lists: true, reason: /403 cannot watch/ },
     {
       title: 'an error event',
       broken: events([event('ERROR', { kind: 'Status', code: 500, message: 'etcd is gone' })]),
       reason: /500 etcd is gone/,
     },
-    { title: 'no JSON', broken: events(['{"type":"ADDED","object":{"secret\n']), reason: /is no JSON/ },
-    { title: 'no event', broken: events(['[]\n']), reason: /no event/ },
-    { title: 'an unknown type', broken: events([event('RENAMED', group('x', '3'))]), reason: /no event/ },
-    { title: 'a resource without a version', broken: events([event('ADDED', {})]), reason: /no event/ },
-    { title: 'the end at once', broken: events([], 0), reason: /ended at once/, times: { brief: 60_000 } },
+    { title: 'no JSON', broken: events(['{"type":"ADDED","object":{"secret\n']), reason: /is not JSON/ },
+    { title: 'no event', broken: events(['[]\n']), reason: /not an event/ },
+    { title: 'an unknown type', broken: events([event('RENAMED', group('x', '3'))]), reason: /not an event/ },
+    { title: 'a resource without a version', broken: events([event('ADDED', {})]), reason: /not an event/ },
+    { title: 'the end at once', broken: events([], 0), reason: /ended at once/, times: { brief: 200 } },
     {
       title: 'a connection that is reset',
       broken: (response) => {
@@ -264,24 +276,25 @@ t.test('whatever goes wrong with a watch, the list is read again', { jobs: 4 }, 
       },
       reason: /closed in the middle/,
     },
-    { title: 'silence', broken: silence, reason: /went silent/, times: { watch: 200, grace: 100 } },
     { title: 'no answer', broken: nothing, reason: /no answer within 0\.5 s/, times: { answer: 500 } },
-    { title: 'not allowed', broken: refusal(403, 'cannot watch'), reason: /403 cannot watch/ },
     {
       title: 'an answer of something else',
       broken: (response) => void response.writeHead(502).end('<secret>'),
       reason: /502 Bad Gateway/,
     },
+    { title: 'too many requests', broken: refusal(429, 'slow down'), reason: /429 slow down/ },
   ]
   await Promise.all(
-    rows.map(({ title, broken, reason, times }) =>
+    rows.map(({ title, broken, lists = false, reason, times }) =>
       t.test(title, { buffered: true }, async (t) => {
-        const lists = [page([group('a', '1')]), page([group('b', '2')], { version: '30' })]
-        const followed = await follow(t, { lists, watches: [broken, events([added('c', '31')])] }, times)
-        await until('the list and the watch', shows(followed, 'b', 'c'))
-        if (times === undefined) t.equal(followed.state().restarts, 1)
-        t.not(followed.state().restarts, 0)
-        t.equal(queries(followed, true)[1]?.get('resourceVersion'), '30')
+        const script = {
+          lists: [page([group('a', '1')], { version: '20' }), page([group('b', '2')], { version: '30' })],
+          watches: [broken, events([added('c', '31')])],
+        }
+        const followed = await follow(t, script, times)
+        await until('the event', shows(followed, lists ? 'b' : 'a', 'c'))
+        if (times === undefined) t.match(followed.status(), { failures: 1, lists: lists ? 2 : 1 })
+        t.equal(queries(followed, true)[1]?.get('resourceVersion'), lists ? '30' : '20')
         const log = followed.log.join('\n')
         if (reason === undefined) t.notMatch(log, /failing/)
         else t.match(log, reason)
@@ -291,13 +304,52 @@ t.test('whatever goes wrong with a watch, the list is read again', { jobs: 4 }, 
   )
 })
 
+t.test('a watch that fails twice in a row is begun anew with a list', async (t) => {
+  const followed = await follow(
+    t,
+    {
+      lists: [page([group('a', '1')], { version: '20' }), page([group('b', '2')], { version: '30' })],
+      watches: [events(['[]\n'], 0), events(['[]\n'], 0), quiet],
+    },
+    { brief: 60_000 },
+  )
+  await until('the list', shows(followed, 'b'))
+  await until('the third watch', () => queries(followed, true).length > 2)
+  t.strictSame(
+    queries(followed, true)
+      .map((query) => query.get('resourceVersion'))
+      .slice(0, 3),
+    ['20', '20', '30'],
+  )
+})
+
+t.test('a watch that goes silent is opened again where it ended, and that is no failure', async (t) => {
+  const bookmark = event('BOOKMARK', { metadata: { resourceVersion: '25' } })
+  const half: Answer = (response) => {
+    silence(response)
+    response.write(`${JSON.stringify(bookmark)}\n`)
+  }
+  const script = { lists: [page([group('a', '1')], { version: '20' })], watches: [half, silence] }
+  const followed = await follow(t, script, { silence: 200 })
+  await until('four watches', () => queries(followed, true).length >= 4)
+  t.strictSame(
+    queries(followed, true)
+      .map((query) => query.get('resourceVersion'))
+      .slice(0, 4),
+    ['20', '25', '25', '25'],
+  )
+  t.match(followed.status(), { state: 'watching', lists: 1, failures: 0 })
+  t.ok(followed.status().age < 1, 'each watch that is accepted confirms the cache')
+  t.equal(followed.log.length, 1, followed.log.join())
+})
+
 t.test('a list that fails is asked for again, and logged once', { jobs: 4 }, async (t) => {
   const broken: [string, Answer, RegExp, Partial<Times>?][] = [
     ['500', refusal(500, 'etcd is gone'), /500 etcd is gone/],
     ['no answer', nothing, /no answer within/, { answer: 500 }],
     ['no end', (response) => void response.writeHead(200).write('{"items":['), /broke off/, { idle: 500 }],
-    ['no JSON', (response) => void response.end('<html>secret'), /is no JSON/],
-    ['no list', json(200, { items: 'secret' }), /is no list/],
+    ['no JSON', (response) => void response.end('<html>secret'), /is not JSON/],
+    ['no list', json(200, { items: 'secret' }), /is not a list/],
     ['too many requests', (response) => void response.writeHead(429, { 'retry-after': '1' }).end(), /429/],
   ]
   await Promise.all(
@@ -305,15 +357,15 @@ t.test('a list that fails is asked for again, and logged once', { jobs: 4 }, asy
       t.test(title, { buffered: true }, async (t) => {
         const followed = await follow(t, { lists: [answer, answer, answer, page([group('a', '1')])] }, times)
         await until('the list', shows(followed, 'a'))
-        await until('the watch', () => followed.state().state === 'watching')
-        t.equal(followed.following.isSynced(), true)
+        await until('the watch', () => followed.status().state === 'watching')
+        t.equal(followed.informers.isSynced(), true)
         t.match(followed.log[0], /^failing /)
         t.match(followed.log[0], reason)
         t.match(followed.log[1], /^watching /)
         t.notMatch(followed.log.join(), /secret/)
         if (times !== undefined) return
         t.equal(followed.log.length, 2)
-        t.equal(followed.state().restarts, 3)
+        t.equal(followed.status().failures, 3)
       }),
     ),
   )
@@ -322,20 +374,20 @@ t.test('a list that fails is asked for again, and logged once', { jobs: 4 }, asy
 t.test('a kind that is absent or forbidden is synced, empty, and picked up when that changes', async (t) => {
   const rows = [
     [404, 'absent', []],
-    [403, 'forbidden', ['reconsider']],
-    [401, 'forbidden', ['reconsider']],
+    [403, 'forbidden', ['recheck']],
+    [401, 'forbidden', ['recheck']],
   ] as const
   for (const [status, state, reconsidered] of rows) {
     const answer = refusal(status, 'because')
     const followed = await follow(t, { lists: [answer, answer, answer, page([group('a', '1')])] })
-    await followed.following.synced
+    await followed.informers.synced
     t.strictSame(followed.sink.calls, ['replace', 'commit', ...reconsidered])
-    t.equal(followed.following.knows('MCPGroup', 'default'), status === 404)
-    t.match(followed.state(), { state, synced: true, reason: `${status} because`, restarts: 0 })
+    t.equal(followed.informers.knows('MCPGroup', 'default'), status === 404)
+    t.match(followed.status(), { state, synced: true, reason: `${status} because`, failures: 0 })
     await until('the kind', shows(followed, 'a'))
-    await until('the watch', () => followed.state().state === 'watching')
+    await until('the watch', () => followed.status().state === 'watching')
     t.strictSame(followed.sink.calls.slice(-1 - reconsidered.length), ['commit', ...reconsidered])
-    t.ok(followed.following.knows('MCPGroup', 'default'))
+    t.ok(followed.informers.knows('MCPGroup', 'default'))
     t.equal(followed.log.length, 2, followed.log.join())
   }
 })
@@ -349,12 +401,12 @@ t.test(
     const followed = await follow(t, { lists }, { pause: 100, longestPause: 400 })
     let known: boolean | undefined
     await until('the failure', () => {
-      known = followed.following.knows('MCPGroup', 'default')
-      return followed.state().state === 'failing'
+      known = followed.informers.knows('MCPGroup', 'default')
+      return followed.status().state === 'failing'
     })
     t.equal(known, false)
     await until('the kind', shows(followed, 'a'))
-    await until('the list', () => followed.following.knows('MCPGroup', 'default'))
+    await until('the list', () => followed.informers.knows('MCPGroup', 'default'))
   },
 )
 
@@ -365,45 +417,48 @@ t.test('a kind that was there is believed to be absent only after a while', asyn
   const briefly = await follow(t, { lists: [there, gone, gone, there], watches: [...watches, quiet] })
   await until('the list after', () => queries(briefly, false).length === 4)
   t.strictSame(briefly.sink.calls, ['replace', 'add 1', 'commit', 'replace', 'add 1', 'commit'])
-  const forever = await follow(t, { lists: [there, gone], watches }, { patience: 100 })
-  await until('its absence', () => forever.state().state === 'absent')
+  const forever = await follow(t, { lists: [there, gone], watches }, { refusal: 100 })
+  await until('its absence', () => forever.status().state === 'absent')
   t.strictSame([...forever.sink.shown], [])
 })
 
-t.test('the age of a kind grows while nothing comes, and falls with the next proof', async (t) => {
-  const { state } = await follow(
+t.test('the age of a kind grows while nothing comes, and falls with the next watch', async (t) => {
+  const { status } = await follow(
     t,
     { lists: [page([group('a', '1')])], watches: [silence, quiet] },
-    { watch: 1_000, grace: 500 },
+    { silence: 1_000 },
   )
-  await until('an age in silence', () => state().age > 0.5)
-  const oldest = state().age
-  await until('a younger one', () => state().age < oldest / 2)
+  await until('an age in silence', () => status().age > 0.5)
+  const oldest = status().age
+  await until('a younger one', () => status().age < oldest / 2)
 })
 
-t.test('the whole is listed again after a while', async (t) => {
+t.test('a kind of which objects are left out is listed again after a while', async (t) => {
   const followed = await follow(
     t,
     { lists: [page([group('a', '1')]), page([group('b', '2')])], watches: [quiet] },
     { relist: 300 },
   )
+  await until('watches', () => queries(followed, true).length > 3)
+  t.equal(queries(followed, false).length, 1, 'not while everything is kept')
+  followed.sink.leavesOut = true
   await until('the second list', shows(followed, 'b'))
-  t.equal(followed.state().restarts, 0)
+  t.match(followed.status(), { failures: 0 })
   t.equal(followed.log.length, 1)
 })
 
 t.test('with namespaces only these are asked for', async (t) => {
   const followed = await follow(t, {}, {}, ['one', 'two'])
-  await followed.following.synced
+  await followed.informers.synced
   const base = `/apis/toolhive.stacklok.dev/v1beta1/namespaces`
   t.strictSame(
     [...new Set(followed.server.asked.map(({ path }) => path))].toSorted(),
     ['one', 'two'].map((namespace) => `${base}/${namespace}/mcpgroups`),
   )
-  t.equal(followed.following.states().length, 2 * KINDS.length)
+  t.equal(followed.informers.statuses().length, 2 * KINDS.length)
   t.strictSame(
-    followed.following
-      .states()
+    followed.informers
+      .statuses()
       .map(({ namespace }) => namespace)
       .slice(0, 2),
     ['one', 'two'],
@@ -421,7 +476,7 @@ t.test('stop ends it', async (t) => {
     ],
   })
   await until('an event', shows(followed, 'a'))
-  followed.following.stop()
+  followed.informers.stop()
   const { length } = followed.sink.calls
   const asked = followed.server.asked.length
   await sleep(200)
@@ -438,10 +493,10 @@ t.test('an API server out of reach is not synced', async (t) => {
   const connection = new ClusterConnection(await fromKubeconfig(file), { times: SHORT })
   t.teardown(() => connection.close())
   const log = { info: () => undefined, warn: () => undefined }
-  const following = connection.follow(new Recorder(), { logger: log })
-  await until('failures', () => following.states().every(({ restarts }) => restarts > 2))
-  t.equal(following.isSynced(), false)
-  t.match(following.states()[0], { state: 'failing', reason: /ECONNREFUSED/ })
+  const informers = connection.startInformers(new Recorder(), { logger: log })
+  await until('failures', () => informers.statuses().every(({ failures }) => failures > 2))
+  t.equal(informers.isSynced(), false)
+  t.match(informers.statuses()[0], { state: 'failing', reason: /ECONNREFUSED/ })
 })
 
 t.test('one resource is read as it is now', async (t) => {
@@ -462,7 +517,7 @@ t.test('one resource is read as it is now', async (t) => {
   t.strictSame(await read(), group('a', '1'))
   t.equal(await read(), undefined)
   await t.rejects(read(), { message: '403 no', status: 403 })
-  await t.rejects(read(), /is no object/)
+  await t.rejects(read(), /is not an object/)
   await t.rejects(read('a', AbortSignal.timeout(50)), /timeout/)
   await t.rejects(read(), /hang up/)
   t.strictSame(await read('b'), group('b', '2'))
@@ -486,7 +541,7 @@ t.test('all of a kind is read once', async (t) => {
     ['a list that expires twice', [first, expired, first, expired], /410 expired/],
     ['a kind that is not there', [refusal(404, 'not found')], undefined],
     ['a kind that is forbidden', [refusal(403, 'no')], /403 no/],
-    ['no list', [json(200, { items: 'secret' })], /is no list/],
+    ['no list', [json(200, { items: 'secret' })], /is not a list/],
     ['no answer', [nothing], /no answer within 0\.5 s/],
   ]
   await Promise.all(

@@ -21,7 +21,7 @@ import { buildWebhook } from '../src/server/app.ts'
 import { Bodies, type Held, RefusedBody } from '../src/server/bodies.ts'
 import { parseBody } from '../src/server/json.ts'
 import { createMetrics } from '../src/server/metrics.ts'
-import { View } from '../src/server/view.ts'
+import { ClusterCache } from '../src/server/cluster-cache.ts'
 import { type Answer as FakeAnswer, fakeApiServer, page } from './support/fake-api-server.ts'
 import { memoryLimit } from './support/memory-limit.ts'
 import { resourceOf, reviewOf } from './support/review.ts'
@@ -159,7 +159,7 @@ t.test(
   async (t) => {
     const { world, current } = viewOf({ all: 200_000, object: Infinity })
     const log: string[] = []
-    const view = new View(world, current, {
+    const view = new ClusterCache(world, current, {
       warn: (_: object, text: string) => log.push(text),
       info: (_: object, text: string) => log.push(text),
     } as never)

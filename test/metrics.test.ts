@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client'
 import t from 'tap'
-import type { KindState } from '../src/cluster/index.ts'
+import type { InformerStatus } from '../src/cluster/index.ts'
 import { backend } from '../src/kinds/between/examples.ts'
 import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
 import { mcpServer } from '../src/kinds/mcp-server/index.ts'
@@ -15,18 +15,19 @@ t.test('a thousand standing findings have a series of their own, the others are 
   const current = new CurrentFindings(world, DEFAULT_SETTINGS)
   const registry = new Registry()
   const age = { value: 1 }
-  const state: KindState = {
+  const state: InformerStatus = {
     kind: 'MCPServer',
     namespace: undefined,
     state: 'watching',
     reason: undefined,
     synced: true,
-    restarts: 0,
+    lists: 1,
+    failures: 0,
     get age() {
       return age.value
     },
   }
-  measureCluster(registry, { states: () => [state] }, { findings: current, world })
+  measureCluster(registry, { statuses: () => [state] }, { findings: current, world })
   const series = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values ?? []
   const hidden = async () => (await series('vmcp_admission_standing_findings_hidden'))[0]?.value
   const put = (i: number) => {

@@ -101,7 +101,7 @@ export class Api {
   async object(path: string, signals: readonly AbortSignal[]): Promise<Stored | undefined> {
     try {
       const found = await this.json(path, signals)
-      if (!isObject(found)) throw new Error('the answer is no object')
+      if (!isObject(found)) throw new Error('the answer is not an object')
       return found
     } catch (error) {
       if (error instanceof StatusError && error.status === 404) return undefined
@@ -170,7 +170,7 @@ export class Api {
 
   async #open(path: string, deadline: Deadline, sent: Sent | undefined): Promise<IncomingMessage> {
     const { answer } = this.#times
-    deadline.set(answer, `no answer within ${answer / 1_000} s`)
+    deadline.set(answer, () => new Error(`no answer within ${answer / 1_000} s`))
     const credentials = await deadline.race(this.#access.credentials())
     const { href } = this.#access.server
     const options: RequestOptions = {
@@ -234,7 +234,7 @@ export class Api {
 
   #awaitPart(deadline: Deadline): void {
     const { idle } = this.#times
-    deadline.set(idle, `the answer broke off: nothing for ${idle / 1_000} s`)
+    deadline.set(idle, () => new Error(`the answer broke off: nothing for ${idle / 1_000} s`))
   }
 
   async #refusal(response: IncomingMessage, deadline: Deadline): Promise<StatusError> {
@@ -273,7 +273,7 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Error('the answer is no JSON')
+    throw new Error('the answer is not JSON')
   }
 }
 

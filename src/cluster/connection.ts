@@ -3,8 +3,8 @@ import type { Kind } from '../kinds/kind.ts'
 import { readKinds } from '../kinds/places.ts'
 import type { Access } from './access.ts'
 import { Api, StatusError } from './api.ts'
-import type { Following, FollowOptions } from './follow.ts'
-import { Follower } from './follower.ts'
+import { Informer } from './informer.ts'
+import type { Informers, InformersOptions } from './informers.ts'
 import { Installation } from './installation.ts'
 import { list } from './list-watch.ts'
 import { Registrations } from './registrations.ts'
@@ -13,7 +13,7 @@ import { TIMES, type Times } from './times.ts'
 
 export interface ConnectionOptions {
   readonly group?: string
-  /** Other times than the usual ones; tests have no patience. */
+  /** Replace single ones of TIMES; for tests. */
   readonly times?: Partial<Times>
 }
 
@@ -36,25 +36,25 @@ export class ClusterConnection {
     this.#api = new Api(access, this.#times)
   }
 
-  /** Keeps the sink fresh by list and watch over the kinds that rules read. */
-  follow(sink: Sink, { namespaces, logger }: FollowOptions): Following {
+  /** Starts an informer for each kind that rules read and each namespace; they keep the sink up to date until `stop`. */
+  startInformers(sink: Sink, { namespaces, logger }: InformersOptions): Informers {
     const stopped = new AbortController()
     const signal = AbortSignal.any([stopped.signal, this.#closed.signal])
     const places: readonly (string | undefined)[] = namespaces ?? [undefined]
-    const followers = readKinds().flatMap((kind) =>
+    const informers = readKinds().flatMap((kind) =>
       places.map((namespace) => {
         const path = this.#path(kind, namespace)
-        return new Follower({ kind, namespace, path, api: this.#api, sink, logger, times: this.#times })
+        return new Informer({ kind, namespace, path, api: this.#api, sink, logger, times: this.#times })
       }),
     )
-    for (const follower of followers) void follower.run(signal)
-    const isSynced = () => followers.every((follower) => follower.isSynced)
+    for (const informer of informers) void informer.run(signal)
+    const isSynced = () => informers.every((informer) => informer.isSynced)
     return {
-      synced: Promise.all(followers.map(({ synced }) => synced)).then(() => undefined),
+      synced: Promise.all(informers.map(({ synced }) => synced)).then(() => undefined),
       isSynced,
       knows: (kind, namespace) =>
-        isSynced() && !followers.some((follower) => follower.hides(kind, namespace)),
-      states: () => followers.map(({ state }) => state),
+        isSynced() && !informers.some((informer) => informer.hides(kind, namespace)),
+      statuses: () => informers.map(({ status }) => status),
       stop: () => stopped.abort(),
     }
   }
@@ -144,7 +144,7 @@ export class ClusterConnection {
     return this.#read(NAMESPACES, name, signal)
   }
 
-  /** Stops all following and closes every connection at once. */
+  /** Stops all informers and closes every connection at once. */
   close(): void {
     this.#closed.abort()
     this.#api.close()

@@ -1,4 +1,4 @@
-/** A signal that aborts with any of its parents, or when its time is up. */
+/** An abort signal that aborts with any of its parents, or when its time is up. */
 export class Deadline {
   readonly #controller = new AbortController()
   readonly #parents: readonly AbortSignal[]
@@ -6,41 +6,41 @@ export class Deadline {
 
   constructor(parents: readonly AbortSignal[]) {
     this.#parents = parents
-    for (const parent of parents) parent.addEventListener('abort', this.#follow)
-    this.#follow()
+    for (const parent of parents) parent.addEventListener('abort', this.#abortWithParent)
+    this.#abortWithParent()
   }
 
   get signal(): AbortSignal {
     return this.#controller.signal
   }
 
-  /** Gives it so much time from now, in place of what was left; `problem` is the message of the reason. */
-  set(milliseconds: number, problem: string): void {
+  /** Restarts the time: the signal aborts after so many milliseconds, with the reason that `reason` makes then. */
+  set(milliseconds: number, reason: () => Error): void {
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#controller.abort(new Error(problem)), milliseconds)
+    this.#timer = setTimeout(() => this.#controller.abort(reason()), milliseconds)
   }
 
-  /** Lets go of the time and of the parents. */
+  /** Clears the timer and stops listening to the parents. */
   end(): void {
     clearTimeout(this.#timer)
-    for (const parent of this.#parents) parent.removeEventListener('abort', this.#follow)
+    for (const parent of this.#parents) parent.removeEventListener('abort', this.#abortWithParent)
   }
 
-  /** The outcome of the work, or the reason of the signal if that aborts first. */
+  /** Resolves or rejects as the work does; rejects with the reason of the signal if that aborts first. */
   async race<T>(work: Promise<T>): Promise<T> {
     const { signal } = this.#controller
     const { promise, reject } = Promise.withResolvers<never>()
-    const give = () => reject(signal.reason as Error)
-    signal.addEventListener('abort', give)
-    if (signal.aborted) give()
+    const giveUp = () => reject(signal.reason as Error)
+    signal.addEventListener('abort', giveUp)
+    if (signal.aborted) giveUp()
     try {
       return await Promise.race([work, promise])
     } finally {
-      signal.removeEventListener('abort', give)
+      signal.removeEventListener('abort', giveUp)
     }
   }
 
-  readonly #follow = (): void => {
+  readonly #abortWithParent = (): void => {
     const aborted = this.#parents.find((parent) => parent.aborted)
     if (aborted !== undefined) this.#controller.abort(aborted.reason)
   }

@@ -1,7 +1,7 @@
 export { type Access, fromKubeconfig, fromServiceAccount } from './access.ts'
 export { StatusError } from './api.ts'
 export { ClusterConnection, type ConnectionOptions } from './connection.ts'
-export type { Following, FollowOptions, FollowState, KindState, Logger } from './follow.ts'
+export type { Informers, InformersOptions, InformerState, InformerStatus, Logger } from './informers.ts'
 export type { Stored } from './api.ts'
 export type { Installation, Right } from './installation.ts'
 export type { Registrations } from './registrations.ts'

@@ -4,7 +4,7 @@ import { type Api, parseJson, StatusError } from './api.ts'
 import { lines } from './lines.ts'
 import type { Times } from './times.ts'
 
-/** An event of a watch that concerns us. An ERROR event is thrown as a StatusError. */
+/** An event of a watch; an ERROR event is thrown as a StatusError instead. */
 export type WatchEvent =
   | {
       readonly type: 'put' | 'remove'
@@ -20,11 +20,14 @@ const PAGE = 500
  */
 const LONGEST_PAGE = 2 * 1024 * 1024
 const LONGEST_OBJECT = 16 * 1024 * 1024
-/** How many resources are delivered at once, and after how many milliseconds others may do something. */
+/** Resources that are delivered at once, and milliseconds after which other work of the event loop has its turn. */
 const SLICE = 20
 const STRETCH = 10
 
-/** Lists page by page, and delivers each in slices; answers with the resourceVersion to watch from. */
+/**
+ * Lists page by page and delivers each page in slices; answers with the resourceVersion to watch from. Throws StatusError
+ * at an answer other than 200 (410 when the list expires between two pages), and an Error on a malformed one.
+ */
 export async function list(
   api: Api,
   path: string,
@@ -56,7 +59,7 @@ export async function list(
 
 const turns = new WeakMap<Api, Promise<unknown>>()
 
-/** Of all lists of an API server the objects of one page are in memory at a time. */
+/** Of all lists from an API server, the parsed objects of only one page are in memory at a time. */
 function oneAtATime<T>(api: Api, work: () => Promise<T>): Promise<T> {
   const done = (turns.get(api) ?? Promise.resolve()).then(work)
   turns.set(
@@ -66,7 +69,7 @@ function oneAtATime<T>(api: Api, work: () => Promise<T>): Promise<T> {
   return done
 }
 
-/** Delivers in slices, at least one, and lets others go on in between. */
+/** Delivers in slices, at least one, and yields to the event loop in between. */
 async function deliverSlowly(
   resources: readonly unknown[],
   signal: AbortSignal,
@@ -87,7 +90,8 @@ async function deliverSlowly(
 function pageOf(answer: unknown) {
   const { items, metadata } = isObject(answer) ? answer : {}
   const { resourceVersion, continue: next } = isObject(metadata) ? metadata : {}
-  if (!Array.isArray(items) || typeof resourceVersion !== 'string') throw new Error('the answer is no list')
+  if (!Array.isArray(items) || typeof resourceVersion !== 'string')
+    throw new Error('the answer is not a list')
   return {
     items: items as unknown[],
     resourceVersion,
@@ -95,10 +99,18 @@ function pageOf(answer: unknown) {
   }
 }
 
+/** A watch sent nothing for so long that its connection may be dead. */
+export class SilentWatch extends Error {
+  constructor() {
+    super('the watch went silent')
+  }
+}
+
 /**
- * Watches once, for about `milliseconds`, and resolves when the API server ends the watch in order. Rejects when it
- * breaks off, is silent beyond its end, or holds what is no event. Without a resourceVersion it begins with what is
- * there, each as an event.
+ * Watches once, for about `milliseconds`, and resolves when the API server ends the watch in order. Rejects with
+ * SilentWatch when neither an event nor a bookmark comes for `silence` milliseconds, with StatusError on an ERROR event,
+ * and with an Error when the connection breaks or a line is not an event. With an empty resourceVersion the watch begins
+ * with the objects that exist, each as an event.
  */
 export async function watch(
   api: Api,
@@ -106,7 +118,7 @@ export async function watch(
   from: {
     readonly resourceVersion: string
     readonly milliseconds: number
-    readonly grace: Times['grace']
+    readonly silence: Times['silence']
     /** The one object to watch; all of the path without it. */
     readonly name?: string
   },
@@ -122,10 +134,12 @@ export async function watch(
     ...(from.name !== undefined && { fieldSelector: `metadata.name=${from.name}` }),
   })
   await api.stream(`${path}?${query}`, [signal], async (response, deadline) => {
-    deadline.set(from.milliseconds + from.grace, 'the watch went silent')
+    const awaitEvent = () => deadline.set(from.silence, () => new SilentWatch())
+    awaitEvent()
     receive('accepted')
     for await (const line of lines(response as AsyncIterable<Buffer>)) {
       signal.throwIfAborted()
+      awaitEvent()
       if (line.trim() !== '') receive(eventOf(parseJson(line)))
     }
     signal.throwIfAborted()
@@ -141,12 +155,12 @@ const TYPES: Readonly<Record<string, WatchEvent['type']>> = {
 
 function eventOf(line: unknown): WatchEvent {
   const { type: name, object: resource } = isObject(line) ? line : {}
-  if (!isObject(resource)) throw new Error('the watch sent what is no event')
+  if (!isObject(resource)) throw new Error('the watch sent something that is not an event')
   if (name === 'ERROR') throw errorOf(resource)
   const type = typeof name === 'string' && Object.hasOwn(TYPES, name) ? TYPES[name] : undefined
   const { resourceVersion } = isObject(resource.metadata) ? resource.metadata : {}
   if (type === undefined || typeof resourceVersion !== 'string')
-    throw new Error('the watch sent what is no event')
+    throw new Error('the watch sent something that is not an event')
   return type === 'bookmark' ? { type, resourceVersion } : { type, resource, resourceVersion }
 }
 

@@ -29,9 +29,6 @@ const JSON_TYPE = 'application/json'
 const MERGE = 'application/merge-patch+json'
 const APPLY = 'application/apply-patch+yaml'
 
-/** Milliseconds of one watch: it is to save time only, so a silent one may last. */
-const WATCH = 300_000
-
 /** What the server keeps of itself in the cluster: its webhook configurations and a Lease. */
 export class Registrations {
   readonly #api: Api
@@ -54,7 +51,7 @@ export class Registrations {
 
   /** Calls back when a configuration is there at the start, and whenever it changes or goes. Resolves and rejects as `watch`. */
   async watchConfiguration(kind: string, name: string, changed: () => void): Promise<void> {
-    const from = { resourceVersion: '', milliseconds: WATCH, grace: TIMES.grace, name }
+    const from = { resourceVersion: '', milliseconds: TIMES.watch, silence: TIMES.silence, name }
     await watch(this.#api, `${ADMISSION}/${PLURALS[kind] ?? ''}`, from, this.#place.signal, (event) => {
       if (event !== 'accepted' && event.type !== 'bookmark') changed()
     })

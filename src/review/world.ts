@@ -120,6 +120,14 @@ export class World {
     return this.#lacking.has(namespace)
   }
 
+  /** Whether objects of the kind are left out because the world is full, in one namespace or (undefined) in any. */
+  lacks(kind: string, within: string | undefined): boolean {
+    for (const [namespace, kinds] of this.#lacking) {
+      if (kinds.has(kind) && (within === undefined || within === namespace)) return true
+    }
+    return false
+  }
+
   /** Whether every object of the namespace that was put is kept whole. */
   knowsWholeNamespace(namespace: string): boolean {
     const partial = this.#namespaces.get(namespace)?.partial.size ?? 0

@@ -1,12 +1,12 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import type { Following, KindState } from '../cluster/index.ts'
+import type { Informers, InformerStatus } from '../cluster/index.ts'
 import type { CurrentFindings } from '../review/current-findings.ts'
 import type { World } from '../review/world.ts'
 import type { ReadOutcome } from './live.ts'
 
 /** More series than this are a burden for whoever collects them. */
 const MOST_SERIES = 1_000
-const STATES: readonly KindState['state'][] = ['listing', 'watching', 'absent', 'forbidden', 'failing']
+const STATES: readonly InformerStatus['state'][] = ['listing', 'watching', 'absent', 'forbidden', 'failing']
 
 /** A gauge of the clock; without a value until the API server has answered. */
 export function measureClock(registry: Registry, offset: () => number | undefined): void {
@@ -24,18 +24,18 @@ export function measureClock(registry: Registry, offset: () => number | undefine
 /** The metrics of the view of the cluster; answers with the counter of live reads. */
 export function measureCluster(
   registry: Registry,
-  following: Pick<Following, 'states'>,
+  informers: Pick<Informers, 'statuses'>,
   { findings, world }: { readonly findings: CurrentFindings; readonly world: Pick<World, 'sizes'> },
 ): (outcome: ReadOutcome) => void {
   const registers = [registry]
-  const place = ({ kind, namespace = '' }: KindState) => ({ kind, namespace })
+  const place = ({ kind, namespace = '' }: InformerStatus) => ({ kind, namespace })
   new Gauge({
     name: 'vmcp_admission_view_age_seconds',
     help: 'Seconds since the API server last proved what the view holds, by kind and watched namespace.',
     labelNames: ['kind', 'namespace'],
     registers,
     collect() {
-      for (const state of following.states()) this.set(place(state), state.age)
+      for (const state of informers.statuses()) this.set(place(state), state.age)
     },
   })
   new Gauge({
@@ -44,7 +44,7 @@ export function measureCluster(
     labelNames: ['kind', 'namespace', 'state'],
     registers,
     collect() {
-      for (const state of following.states()) {
+      for (const state of informers.statuses()) {
         for (const each of STATES) this.set({ ...place(state), state: each }, each === state.state ? 1 : 0)
       }
     },
@@ -55,7 +55,7 @@ export function measureCluster(
     labelNames: ['kind', 'namespace'],
     registers,
     collect() {
-      for (const state of following.states()) this.set(place(state), state.restarts)
+      for (const state of informers.statuses()) this.set(place(state), state.failures)
     },
   })
   new Gauge({

@@ -6,10 +6,10 @@ import { kindNamed } from '../kinds/index.ts'
 import type { Settings } from '../review/settings.ts'
 import { CurrentFindings } from '../review/current-findings.ts'
 import { type Extent, World } from '../review/world.ts'
+import { ClusterCache } from './cluster-cache.ts'
 import { measureClock, measureCluster } from './cluster-metrics.ts'
 import { memoryBudget, type ServerConfiguration } from './configuration.ts'
 import { Live } from './live.ts'
-import { View } from './view.ts'
 
 /** The cluster beside whose objects resources are judged. */
 export interface FollowedCluster {
@@ -61,25 +61,25 @@ export function followCluster(
     (kind === 'Secret' ? checksSecrets : kindNamed.has(kind) && isKnown(kind, namespace))
   const budget = { all: memoryBudget(configuration['cache-memory'], CACHE_SHARE), object: MOST_OF_ONE }
   const world = new World({ group, knows }, budget)
-  // A trial period does not change what stands in the cluster.
+  // In a trial period (--mode warn) the current findings are still errors.
   const findings = new CurrentFindings(world, { ...settings, mode: 'enforce' })
-  const view = new View(world, findings, logger)
+  const cache = new ClusterCache(world, findings, logger)
   measureClock(registry, () => connection.clockOffset())
-  const following = connection.follow(view, {
+  const informers = connection.startInformers(cache, {
     logger,
     namespaces: watched.length === 0 ? undefined : watched,
   })
-  isKnown = (kind, namespace) => following.knows(kind, namespace)
+  isKnown = (kind, namespace) => informers.knows(kind, namespace)
   const stopped = new AbortController()
-  void following.synced.then(() => view.keepChecking(stopped.signal))
-  const live = new Live(connection, findings, measureCluster(registry, following, { findings, world }))
+  void informers.synced.then(() => cache.keepChecking(stopped.signal))
+  const live = new Live(connection, findings, measureCluster(registry, informers, { findings, world }))
   return {
     world,
     live,
-    isSynced: () => following.isSynced(),
+    isSynced: () => informers.isSynced(),
     stop: () => {
       stopped.abort()
-      following.stop()
+      informers.stop()
     },
   }
 }

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import root, { type Test } from 'tap'
-import { ClusterConnection, type Following, fromKubeconfig, type Sink } from '../../src/cluster/index.ts'
+import { ClusterConnection, type Informers, fromKubeconfig, type Sink } from '../../src/cluster/index.ts'
 import { API_VERSION, DEFAULT_API_GROUP, KINDS } from '../../src/kinds/index.ts'
 import { mcpGroup } from '../../src/kinds/mcp-group/index.ts'
 import { kubeconfigOf } from '../support/fake-api-server.ts'
@@ -17,7 +17,7 @@ type Shown = ReadonlyMap<string, string>
 
 interface View {
   readonly connection: ClusterConnection
-  readonly following: Following
+  readonly informers: Informers
   readonly groups: Shown
   /** Sizes of the slices of pages in which groups come. */
   readonly slices: readonly number[]
@@ -29,16 +29,16 @@ await withApiServer(root, async (t, api) => {
   const proxied = await open(t, proxiedKubeconfig(api, proxy.port))
 
   await t.test('absent kinds are synced, and picked up when their CRDs come', async (t) => {
-    for (const { following } of [direct, proxied]) {
-      await following.synced
-      t.strictSame([...new Set(following.states().map(({ state }) => state))], ['absent'])
+    for (const { informers } of [direct, proxied]) {
+      await informers.synced
+      t.strictSame([...new Set(informers.statuses().map(({ state }) => state))], ['absent'])
     }
     await installCrds(api, 'crds')
-    for (const { following } of [direct, proxied]) {
+    for (const { informers } of [direct, proxied]) {
       await soon('every kind to be watched', () =>
-        following.states().every(({ state }) => state === 'watching'),
+        informers.statuses().every(({ state }) => state === 'watching'),
       )
-      t.equal(following.states().length, KINDS.length)
+      t.equal(informers.statuses().length, KINDS.length)
     }
   })
 
@@ -78,7 +78,7 @@ await withApiServer(root, async (t, api) => {
     proxy.silence()
     await create(api, 'unheard')
     await soon('what happened in silence', () => proxied.groups.has('unheard'))
-    t.equal(proxied.following.isSynced(), true)
+    t.equal(proxied.informers.isSynced(), true)
     await create(api, 'heard')
     await soon('what happened after', () => proxied.groups.has('heard'))
   })
@@ -101,9 +101,9 @@ await withApiServer(root, async (t, api) => {
   })
 
   await t.test('a user without rights sees nothing, and why', async (t) => {
-    const { following } = await open(t, proxiedKubeconfig(api, proxy.port, { as: 'nobody' }))
-    await following.synced
-    for (const { state, reason } of following.states()) {
+    const { informers } = await open(t, proxiedKubeconfig(api, proxy.port, { as: 'nobody' }))
+    await informers.synced
+    for (const { state, reason } of informers.statuses()) {
       t.equal(state, 'forbidden')
       t.match(reason, /^403 .* is forbidden: User "nobody" cannot list resource/)
     }
@@ -147,10 +147,11 @@ async function open(t: Test, kubeconfig: string): Promise<View> {
     },
     put: (_kind, resource) => void show(resource),
     remove: (_kind, resource) => void groups.delete((resource as Resource).metadata.name),
-    reconsider: () => undefined,
+    recheck: () => undefined,
+    lacks: () => false,
   }
   const logger = { info: () => undefined, warn: () => undefined }
-  return { connection, following: connection.follow(sink, { logger }), groups, slices }
+  return { connection, informers: connection.startInformers(sink, { logger }), groups, slices }
 }
 
 interface Resource {

@@ -1,22 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kind } from '../kinds/kind.ts'
 import { type Api, StatusError } from './api.ts'
-import type { FollowState, KindState, Logger } from './follow.ts'
-import { list, watch, type WatchEvent } from './list-watch.ts'
+import type { InformerState, InformerStatus, Logger } from './informers.ts'
+import { list, SilentWatch, watch, type WatchEvent } from './list-watch.ts'
 import type { Replacement, Sink } from './sink.ts'
 import { jittered, pauseAfter, type Times } from './times.ts'
 
 const EXPIRED = 410
+const TOO_MANY_REQUESTS = 429
 const REFUSED: ReadonlyMap<number, 'absent' | 'forbidden'> = new Map([
   [401, 'forbidden'],
   [403, 'forbidden'],
   [404, 'absent'],
 ])
 
-/** What a follower follows, and where it goes. */
+/** What an informer lists and watches, and where the objects go. */
 export interface Subject {
   readonly kind: Kind
   readonly namespace: string | undefined
+  /** Path of the collection on the API server. */
   readonly path: string
   readonly api: Api
   readonly sink: Sink
@@ -25,43 +27,49 @@ export interface Subject {
 }
 
 /**
- * Keeps one kind, in one namespace or in all, fresh: a list, then one watch after the other from where the last one
- * ended, then a list again. Whatever goes wrong, it starts over from the list after a pause.
+ * Keeps the sink up to date for one kind, in one namespace or in all: one list, then watches, each from the
+ * resourceVersion where the one before ended. It lists again only when the API server refuses that version (410 Gone),
+ * when a watch fails twice in a row, and while the sink leaves objects out.
  */
-export class Follower {
+export class Informer {
   readonly #subject: Subject
-  readonly #firstOutcome = Promise.withResolvers<undefined>()
-  #state: FollowState = 'listing'
+  readonly #firstSync = Promise.withResolvers<undefined>()
+  #state: InformerState = 'listing'
   #reason: string | undefined
-  #logged: FollowState = 'listing'
+  #logged: InformerState = 'listing'
   #synced = false
-  #proven = performance.now()
-  #restarts = 0
+  /** When the API server last confirmed what the sink holds, in monotonic milliseconds. */
+  #confirmed = performance.now()
+  #listed = -Infinity
+  #lists = 0
   #failures = 0
+  #failuresInARow = 0
   #refusedSince: number | undefined
-  /** Whether it may not be read: from a refusal until the next list. */
+  /** Whether the kind may not be read: from a refusal until the next list. */
   #hidden = false
+  /** Where the next watch begins; undefined when a list must come first. */
+  #resourceVersion: string | undefined
 
   constructor(subject: Subject) {
     this.#subject = subject
   }
 
   get synced(): Promise<undefined> {
-    return this.#firstOutcome.promise
+    return this.#firstSync.promise
   }
 
   get isSynced(): boolean {
     return this.#synced
   }
 
-  /** Whether it follows the kind there and may not read it. */
+  /** Whether this informer is for the kind and namespace and may not read it. */
   hides(kind: string, namespace: string): boolean {
     if (!this.#hidden) return false
     const subject = this.#subject
     return subject.kind.kind === kind && (subject.namespace ?? namespace) === namespace
   }
 
-  get state(): KindState {
+  get status(): InformerStatus {
     const { kind, namespace } = this.#subject
     return {
       kind: kind.kind,
@@ -69,72 +77,71 @@ export class Follower {
       state: this.#state,
       reason: this.#reason,
       synced: this.#synced,
-      age: (performance.now() - this.#proven) / 1_000,
-      restarts: this.#restarts,
+      age: (performance.now() - this.#confirmed) / 1_000,
+      lists: this.#lists,
+      failures: this.#failures,
     }
   }
 
-  /** Follows until the signal aborts. */
+  /** Lists and watches until the signal aborts; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const isStopped = () => signal.aborted
     while (!isStopped()) {
       try {
-        const resourceVersion = await this.#list(signal)
-        await this.#watchFrom(resourceVersion, signal)
+        this.#resourceVersion ??= await this.#list(signal)
+        await this.#watch(this.#resourceVersion, signal)
+        if (this.#isListDue()) this.#resourceVersion = undefined
       } catch (error) {
-        if (!isStopped()) await sleep(this.#failed(error), undefined, { signal }).catch(() => undefined)
+        if (!isStopped()) await sleep(this.#fail(error), undefined, { signal }).catch(() => undefined)
       }
     }
   }
 
+  /** Replaces what the sink holds; answers with the resourceVersion to watch from. */
   async #list(signal: AbortSignal): Promise<string> {
     const { api, path, sink, kind, namespace } = this.#subject
     if (this.#state === 'watching') this.#enter('listing')
     let replacement: Replacement | undefined
     const resourceVersion = await list(api, path, signal, (resources) => {
-      this.#proven = performance.now()
+      this.#confirmed = performance.now()
       replacement ??= sink.replace(kind, namespace)
       replacement.add(resources)
     })
     signal.throwIfAborted()
     replacement?.commit()
+    this.#listed = performance.now()
+    this.#lists += 1
     this.#refusedSince = undefined
     this.#hide(false)
     this.#sync()
     return resourceVersion
   }
 
-  /** One watch after the other, until it is time to list again. */
-  async #watchFrom(listed: string, signal: AbortSignal): Promise<void> {
-    const until = performance.now() + jittered(this.#subject.times.relist)
-    let resourceVersion = listed
-    while (performance.now() < until) resourceVersion = await this.#watch(resourceVersion, signal)
-  }
-
-  /** Watches once; answers with the resourceVersion to go on from. */
-  async #watch(from: string, signal: AbortSignal): Promise<string> {
+  /** Watches until the API server ends the watch or says nothing for too long. */
+  async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
     const { api, path, times } = this.#subject
-    const milliseconds = jittered(times.watch)
     let accepted = Infinity
-    let resourceVersion = from
+    const from = { resourceVersion, milliseconds: jittered(times.watch), silence: times.silence }
     const hasLasted = () => performance.now() - accepted >= times.brief
     try {
-      await watch(api, path, { resourceVersion, milliseconds, grace: times.grace }, signal, (event) => {
-        this.#proven = performance.now()
+      await watch(api, path, from, signal, (event) => {
+        this.#confirmed = performance.now()
         if (event === 'accepted') {
           accepted = performance.now()
           this.#enter('watching')
           return
         }
         this.#receive(event)
-        resourceVersion = event.resourceVersion
+        this.#resourceVersion = event.resourceVersion
       })
+      this.#confirmed = performance.now()
+    } catch (error) {
+      // Not a failure: an idle API server may send no bookmark for minutes. The next watch shows which it was.
+      if (!(error instanceof SilentWatch)) throw error
     } finally {
-      if (hasLasted()) this.#failures = 0
+      if (hasLasted()) this.#failuresInARow = 0
     }
-    this.#proven = performance.now()
     if (!hasLasted()) throw new Error('the watch ended at once')
-    return resourceVersion
   }
 
   #receive(event: WatchEvent): void {
@@ -142,35 +149,43 @@ export class Follower {
     if (event.type !== 'bookmark') sink[event.type](kind, event.resource)
   }
 
-  /** Notes what went wrong; answers with the pause until the next attempt. */
-  #failed(error: unknown): number {
+  /** What the sink left out comes again only with a list. */
+  #isListDue(): boolean {
+    const { sink, kind, namespace, times } = this.#subject
+    return performance.now() - this.#listed >= times.relist && sink.lacks(kind, namespace)
+  }
+
+  /** Notes an error; answers with the milliseconds until the next attempt. */
+  #fail(error: unknown): number {
     const { pause, longestPause, longestRefusedPause } = this.#subject.times
     const { status, retryAfter } = error instanceof StatusError ? error : { status: 0, retryAfter: 0 }
     const reason = error instanceof Error ? error.message : String(error)
     const refusal = REFUSED.get(status)
-    this.#failures += 1
-    if (refusal !== undefined && this.#isLasting()) {
+    this.#failuresInARow += 1
+    const isRefused = status >= 400 && status < 500 && status !== TOO_MANY_REQUESTS
+    if (isRefused || this.#failuresInARow > 1) this.#resourceVersion = undefined
+    if (refusal !== undefined && this.#isRefusalCertain()) {
       this.#beEmpty(refusal, reason)
-      return pauseAfter(this.#failures, pause, longestRefusedPause)
+      return pauseAfter(this.#failuresInARow, pause, longestRefusedPause)
     }
-    this.#restarts += 1
+    this.#failures += 1
     if (status === EXPIRED) this.#enter('listing')
     else this.#enter('failing', reason)
-    return Math.max(pauseAfter(this.#failures, pause, longestPause), Math.min(retryAfter, longestPause))
+    return Math.max(pauseAfter(this.#failuresInARow, pause, longestPause), Math.min(retryAfter, longestPause))
   }
 
-  /** Whether a refusal is to be believed: at the start at once, later when it has lasted. */
-  #isLasting(): boolean {
+  /** At the start a refusal counts at once, later when it has lasted. */
+  #isRefusalCertain(): boolean {
     const now = performance.now()
     this.#refusedSince ??= this.#synced ? now : -Infinity
-    return now - this.#refusedSince >= this.#subject.times.patience
+    return now - this.#refusedSince >= this.#subject.times.refusal
   }
 
   #beEmpty(refusal: 'absent' | 'forbidden', reason: string): void {
     const { sink, kind, namespace } = this.#subject
     if (this.#state !== refusal) sink.replace(kind, namespace).commit()
     this.#hide(refusal === 'forbidden')
-    this.#proven = performance.now()
+    this.#confirmed = performance.now()
     this.#sync()
     this.#enter(refusal, reason)
   }
@@ -179,16 +194,16 @@ export class Follower {
     if (hidden === this.#hidden) return
     this.#hidden = hidden
     const { sink, kind, namespace } = this.#subject
-    sink.reconsider(kind, namespace)
+    sink.recheck(kind, namespace)
   }
 
   #sync(): void {
     this.#synced = true
-    this.#firstOutcome.resolve(undefined)
+    this.#firstSync.resolve(undefined)
   }
 
-  /** Logs a state other than the last one that was logged; a list in between is none. */
-  #enter(state: FollowState, reason?: string): void {
+  /** Logs a state that differs from the last one logged, but for `listing`. */
+  #enter(state: InformerState, reason?: string): void {
     this.#state = state
     this.#reason = reason
     if (state === 'listing' || state === this.#logged) return

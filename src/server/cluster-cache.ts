@@ -11,8 +11,11 @@ const DELAY = 1_000
 const STRETCH = 10
 const PAUSE = 40
 
-/** Feeds the world and the current findings from the cluster. */
-export class View implements Sink {
+/**
+ * The cache of the cluster: informers put objects in, and what changes is checked again in the background, so that the
+ * current findings follow the cluster.
+ */
+export class ClusterCache implements Sink {
   readonly #world: World
   readonly #findings: CurrentFindings
   readonly #logger: Pick<Logger, 'warn' | 'info'>
@@ -32,10 +35,10 @@ export class View implements Sink {
         { kind: kind.kind, ...placeOf(resource) },
         'too large to keep whole: read when needed',
       )
-    this.#tellWhetherFull()
+    this.#logWhetherFull()
   }
 
-  #tellWhetherFull(): void {
+  #logWhetherFull(): void {
     if (this.#world.isFull === this.#wasFull) return
     this.#wasFull = this.#world.isFull
     const { bytes } = this.#world.sizes
@@ -49,8 +52,12 @@ export class View implements Sink {
     this.#findings.remove(kind, namespace, name)
   }
 
-  reconsider(_kind: Kind, namespace: string | undefined): void {
+  recheck(_kind: Kind, namespace: string | undefined): void {
     this.#findings.recheck(namespace)
+  }
+
+  lacks(kind: Kind, namespace: string | undefined): boolean {
+    return this.#world.lacks(kind.kind, namespace)
   }
 
   replace(kind: Kind, namespace: string | undefined): Replacement {
@@ -69,8 +76,8 @@ export class View implements Sink {
           (place) => !listed.has(`${place.namespace}/${place.name}`),
         )
         for (const place of gone) this.#findings.remove(kind, place.namespace, place.name)
-        for (const each of this.#world.settle(kind.kind, namespace, leftOut)) this.reconsider(kind, each)
-        this.#tellWhetherFull()
+        for (const each of this.#world.settle(kind.kind, namespace, leftOut)) this.recheck(kind, each)
+        this.#logWhetherFull()
       },
     }
   }

@@ -1,0 +1,51 @@
+/** Takes log lines; pino fits. They never hold a resource or a credential. */
+export interface Logger {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+}
+
+/**
+ * What an informer does now. `absent`: the CRD is not installed. `forbidden`: the user may not list or watch the kind.
+ * Both count as synced and empty, and are asked for again. `failing`: no usable answer; what was known stays in the
+ * cache and ages.
+ */
+export type InformerState = 'listing' | 'watching' | 'absent' | 'forbidden' | 'failing'
+
+export interface InformerStatus {
+  readonly kind: string
+  /** Undefined: all namespaces. */
+  readonly namespace: string | undefined
+  readonly state: InformerState
+  /** Why it is absent, forbidden or failing. */
+  readonly reason: string | undefined
+  /** Whether a first complete list has come, or the answer that the kind is absent or forbidden. */
+  readonly synced: boolean
+  /**
+   * Seconds since the API server last confirmed what the cache holds: a page of a list, an event, a bookmark, a watch
+   * that it accepted or ended in order, or the answer that the kind is absent or forbidden. At most `Times.silence` while
+   * the connection works, however idle the kind is.
+   */
+  readonly age: number
+  /** Lists that were completed. */
+  readonly lists: number
+  /** Lists and watches that failed: an error, a broken connection or an expired resourceVersion. */
+  readonly failures: number
+}
+
+/** The informers of all kinds and namespaces; they run from `startInformers` until `stop`. */
+export interface Informers {
+  /** Resolves when every kind is synced; never rejects. While the API server is out of reach nothing is synced. */
+  readonly synced: Promise<void>
+  isSynced(): boolean
+  /** Whether the sink was given every object of the kind in the namespace: synced, and not forbidden. */
+  knows(kind: string, namespace: string): boolean
+  statuses(): readonly InformerStatus[]
+  /** Ends every request and timer at once; the sink is not called again. */
+  stop(): void
+}
+
+export interface InformersOptions {
+  /** List and watch these namespaces only, for which Roles suffice; undefined: all. */
+  readonly namespaces?: readonly string[] | undefined
+  readonly logger: Logger
+}
