@@ -3,7 +3,13 @@ import { writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import root, { type Test } from 'tap'
-import { ClusterConnection, type Informers, fromKubeconfig, type Sink } from '../../src/cluster/index.ts'
+import {
+  ClusterConnection,
+  type Informers,
+  fromKubeconfig,
+  type Sink,
+  type Times,
+} from '../../src/cluster/index.ts'
 import { API_VERSION, DEFAULT_API_GROUP, KINDS } from '../../src/kinds/index.ts'
 import { mcpGroup } from '../../src/kinds/mcp-group/index.ts'
 import { kubeconfigOf } from '../support/fake-api-server.ts'
@@ -15,7 +21,8 @@ import { waitFor } from './wait-for.ts'
 /** Names and descriptions of what is there of one kind. */
 type Shown = ReadonlyMap<string, string>
 
-interface View {
+/** What a sink holds of MCPGroups. */
+interface Cache {
   readonly connection: ClusterConnection
   readonly informers: Informers
   readonly groups: Shown
@@ -26,7 +33,8 @@ interface View {
 await withApiServer(root, async (t, api) => {
   const proxy = await silentProxy(t, new URL(api.url))
   const direct = await open(t, api.kubeconfig)
-  const proxied = await open(t, proxiedKubeconfig(api, proxy.port))
+  // Shorter than the time between two bookmarks, so that every watch is opened again all the time.
+  const proxied = await open(t, proxiedKubeconfig(api, proxy.port), { silence: 3_000 })
 
   await t.test('absent kinds are synced, and picked up when their CRDs come', async (t) => {
     for (const { informers } of [direct, proxied]) {
@@ -74,13 +82,17 @@ await withApiServer(root, async (t, api) => {
     t.equal(await connection.readNamespace('other', signal), undefined)
   })
 
-  await t.test('connections that fall silent are given up', async (t) => {
+  await t.test('connections that fall silent are given up, and nothing is listed again', async (t) => {
+    const lists = () => proxied.informers.statuses().map((status) => status.lists)
+    const before = lists()
     proxy.silence()
     await create(api, 'unheard')
     await soon('what happened in silence', () => proxied.groups.has('unheard'))
     t.equal(proxied.informers.isSynced(), true)
     await create(api, 'heard')
     await soon('what happened after', () => proxied.groups.has('heard'))
+    t.strictSame(lists(), before)
+    t.ok(proxied.informers.statuses().every(({ age }) => age < 5))
   })
 
   await t.test('changes are followed after a restart', async () => {
@@ -124,8 +136,8 @@ async function create(api: ApiServer, name: string, description = ''): Promise<v
   if (status !== 201) throw new Error(`${name} was answered with ${status}`)
 }
 
-async function open(t: Test, kubeconfig: string): Promise<View> {
-  const connection = new ClusterConnection(await fromKubeconfig(kubeconfig))
+async function open(t: Test, kubeconfig: string, times: Partial<Times> = {}): Promise<Cache> {
+  const connection = new ClusterConnection(await fromKubeconfig(kubeconfig), { times })
   t.teardown(() => connection.close())
   const groups = new Map<string, string>()
   const slices: number[] = []
