@@ -1462,8 +1462,8 @@ t.test('what engine ids show is found', async (t) => {
     'registration-covers-known-kinds',
     'others-known',
   ])
-  for (const { id, resource, findings } of shown) {
-    await write({ 'shown.json': JSON.stringify(resource) })
+  for (const { id, resource, findings, corrected } of shown) {
+    await write({ 'shown.json': JSON.stringify(resource), 'corrected.json': JSON.stringify(corrected) })
     const { stdout } = await here(t, check, ['shown.json'], ['--strict', '--output', 'json'])
     const found = (JSON.parse(stdout) as Printed).findings.filter((each) => each.id === id)
     t.strictSame(
@@ -1471,6 +1471,10 @@ t.test('what engine ids show is found', async (t) => {
       findings,
       id,
     )
+    const after = await here(t, check, ['corrected.json'], ['--strict', '--output', 'json'])
+    const { counts, notes } = JSON.parse(after.stdout) as Printed
+    t.match([counts, notes], [{ errors: 0 }, []], `${id}, corrected`)
+    t.notMatch(after.stdout, id)
   }
 })
 

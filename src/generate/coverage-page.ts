@@ -5,11 +5,11 @@ import type { Kind } from '../kinds/kind.ts'
 import { pathText } from '../rule/path.ts'
 import type { GeneratedFile } from './generated-file.ts'
 import { coverageProblems } from './coverage.ts'
-import { code, GENERATED, page, table } from './markdown.ts'
+import { code, GENERATED, idLink, linkedDecisions, page, sourceLinks, table } from './markdown.ts'
 import { alternativesOf, type Field, fieldsOf, isSecretRef, keywordsOf } from '../kinds/schema-fields.ts'
 import { type Owner, type Section, type Sentence, SPECIFICATION } from './specification.ts'
 
-const INTRODUCTION = `The specification, sentence by sentence, and what holds it: a [rule](rules.md), a keyword of the schema at a
+const INTRODUCTION = `The specification, sentence by sentence, and what holds it; [the model](model.md) explains each section: a [rule](rules/README.md), a keyword of the schema at a
 path, a default that /mutate writes, or a part of the CRD; or why nothing does. **must** marks what a single resource can
 get wrong. The rows of field tables follow from the schemas. A must without an owner fails the generation of this page.`
 
@@ -39,7 +39,10 @@ function summary(): string {
     [
       ['must, all with an owner', count(({ must }) => must)],
       ['others with an owner', count(({ must, owners }) => !must && owners.length > 0)],
-      ...[...reasons].map((reason) => [`without an owner: ${reason}`, count((s) => s.because === reason)]),
+      ...[...reasons].map((reason) => [
+        `without an owner: ${linkedDecisions(reason)}`,
+        count((s) => s.because === reason),
+      ]),
     ],
   )
 }
@@ -55,7 +58,7 @@ function sectionText({ section, title, sentences }: Section): string[] {
 
 function sentenceRow({ text, must, owners, because }: Sentence): string[] {
   const holders = owners.map(ownerLink).join(', ')
-  return [text, must ? '**must**' : '', owners.length === 0 ? `— ${because ?? ''}` : holders]
+  return [text, must ? '**must**' : '', owners.length === 0 ? `— ${linkedDecisions(because ?? '')}` : holders]
 }
 
 function ownerLink(owner: Owner): string {
@@ -68,8 +71,6 @@ function ownerLink(owner: Owner): string {
 const WARNINGS = new Set(
   [...allRules(), ...ENGINE_IDS].filter(({ severity }) => severity === 'warning').map(({ id }) => id),
 )
-
-const idLink = (id: string) => `[${id}](rules.md#${id.toLowerCase()})`
 
 /** What a keyword is called where people meet it. */
 function keywordText(keyword: string): string {
@@ -105,7 +106,8 @@ function holdersOf(field: Field): string {
   const keywords = keywordsOf(field).filter((keyword) => keyword !== 'properties')
   return [
     ...keywords.map(
-      (keyword) => `${keywordText(keyword)}${decided.includes(keyword) ? ' (decision 17)' : ''}`,
+      (keyword) =>
+        `${keywordText(keyword)}${decided.includes(keyword) ? ` (${sourceLinks(['decision 17'])})` : ''}`,
     ),
     ...(others.length === 0 ? [] : ['required: see above']),
   ].join(', ')
@@ -114,6 +116,6 @@ function holdersOf(field: Field): string {
 function decisionRows(): string[][] {
   return allRules().flatMap(({ id, sources }) => {
     const decisions = sources.filter((source) => !/^\d/.test(source))
-    return decisions.length === 0 ? [] : [[idLink(id), decisions.join(', ')]]
+    return decisions.length === 0 ? [] : [[idLink(id), sourceLinks(decisions)]]
   })
 }

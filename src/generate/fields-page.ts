@@ -3,7 +3,7 @@ import { KINDS } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { secretRef } from '../kinds/parts.ts'
 import type { GeneratedFile } from './generated-file.ts'
-import { code, GENERATED, page, table } from './markdown.ts'
+import { code, GENERATED, linkedDecisions, page, table } from './markdown.ts'
 import {
   constraintTexts,
   defaultText,
@@ -20,7 +20,7 @@ import type { SchemaNode } from '../kinds/schema-tree.ts'
 const INTRODUCTION = `What the checks know of each kind. A field that is not listed is kept and not judged. Sections are those of the
 specification, decisions are ours. Lists are written \`[]\`, the keys of maps \`<name>\`. Patterns are as Go reads them.`
 
-const REQUIRED = `A field that is required only beside another one is not marked here: [a rule](rules.md) asks for it.`
+const REQUIRED = `A field that is required only beside another one is not marked here: [a rule](rules/README.md) asks for it.`
 
 /** docs/fields.md: the field reference. */
 export function fieldsPage(): GeneratedFile {
@@ -60,13 +60,16 @@ function row(field: Field): string[] {
     linked(typeText(node)),
     requiredText(field, code),
     defaultText(node, code) ?? '',
-    constraintTexts(node, code).join('; '),
-    node.description ?? '',
-    sectionOf(node.items ?? node) ?? holder.section ?? '',
+    linkedDecisions(constraintTexts(node, code).join('; ')),
+    linkedDecisions(node.description ?? ''),
+    sectionLink(sectionOf(node.items ?? node) ?? holder.section),
   ]
 }
 
 const sectionOf = (node: SchemaNode) => (isSecretRef(node) ? undefined : (node.source as string | undefined))
+
+const sectionLink = (section: string | undefined) =>
+  section === undefined ? '' : `[${section}](model.md#section-${section})`
 
 /** A type that this page describes in a section of its own. */
 const linked = (type: string) =>

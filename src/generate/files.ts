@@ -2,16 +2,17 @@ import type { GeneratedFile } from './generated-file.ts'
 import { chart } from './chart.ts'
 import { coveragePage } from './coverage-page.ts'
 import { crds } from './crds.ts'
+import { flagsPage } from './flags-page.ts'
 import { fieldsPage } from './fields-page.ts'
 import { jsonSchemas } from './json-schemas.ts'
 import { policies } from './policies.ts'
 import { policiesPage } from './policies-page.ts'
 import { rbac } from './rbac.ts'
-import { rulesPage } from './rules-page.ts'
+import { rulesPages } from './rules-pages.ts'
 import { staticWebhooks } from './static-webhooks.ts'
 import { validatorsModule } from './validators.ts'
 
-/** Everything that is derived from src/kinds, as it should stand in the repository. */
+/** Everything that is derived from the code, as it should stand in the repository. */
 export function* generatedFiles(): Iterable<GeneratedFile> {
   yield { path: 'src/review/validators.js', text: validatorsModule() }
   yield* jsonSchemas()
@@ -20,8 +21,9 @@ export function* generatedFiles(): Iterable<GeneratedFile> {
   yield* chart()
   yield staticWebhooks()
   yield* policies()
-  yield rulesPage()
+  yield* rulesPages()
   yield fieldsPage()
+  yield flagsPage()
   yield coveragePage()
   yield policiesPage()
 }

@@ -2,7 +2,7 @@ import { allRules, placesOf } from '../kinds/places.ts'
 import { pathText } from '../rule/path.ts'
 import type { Rule } from '../rule/rule.ts'
 import type { GeneratedFile } from './generated-file.ts'
-import { block, code, GENERATED, page, table } from './markdown.ts'
+import { block, code, GENERATED, idLink, page, table } from './markdown.ts'
 import { heldPlaces } from './policies.ts'
 
 /** docs/policies.md: what policies hold, what needs the webhook and why, and how to install them. */
@@ -28,7 +28,7 @@ kubectl delete -f deploy/policies/deny.yaml`,
 Where it applies is the binding's: \`matchResources.namespaceSelector\` takes namespaces out, and a second binding may
 warn in those. To drop one rule, take its validation out, with a kustomize patch for example. What is applied takes
 effect within seconds.`,
-    'A denial names the id of the rule, which [rules.md](rules.md) and `vmcp-admission explain` tell more of:',
+    'A denial names the id of the rule, which [the rules](rules/README.md) and `vmcp-admission explain` tell more of:',
     block(
       'text',
       "The mcpexternalauthconfigs \"billing-aws\" is invalid: : ValidatingAdmissionPolicy 'vmcp-admission-mcpexternalauthconfigs' with binding 'vmcp-admission-mcpexternalauthconfigs' denied request: spec breaks a rule: A role mapping matches by claim or by matcher, not by both (role-mapping-claim-or-matcher)",
@@ -54,12 +54,12 @@ brought up without it), or as a trial: the warnings then stand beside its answer
     '## What they hold',
     table(
       ['Rule', 'On', 'What must be true'],
-      holding.map((rule) => [link(rule), placesText(rule), rule.summary]),
+      holding.map((rule) => [idLink(rule.id), placesText(rule), rule.summary]),
     ),
     '## What needs the webhook',
     table(
       ['Rule', 'Why no policy can hold it'],
-      others.map((rule) => [link(rule), reason(rule)]),
+      others.map((rule) => [idLink(rule.id), reason(rule)]),
     ),
     `All rules that are warnings need it too: an action belongs to a whole policy, and advice that denies is none. Required
 fields, enums, patterns and bounds are those of the CRD: the operator's have them, and so has \`deploy/crds-strict\`.
@@ -67,8 +67,6 @@ Defaults, \`subjectProviderName\` first of all, are written by the webhook alone
   ])
   return { path: 'docs/policies.md', text }
 }
-
-const link = ({ id }: Rule) => `[${id}](rules.md#${id})`
 
 const placesText = (rule: Rule) =>
   placesOf(rule)

@@ -10,29 +10,31 @@ export interface EngineId {
   readonly summary: string
   readonly why: string
   readonly sources: readonly string[]
-  /** A resource in which `check --strict` finds it, with the exact text; undefined where no resource shows it. */
+  /** A resource in which `check --strict` finds it; undefined where no resource shows it. */
   readonly example?: EngineExample
 }
 
 export interface EngineExample {
   readonly resource: Readonly<Record<string, unknown>>
+  /** The exact text of each finding. */
   readonly findings: NonEmpty<string>
+  /** The resource as it is accepted. */
+  readonly corrected: Readonly<Record<string, unknown>>
 }
 
+/** A resource that is wrong, the same corrected, and what is found in the first. */
 const example = (
-  more: Readonly<Record<string, unknown>>,
+  wrong: Readonly<Record<string, unknown>>,
+  right: Readonly<Record<string, unknown>>,
   ...findings: NonEmpty<string>
-): Pick<EngineId, 'example'> => ({
-  example: {
-    resource: {
-      apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`,
-      kind: 'MCPExternalAuthConfig',
-      metadata: { name: 'example', namespace: 'default' },
-      ...more,
-    },
-    findings,
-  },
-})
+): Pick<EngineId, 'example'> => {
+  const envelope = {
+    apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`,
+    kind: 'MCPExternalAuthConfig',
+    metadata: { name: 'example', namespace: 'default' },
+  }
+  return { example: { resource: { ...envelope, ...wrong }, findings, corrected: { ...envelope, ...right } } }
+}
 
 const awsSts = (more: object) => ({
   spec: {
@@ -51,6 +53,11 @@ const authServer = (upstreamProviders: readonly object[]) => ({
     embeddedAuthServer: { issuer: 'https://auth.example.com', upstreamProviders },
   },
 })
+const provider = (name: string) => ({
+  name,
+  type: 'oidc',
+  oidcConfig: { issuerUrl: 'https://idp.example.com', clientId: 'vmcp' },
+})
 
 const schema = (
   keyword: string,
@@ -68,6 +75,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     ['2', 'decision 7'],
     example(
       awsSts({ sessionDuration: '3600' }),
+      awsSts({ sessionDuration: 3600 }),
       'spec.awsSts.sessionDuration: Invalid value: "string": must be of type integer; write it without quotes (schema-type)',
     ),
   ),
@@ -76,7 +84,11 @@ export const ENGINE_IDS: readonly EngineId[] = [
     'A required field is given.',
     'The workload cannot start without it.',
     ['2', 'decision 17'],
-    example(bearerToken({}), 'spec.bearerToken.tokenSecretRef: Required value (schema-required)'),
+    example(
+      bearerToken({}),
+      bearerToken({ tokenSecretRef: { name: 'token', key: 'value' } }),
+      'spec.bearerToken.tokenSecretRef: Required value (schema-required)',
+    ),
   ),
   schema(
     'enum',
@@ -85,6 +97,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     ['2'],
     example(
       { spec: { type: 'bearer' } },
+      bearerToken({ tokenSecretRef: { name: 'token', key: 'value' } }),
       'spec.type: Unsupported value: "bearer": supported values: "tokenExchange", "headerInjection", "bearerToken", "unauthenticated", "embeddedAuthServer", "awsSts", "upstreamInject" (schema-enum)',
     ),
   ),
@@ -95,6 +108,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     ['2.5', '7'],
     example(
       awsSts({ region: 'europe' }),
+      awsSts({ region: 'eu-west-1' }),
       'spec.awsSts.region: Invalid value: "europe": must be an AWS region, such as \'eu-central-1\' (schema-pattern)',
     ),
   ),
@@ -109,6 +123,9 @@ export const ENGINE_IDS: readonly EngineId[] = [
           { claim: 'admins', roleArn: 'arn:aws:iam::123456789012:role/admin', priority: 3_000_000_000 },
         ],
       }),
+      awsSts({
+        roleMappings: [{ claim: 'admins', roleArn: 'arn:aws:iam::123456789012:role/admin', priority: 3 }],
+      }),
       'spec.awsSts.roleMappings[0].priority: Invalid value: 3000000000: must be between -2147483648 and 2147483647 (schema-format)',
     ),
   ),
@@ -119,6 +136,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     ['2', '8', 'decision 17'],
     example(
       bearerToken({ tokenSecretRef: { name: 'token', key: '' } }),
+      bearerToken({ tokenSecretRef: { name: 'token', key: 'value' } }),
       'spec.bearerToken.tokenSecretRef.key: Invalid value: "": must be at least 1 character long (schema-minLength)',
     ),
   ),
@@ -128,13 +146,8 @@ export const ENGINE_IDS: readonly EngineId[] = [
     'The value is refused where it is used.',
     ['8'],
     example(
-      authServer([
-        {
-          name: 'okta-'.repeat(12) + 'prod',
-          type: 'oidc',
-          oidcConfig: { issuerUrl: 'https://idp.example.com', clientId: 'vmcp' },
-        },
-      ]),
+      authServer([provider('okta-'.repeat(12) + 'prod')]),
+      authServer([provider('okta-prod')]),
       'spec.embeddedAuthServer.upstreamProviders[0].name: Too long: may not be more than 63 characters (schema-maxLength)',
     ),
   ),
@@ -145,6 +158,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     ['8'],
     example(
       awsSts({ sessionDuration: 60 }),
+      awsSts({ sessionDuration: 900 }),
       'spec.awsSts.sessionDuration: Invalid value: 60: must be greater than or equal to 900 (schema-minimum)',
     ),
   ),
@@ -155,6 +169,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     ['8'],
     example(
       awsSts({ sessionDuration: 86_400 }),
+      awsSts({ sessionDuration: 43_200 }),
       'spec.awsSts.sessionDuration: Invalid value: 86400: must be less than or equal to 43200 (schema-maximum)',
     ),
   ),
@@ -165,6 +180,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     ['decision 17'],
     example(
       authServer([]),
+      authServer([provider('okta')]),
       'spec.embeddedAuthServer.upstreamProviders: Invalid value: []: must have at least 1 item (schema-minItems)',
     ),
   ),
@@ -197,6 +213,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     sources: ['5.3', 'decision 28'],
     ...example(
       { spec: { type: 'upstreamInject', upstreamInject: { providerName: '${PROVIDER}' } } },
+      { spec: { type: 'upstreamInject', upstreamInject: { providerName: 'okta' } } },
       'spec.upstreamInject.providerName: holds the placeholder ${PROVIDER}, which nothing filled in on the way to the cluster (unresolved-placeholder)',
     ),
   },
@@ -215,6 +232,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     sources: ['2', 'decision 2'],
     ...example(
       awsSts({ sessionduration: 3600 }),
+      awsSts({ sessionDuration: 3600 }),
       "spec.awsSts.sessionduration: is not in the specification; did you mean 'sessionDuration' (unknown-field)",
     ),
   },
@@ -226,6 +244,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     sources: ['9', 'decision 1'],
     ...example(
       { apiVersion: `${DEFAULT_API_GROUP}/v1alpha1`, spec: { type: 'unauthenticated' } },
+      { spec: { type: 'unauthenticated' } },
       'apiVersion: v1alpha1 is deprecated; checked as v1beta1; write v1beta1 (api-version-current)',
     ),
   },
@@ -237,6 +256,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     sources: ['9', 'decision 1'],
     ...example(
       { apiVersion: 'toolhive.stacklok.io/v1beta1', spec: { type: 'unauthenticated' } },
+      { spec: { type: 'unauthenticated' } },
       "apiVersion: not checked: the apiVersion is 'toolhive.stacklok.io/v1beta1'; did you mean 'toolhive.stacklok.dev/v1beta1' (api-group-known)",
     ),
   },
@@ -249,6 +269,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     sources: ['1', 'decision 1'],
     ...example(
       { kind: 'MCPGruop' },
+      { kind: 'MCPGroup' },
       "kind: not checked: there are no rules for the kind 'MCPGruop'; did you mean 'MCPGroup' (kind-known)",
     ),
   },

@@ -9,7 +9,7 @@ export type NonEmpty<T> = readonly [T, ...T[]]
 
 /** A check on every value of the schemas in `on`: of whole resources, or of a part that several kinds hold. */
 export interface RuleFor<S extends TSchema> {
-  /** The truth it asks for, subject first; also the file name and the anchor in docs/rules.md. */
+  /** The truth it asks for, subject first; also the file name and the anchor in docs/rules. */
   readonly id: string
   /**
    * The schema, or the schemas, that it applies to: those of kinds, or of parts. The engine runs the rule wherever one

@@ -59,7 +59,7 @@ const SETTING = [
   secret('okta', 'client-secret'),
 ]
 
-const INTRODUCTION = `Each rule between resources, on each kind, as a person meets it: the first example of docs/rules.md
+const INTRODUCTION = `Each rule between resources, on each kind, as a person meets it: the first example of docs/rules
 that is denied or warned about, submitted beside the other resources of the example.
 `
 

@@ -13,6 +13,7 @@ import {
   withoutParts,
 } from '../../kinds/schema-fields.ts'
 import type { SchemaNode } from '../../kinds/schema-tree.ts'
+import { describedSource, pathOf } from '../../review/documentation.ts'
 import type { Rule } from '../../rule/rule.ts'
 
 /** A field of a kind. */
@@ -83,7 +84,7 @@ export function fieldPage(group: readonly Found[]): string[] {
     ['required', requiredText(field, asIs) || 'no'],
     ['default', defaultText(node, asIs)],
     ['constraints', constraintTexts(node, asIs).join('; ')],
-    ['section', holder.section],
+    ['section', holder.section && `${holder.section} (${pathOf(describedSource(holder.section))})`],
     ['schema ids', schemaIds(field).join(', ')],
   ].flatMap(([name, value]) => (value === undefined || value === '' ? [] : [`${name}: ${value}`]))
   const inner = fieldsOf(first.kind).filter(

@@ -4,6 +4,7 @@ import { KINDS } from '../../kinds/index.ts'
 import { allRules, examplesOf, placesOf } from '../../kinds/places.ts'
 import { ALL_IDS, ENGINE_IDS, type EngineId } from '../../review/engine-ids.ts'
 import { parseSeveritySetting } from '../../review/settings.ts'
+import { describedId, describedSource, pathOf } from '../../review/documentation.ts'
 import { nearest } from '../../rule/nearest.ts'
 import { pathText } from '../../rule/path.ts'
 import type { Rule } from '../../rule/rule.ts'
@@ -81,8 +82,16 @@ interface Described {
 }
 
 function head({ id, severity, summary, why, sources }: Described): string[] {
-  const named = sources.map((source) => (source.startsWith('decision') ? source : `section ${source}`))
-  return [`${id} (${severity})`, '', summary, why, '', `from: ${named.join(', ')}`]
+  const from = sources.map(describedSource).map((source) => `${source.text} (${pathOf(source)})`)
+  return [
+    `${id} (${severity})`,
+    '',
+    summary,
+    why,
+    '',
+    `page: ${pathOf(describedId(id))}`,
+    `from: ${from.join(', ')}`,
+  ]
 }
 
 function places(rule: Rule): string {
