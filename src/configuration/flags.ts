@@ -92,24 +92,38 @@ function problemWith({ code, message }: NodeJS.ErrnoException, flags: Record<str
   return argument === undefined ? `${given} takes no value` : `${given} needs a value: ${given} ${argument}`
 }
 
+/** What people read of a flag. */
+export interface FlagText {
+  /** As it is written, with its argument. */
+  readonly usage: string
+  readonly help: string
+  /** Empty where nothing is the default. */
+  readonly fallback: string
+  /** The environment variable, and how several values are separated in it. */
+  readonly variable: string
+}
+
+export function flagTexts(table: object): FlagText[] {
+  return Object.entries(table as Record<string, Flag<unknown>>).map(([name, flag]) => {
+    const { argument, alone, help, fallback, repeated } = flag
+    const value = argument === undefined ? '' : alone === undefined ? ` ${argument}` : `[=${argument}]`
+    return {
+      usage: `--${name}${value}`,
+      help,
+      fallback: ['string', 'number'].includes(typeof fallback) ? String(fallback) : '',
+      variable: `${variableOf(name)}${repeated ? ', separated by ;' : ''}`,
+    }
+  })
+}
+
 /** The lines of `--help` for a table. */
 export function helpLines(table: object): string[] {
-  const rows = Object.entries(table as Record<string, Flag<unknown>>).map(([name, flag]) => {
-    const left =
-      flag.argument === undefined
-        ? `--${name}`
-        : flag.alone === undefined
-          ? `--${name} ${flag.argument}`
-          : `--${name}[=${flag.argument}]`
-    const fallback = !['string', 'number'].includes(typeof flag.fallback) || flag.fallback === ''
-    const variable = `${variableOf(name)}${flag.repeated ? ', separated by ;' : ''}`
-    return [
-      left,
-      `${flag.help}${fallback ? '' : ` (default ${String(flag.fallback)})`} [${variable}]`,
-    ] as const
-  })
-  const width = Math.max(...rows.map(([left]) => left.length))
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`)
+  const texts = flagTexts(table)
+  const width = Math.max(...texts.map(({ usage }) => usage.length))
+  return texts.map(
+    ({ usage, help, fallback, variable }) =>
+      `  ${usage.padEnd(width)}  ${help}${fallback === '' ? '' : ` (default ${fallback})`} [${variable}]`,
+  )
 }
 
 export const text = (help: string, argument: string, fallback: string): Flag<string> => ({

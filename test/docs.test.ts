@@ -1,0 +1,139 @@
+import { globSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { allRules } from '../src/kinds/places.ts'
+import { describedId, describedSource, pathOf } from '../src/review/documentation.ts'
+import { ENGINE_IDS } from '../src/review/engine-ids.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const IGNORED = /^(node_modules|dist|\.)|\/node_modules\//
+
+/** The Markdown pages of the repository, by path from its top. */
+const PAGES: ReadonlyMap<string, string> = new Map(
+  globSync('**/*.md', { cwd: ROOT, exclude: (path) => IGNORED.test(path) }).map((path) => [
+    path,
+    readFileSync(ROOT + path, 'utf8'),
+  ]),
+)
+
+const exists = (path: string) => globSync(path, { cwd: ROOT }).length > 0
+
+interface Link {
+  readonly text: string
+  readonly path: string
+  readonly anchor: string | undefined
+}
+
+const withoutCode = (markdown: string) =>
+  markdown
+    .replaceAll(/^( *)(`{3,})[^`\n]*\n[\s\S]*?^\1\2$/gm, '')
+    .replaceAll(/^ {4}.*$/gm, '')
+    .replaceAll(/(`+)(?!`).+?(?<!`)\1(?!`)/g, 'code')
+
+/** The relative links of a page, with paths from the top of the repository. */
+function linksOf(page: string, markdown: string): Link[] {
+  return [...withoutCode(markdown).matchAll(/\[([^\]]*)\]\(([^)\s]+)\)/g)].flatMap(
+    ([, text = '', target = '']) => {
+      if (/^[a-z]+:/.test(target)) return []
+      const [path = '', anchor] = target.split('#')
+      return [{ text, path: path === '' ? page : posix.join(posix.dirname(page), path), anchor }]
+    },
+  )
+}
+
+/** The anchors of a page: those of its headings as GitHub makes them, and those that it names. */
+function anchorsOf(markdown: string): Set<string> {
+  const anchors = new Set([...markdown.matchAll(/<a id="([^"]+)">/g)].map(([, anchor = '']) => anchor))
+  const outside = markdown.replaceAll(/^( *)(`{3,})[^`\n]*\n[\s\S]*?^\1\2$/gm, '')
+  for (const [, heading = ''] of outside.matchAll(/^#+ (.+)$/gm)) {
+    const words = heading.replaceAll(/<[^>]+>/g, '').replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    const slug = words
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .trim()
+      .replaceAll(' ', '-')
+    let unique = slug
+    for (let n = 1; anchors.has(unique); n++) unique = `${slug}-${n}`
+    anchors.add(unique)
+  }
+  return anchors
+}
+
+/** What is wrong with the links of the pages. */
+function brokenLinks(pages: ReadonlyMap<string, string>): string[] {
+  return [...pages].flatMap(([page, markdown]) =>
+    linksOf(page, markdown).flatMap(({ path, anchor }) => {
+      const target = pages.get(path)
+      if (target === undefined && !exists(path)) return [`${page}: ${path} does not exist`]
+      if (anchor === undefined || (target !== undefined && anchorsOf(target).has(anchor))) return []
+      return [`${page}: ${path} has no anchor ${anchor}`]
+    }),
+  )
+}
+
+/** The pages in docs/ to which no chain of links leads from docs/README.md. */
+function unreachable(pages: ReadonlyMap<string, string>): string[] {
+  const reached = new Set(['docs/README.md'])
+  for (const page of reached)
+    for (const { path } of linksOf(page, pages.get(page) ?? '')) if (pages.has(path)) reached.add(path)
+  return [...pages.keys()].filter((page) => page.startsWith('docs/') && !reached.has(page))
+}
+
+/** Decisions and sections that the pages name in words and do not link; the page of the decisions may name its own. */
+function unlinkedCitations(pages: ReadonlyMap<string, string>): string[] {
+  return [...pages].flatMap(([page, markdown]) => {
+    if (page === 'docs/decisions.md') return []
+    const words = withoutCode(markdown).replaceAll(/\[[^\]]*\]\([^)]*\)|^#.*$/gm, '')
+    return [...words.matchAll(/\b(?:decision|section)s? \d[\d.]*/gi)].map(([cited]) => `${page}: ${cited}`)
+  })
+}
+
+t.test('relative links and their anchors exist', async (t) => {
+  t.ok(PAGES.size > 20, `${PAGES.size} pages`)
+  t.strictSame(brokenLinks(PAGES), [])
+})
+
+t.test('every page in docs/ can be reached from its index', async (t) => {
+  t.strictSame(unreachable(PAGES), [])
+})
+
+t.test('every decision and section that a page cites is a link', async (t) => {
+  t.strictSame(unlinkedCitations(PAGES), [])
+})
+
+t.test('every id, decision and section that the code cites can be opened', async (t) => {
+  const cited = [...allRules(), ...ENGINE_IDS].flatMap(({ id, sources }) => [
+    describedId(id),
+    ...sources.map(describedSource),
+  ])
+  for (const path of globSync('src/**/*.ts', { cwd: ROOT })) {
+    const NUMBERS = /\b(decision|section)s? (\d+(?:\.\d+)*(?:(?:, | and | to | or )\d+(?:\.\d+)*)*)/gi
+    for (const [, what = '', numbers = ''] of readFileSync(ROOT + path, 'utf8').matchAll(NUMBERS))
+      for (const number of numbers.split(/, | and | to | or /))
+        cited.push(describedSource(what.toLowerCase() === 'decision' ? `decision ${number}` : number))
+  }
+  for (const described of cited) {
+    const path = pathOf(described)
+    t.ok(anchorsOf(PAGES.get(`docs/${described.page}`) ?? '').has(described.anchor), path)
+    if (described.page.startsWith('rules/'))
+      t.ok(anchorsOf(PAGES.get('docs/rules.md') ?? '').has(described.anchor), `docs/rules.md: ${path}`)
+  }
+})
+
+t.test('what is broken is found', async (t) => {
+  const pages = new Map([
+    ['docs/README.md', '# Index\n\n[a](a.md#one-two), [a](a.md#three), [gone](gone.md), [self](#index)'],
+    [
+      'docs/a.md',
+      '# One, `two`\n\nAs decision 9 and [decision 8](a.md) say. `decision 7`\n\n    section 2.4',
+    ],
+    ['docs/lost.md', '<a id="x"></a>[x](#x) [top](../README.md)'],
+  ])
+  t.strictSame(brokenLinks(pages), [
+    'docs/README.md: docs/a.md has no anchor three',
+    'docs/README.md: docs/gone.md does not exist',
+  ])
+  t.strictSame(unreachable(pages), ['docs/lost.md'])
+  t.strictSame(unlinkedCitations(pages), ['docs/a.md: decision 9'])
+})
