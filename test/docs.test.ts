@@ -121,6 +121,13 @@ t.test('every id, decision and section that the code cites can be opened', async
   }
 })
 
+t.test('our words for the spell checker are sorted', async (t) => {
+  for (const part of readFileSync(`${ROOT}cspell-words.txt`, 'utf8').trim().split('\n\n')) {
+    const [, ...words] = part.split('\n')
+    t.strictSame(words, [...new Set(words)].sort())
+  }
+})
+
 t.test('what is broken is found', async (t) => {
   const pages = new Map([
     ['docs/README.md', '# Index\n\n[a](a.md#one-two), [a](a.md#three), [gone](gone.md), [self](#index)'],
