@@ -1,0 +1,115 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { openSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { localPair } from '../src/certificates/local.ts'
+import { nodeOptions } from '../test/support/container.ts'
+
+const script = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+
+/** The folder of certificates, logs and the bundle of this run; removed at the end. */
+export const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-bench-'))
+await localPair(folder, ['127.0.0.1'])
+execFileSync(process.execPath, [script('../src/generate/bundle.ts'), join(folder, 'dist')], {
+  stdio: 'inherit',
+})
+// Without a package.json Node would have to guess that these are ES modules.
+execFileSync('cp', [script('../package.json'), folder])
+
+/** The bundle's files, as the image runs them, with the options of the image. */
+export const bundled = (file: 'server/main.js' | 'cli/main.js') => join(folder, 'dist', file)
+export const bundleEnvironment = (options = nodeOptions()) => ({ ...process.env, NODE_OPTIONS: options })
+
+export const NAMES = ['bare node:https', 'Fastify alone', 'vmcp-admission'] as const
+export type Name = (typeof NAMES)[number]
+
+export interface Server {
+  readonly port: number
+  /** Milliseconds from the start of the process until it said that it listens. */
+  readonly listening: number
+  readonly isReady: () => Promise<boolean>
+  /** Milliseconds of CPU time of all its threads. */
+  readonly cpu: () => number
+  /** Megabytes of memory, as /proc/PID/status names them. */
+  readonly memory: (field: 'VmRSS' | 'VmHWM' | 'RssAnon') => number
+  readonly stop: () => Promise<void>
+}
+
+const running = new Set<ChildProcess>()
+
+/** Starts a server whose log goes to a file, as a container's does: reading it here would cost the same cores. */
+export async function startServer(
+  name: Name,
+  flags: readonly string[] = [],
+  options?: string,
+): Promise<Server> {
+  const begun = performance.now()
+  const log = join(folder, `${name.replace(/\W/g, '-')}.log`)
+  const own = [bundled('server/main.js'), '--port', '0', '--probe-port', '0', '--cert-dir', folder, ...flags]
+  const args =
+    name === 'vmcp-admission'
+      ? own
+      : [script('reference-server.ts'), name === 'Fastify alone' ? 'fastify' : 'bare', folder]
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', openSync(log, 'w'), 'ignore'],
+    env: name === 'vmcp-admission' ? bundleEnvironment(options) : process.env,
+  })
+  running.add(child)
+  const ended = new Promise<void>((resolve) => child.on('exit', () => resolve()))
+  for (;;) {
+    const line = readFileSync(log, 'utf8')
+      .split('\n')
+      .find((each) => each.includes('"listening"'))
+    if (line !== undefined) {
+      const { url, probeUrl } = JSON.parse(line) as { url: string; probeUrl?: string }
+      return {
+        port: Number(new URL(url).port),
+        listening: performance.now() - begun,
+        isReady: async () => probeUrl === undefined || (await fetch(`${probeUrl}/readyz`)).ok,
+        cpu: () => cpuOf(child),
+        memory: (field) => memoryOf(child, field),
+        stop: async () => {
+          child.kill()
+          await ended
+          running.delete(child)
+        },
+      }
+    }
+    if (child.exitCode !== null) throw new Error(`${name} did not start: ${readFileSync(log, 'utf8')}`)
+    await setTimeout(2)
+  }
+}
+
+/** Starts all three, each ready. */
+export async function startAll(): Promise<Map<Name, Server>> {
+  const servers = new Map<Name, Server>()
+  for (const name of NAMES) servers.set(name, await ready(await startServer(name)))
+  return servers
+}
+
+export async function ready(server: Server): Promise<Server> {
+  while (!(await server.isReady())) await setTimeout(5)
+  return server
+}
+
+/** Ends every process that is left, and removes the folder. */
+export async function cleanUp(): Promise<void> {
+  for (const child of running) child.kill('SIGKILL')
+  await rm(folder, { recursive: true, force: true })
+}
+
+function cpuOf({ pid }: ChildProcess): number {
+  const tasks = `/proc/${pid}/task`
+  const nanoseconds = readdirSync(tasks).map((task) =>
+    Number(readFileSync(`${tasks}/${task}/schedstat`, 'utf8').split(' ')[0]),
+  )
+  return nanoseconds.reduce((sum, each) => sum + each, 0) / 1e6
+}
+
+function memoryOf({ pid }: ChildProcess, field: string): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1]) / 1_024
+}
