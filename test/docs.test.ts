@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { sourceNames } from '../src/rule/rule.ts'
 import { allRules } from '../src/kinds/places.ts'
 import { describedId, describedSource, pathOf } from '../src/review/documentation.ts'
 import { ENGINE_IDS } from '../src/review/engine-ids.ts'
@@ -105,7 +106,7 @@ t.test('every decision and section that a page cites is a link', async (t) => {
 t.test('every id, decision and section that the code cites can be opened', async (t) => {
   const cited = [...allRules(), ...ENGINE_IDS].flatMap(({ id, sources }) => [
     describedId(id),
-    ...sources.map(describedSource),
+    ...sourceNames(sources).map(describedSource),
   ])
   for (const path of globSync('src/**/*.ts', { cwd: ROOT })) {
     const NUMBERS = /\b(decision|section)s? (\d+(?:\.\d+)*(?:(?:, | and | to | or )\d+(?:\.\d+)*)*)/gi

@@ -1,17 +1,16 @@
 import { KINDS } from '../kinds/index.ts'
 import { allRules } from '../kinds/places.ts'
+import { alternativesOf, type Field, isSecretRef, keywordsOf } from '../kinds/schema-fields.ts'
 import { ENGINE_IDS } from '../review/engine-ids.ts'
-import type { Kind } from '../kinds/kind.ts'
-import { pathText } from '../rule/path.ts'
+import { sourceNames } from '../rule/rule.ts'
+import { coverageProblems, type CoveredStatement, listedOnce, type Owner, statementsOf } from './coverage.ts'
 import type { GeneratedFile } from './generated-file.ts'
-import { coverageProblems } from './coverage.ts'
 import { code, GENERATED, idLink, linkedDecisions, page, sourceLinks, table } from './markdown.ts'
-import { alternativesOf, type Field, fieldsOf, isSecretRef, keywordsOf } from '../kinds/schema-fields.ts'
-import { type Owner, type Section, type Sentence, SPECIFICATION } from './specification.ts'
+import { type Section, SECTIONS } from './specification.ts'
 
-const INTRODUCTION = `The specification, sentence by sentence, and what holds it; [the model](model.md) explains each section: a [rule](rules/README.md), a keyword of the schema at a
+const INTRODUCTION = `The statements of the specification, and what holds each; [the model](model.md) explains each section: a [rule](rules/README.md), keywords of the schema at a
 path, a default that /mutate writes, or a part of the CRD; or why nothing does. **must** marks what a single resource can
-get wrong. The rows of field tables follow from the schemas. A must without an owner fails the generation of this page.`
+get wrong. The rows of field tables follow from the schemas. A must that nothing holds fails the tests.`
 
 /** docs/coverage.md: what enforces each sentence of the specification, or why nothing does. */
 export function coveragePage(): GeneratedFile {
@@ -22,7 +21,7 @@ export function coveragePage(): GeneratedFile {
     '# Coverage of the specification',
     INTRODUCTION,
     summary(),
-    ...SPECIFICATION.flatMap(sectionText),
+    ...SECTIONS.flatMap(sectionText),
     '## Decisions',
     'These rules rest on decisions where the specification is silent, or beside it.',
     table(['Rule', 'Decision'], decisionRows()),
@@ -31,11 +30,12 @@ export function coveragePage(): GeneratedFile {
 }
 
 function summary(): string {
-  const sentences = SPECIFICATION.flatMap((section) => section.sentences)
-  const count = (holds: (sentence: Sentence) => boolean) => String(sentences.filter(holds).length)
-  const reasons = new Set(sentences.flatMap(({ because }) => (because === undefined ? [] : [because])))
+  const statements = SECTIONS.flatMap(({ section }) => statementsOf(section))
+  const count = (isCounted: (statement: CoveredStatement) => boolean) =>
+    String(statements.filter(isCounted).length)
+  const reasons = new Set(statements.flatMap(({ because }) => (because === undefined ? [] : [because])))
   return table(
-    ['Sentences', 'Number'],
+    ['Statements', 'Number'],
     [
       ['must, all with an owner', count(({ must }) => must)],
       ['others with an owner', count(({ must, owners }) => !must && owners.length > 0)],
@@ -47,25 +47,26 @@ function summary(): string {
   )
 }
 
-function sectionText({ section, title, sentences }: Section): string[] {
+function sectionText({ section, title }: Section): string[] {
+  const statements = statementsOf(section)
   const rows = fieldRows(section)
   return [
     `## ${section} ${title}`,
-    ...(sentences.length === 0 ? [] : [table(['Sentence', '', 'Held by'], sentences.map(sentenceRow))]),
+    ...(statements.length === 0 ? [] : [table(['Statement', '', 'Held by'], statements.map(statementRow))]),
     ...(rows.length === 0 ? [] : ['Fields:', table(['Field', 'Held by'], rows)]),
   ]
 }
 
-function sentenceRow({ text, must, owners, because }: Sentence): string[] {
+function statementRow({ text, must, owners, because }: CoveredStatement): string[] {
   const holders = owners.map(ownerLink).join(', ')
   return [text, must ? '**must**' : '', owners.length === 0 ? `— ${linkedDecisions(because ?? '')}` : holders]
 }
 
 function ownerLink(owner: Owner): string {
   if ('rule' in owner) return idLink(owner.rule) + (WARNINGS.has(owner.rule) ? ' (warning)' : '')
-  if ('crd' in owner) return `${code(owner.field)} in the CRD of ${owner.crd}`
-  const { kind, path, keyword } = owner
-  return `${keywordText(keyword)} of ${code(path)} (${kind})`
+  if ('crd' in owner) return `${code(owner.crd)} in the CRD of MCPExternalAuthConfig`
+  const { kind, path, keywords } = owner
+  return `${keywords.map(keywordText).join(' and ')} of ${code(path)} (${kind})`
 }
 
 const WARNINGS = new Set(
@@ -75,7 +76,7 @@ const WARNINGS = new Set(
 /** What a keyword is called where people meet it. */
 function keywordText(keyword: string): string {
   if (keyword === 'default') return 'default'
-  return keyword === 'properties' ? 'the field' : idLink(`schema-${keyword}`)
+  return keyword === 'properties' ? 'the fields' : idLink(`schema-${keyword}`)
 }
 
 /** The rows of a section's field tables, from the objects that name it as their source. */
@@ -83,22 +84,13 @@ function fieldRows(section: string): string[][] {
   return KINDS.flatMap((kind) =>
     listedOnce(kind)
       .filter(({ holder, node }) => holder.section === section && node.newer !== true)
+      .filter(({ holder }) => !isSecretRef(holder.node) || holder.path === SECRET)
       .map((field) => [`${code(field.path)} of ${kind.kind}`, holdersOf(field)]),
   )
 }
 
+/** The Secret reference whose fields stand for those of all others. */
 const SECRET = 'spec.bearerToken.tokenSecretRef'
-
-/** The fields of a kind without the inside of a part that an earlier kind holds too, and of Secret references but one. */
-function listedOnce(kind: Kind): Field[] {
-  const earlier = KINDS.slice(0, KINDS.indexOf(kind)).flatMap(({ parts }) => parts.map(({ schema }) => schema))
-  const repeated = kind.parts.filter(({ schema }) => earlier.includes(schema)).map(({ at }) => `${pathText(at)}.`)
-  return fieldsOf(kind).filter(
-    ({ path, holder }) =>
-      !repeated.some((part) => path.startsWith(part)) &&
-      (!isSecretRef(holder.node) || holder.path === SECRET),
-  )
-}
 
 function holdersOf(field: Field): string {
   const others = alternativesOf(field.holder.node, field.name)
@@ -115,7 +107,7 @@ function holdersOf(field: Field): string {
 
 function decisionRows(): string[][] {
   return allRules().flatMap(({ id, sources }) => {
-    const decisions = sources.filter((source) => !/^\d/.test(source))
+    const decisions = sourceNames(sources).filter((source) => !/^\d/.test(source))
     return decisions.length === 0 ? [] : [[idLink(id), sourceLinks(decisions)]]
   })
 }

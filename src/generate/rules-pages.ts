@@ -4,7 +4,7 @@ import { rulePageOf } from '../review/documentation.ts'
 import { ENGINE_IDS, type EngineId } from '../review/engine-ids.ts'
 import { FIXED } from '../review/settings.ts'
 import { pathText } from '../rule/path.ts'
-import type { Rule } from '../rule/rule.ts'
+import { type Rule, sourceNames } from '../rule/rule.ts'
 import type { GeneratedFile } from './generated-file.ts'
 import { block, code, details, GENERATED, page, sideBySide, sourceLinks, table, toYaml } from './markdown.ts'
 
@@ -186,7 +186,7 @@ function heading(
     ['At run time otherwise', why],
     ...facts,
     ['To change it', relaxing(id, severity)],
-    ['From', sourceLinks(sources, '../')],
+    ['From', sourceLinks(sourceNames(sources), '../')],
   ] as const
   return [`## ${id}`, summary, rows.map(([name, value]) => `- **${name}:** ${value}`).join('\n')]
 }

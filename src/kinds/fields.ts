@@ -1,9 +1,11 @@
 import { type TObject, type TProperties, type TSchema, type TSchemaOptions, Type } from 'typebox'
+import type { Statement } from '../rule/rule.ts'
 import { PATTERNS } from './patterns.ts'
 
 /**
  * Words for schemas. Beside JSON Schema a field may carry:
  * - `source`: the section of the specification (or decision) with its table of fields;
+ * - `statements`: what the specification says of the field elsewhere, for docs/coverage.md;
  * - `rePattern`: the specification's text of a pattern, for the CRDs (`pattern` is the ECMAScript equivalent);
  * - `decided`: the keywords that a decision adds to the specification: not in `crds-strict`;
  * - `open`: an object whose field list the specification leaves open (decision 2);
@@ -13,6 +15,7 @@ import { PATTERNS } from './patterns.ts'
  */
 export interface Annotations extends TSchemaOptions {
   source?: string
+  statements?: readonly Statement[]
   rePattern?: string
   decided?: readonly string[]
   open?: boolean
@@ -22,6 +25,7 @@ export interface Annotations extends TSchemaOptions {
 }
 export const ANNOTATIONS = [
   'source',
+  'statements',
   'rePattern',
   'decided',
   'open',
@@ -47,11 +51,17 @@ export const name = (description: string, annotations?: Annotations) =>
 export const filled = (description: string, annotations?: Annotations) =>
   Type.String(describe(description, { minLength: 1, ...annotations }))
 
-export const matching = (pattern: keyof typeof PATTERNS, description: string, annotations?: Annotations) =>
+/** A string that matches a pattern of section 2.5. */
+export const matching = (
+  pattern: keyof typeof PATTERNS,
+  description: string,
+  { statements = [], ...annotations }: Annotations = {},
+) =>
   Type.String(
     describe(description, {
       pattern: PATTERNS[pattern].ecmaScript,
       rePattern: PATTERNS[pattern].specification,
+      statements: [{ section: '2.5', must: PATTERNS[pattern].name }, ...statements],
       ...annotations,
     }),
   )

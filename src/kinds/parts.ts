@@ -1,4 +1,5 @@
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
+import type { Statement } from '../rule/rule.ts'
 import { filled, int64, list, map, matching, name, object, oneOf, optional, text } from './fields.ts'
 
 /** Section 2.1: the shape of every Secret reference. */
@@ -6,12 +7,34 @@ export const secretRef = (description: string) =>
   object(
     { name: name('Name of the Secret, in the same namespace.'), key: name('Key within the Secret.') },
     description,
-    { source: '2.1' },
+    {
+      source: '2.1',
+      statements: [
+        {
+          section: '2.1',
+          must: 'These fields take the shape of a Secret reference, all with a required name and key.',
+        },
+        {
+          section: '5.3',
+          must: 'Values are never inlined; they are referenced through Secret references.',
+        },
+      ],
+    },
   )
 
 /** A reference to another resource by name; newer releases add fields of their own. */
-export const nameRef = (description: string, source: string) =>
-  object({ name: name('Name of the resource, in the same namespace.') }, description, { source, open: true })
+export const nameRef = (description: string, source: string, statements: readonly Statement[] = []) =>
+  object({ name: name('Name of the resource, in the same namespace.') }, description, {
+    source,
+    open: true,
+    statements: [
+      {
+        section: '2',
+        must: 'A resource is referenced from its own namespace only: a reference is a name, without a namespace.',
+      },
+      ...statements,
+    ],
+  })
 
 /** `groupRef` of the workload kinds: `{name}`, or the bare name that older releases wrote (decision 5). */
 export const groupRef = Type.Unsafe<string | { name: string }>({
@@ -23,15 +46,37 @@ export const groupRef = Type.Unsafe<string | { name: string }>({
   decided: ['minLength'],
   open: true,
   source: '1',
+  statements: [{ section: '1', says: 'MCPServer belongs to a group through groupRef.' }],
 })
 
 const condition = object(
   {
-    type: matching('conditionType', 'What the condition is about.', { maxLength: 316 }),
-    status: oneOf(['True', 'False', 'Unknown'], 'Whether the condition holds.'),
-    reason: matching('reason', 'Why, as one CamelCase word.', { minLength: 1, maxLength: 1024 }),
-    message: text('Why, in a sentence; may be empty.', { maxLength: 32768 }),
-    lastTransitionTime: text('When the status last changed (RFC 3339).', { format: 'date-time' }),
+    type: matching('conditionType', 'What the condition is about.', {
+      maxLength: 316,
+      statements: [{ section: '8', must: 'Condition type: maxLength 316.' }],
+    }),
+    status: oneOf(['True', 'False', 'Unknown'], 'Whether the condition holds.', {
+      statements: [{ section: '3', must: 'A condition status is True, False or Unknown.' }],
+    }),
+    reason: matching('reason', 'Why, as one CamelCase word.', {
+      minLength: 1,
+      maxLength: 1024,
+      statements: [{ section: '8', must: 'Condition reason: 1 to 1024 characters.' }],
+    }),
+    message: text('Why, in a sentence; may be empty.', {
+      maxLength: 32768,
+      statements: [
+        { section: '2.4.7', says: 'message may be empty.' },
+        { section: '8', must: 'Condition message: maxLength 32768.' },
+      ],
+    }),
+    lastTransitionTime: text('When the status last changed (RFC 3339).', {
+      format: 'date-time',
+      statements: [
+        { section: '2.4.7', must: 'lastTransitionTime is a date-time.' },
+        { section: '3', must: 'Each condition records the time of its last change.' },
+      ],
+    }),
     observedGeneration: optional(int64('The generation that the condition was based on.', { minimum: 0 })),
   },
   'One observation of the resource.',
@@ -76,7 +121,12 @@ export const workloadReference = object(
     name: filled('Name of the workload.'),
   },
   'A workload that refers to this configuration.',
-  { source: '2.4.7' },
+  {
+    source: '2.4.7',
+    statements: [
+      { section: '2.4.7', must: 'referencingWorkloads: kind is one of three, name is not empty.' },
+    ],
+  },
 )
 
 /** MCPServer, MCPRemoteProxy and MCPServerEntry: of their fields the specification names these two. */
@@ -88,7 +138,12 @@ export const workload = (kind: string, description: string) =>
         {
           groupRef: optional(groupRef),
           externalAuthConfigRef: optional(
-            nameRef('The MCPExternalAuthConfig that says how to authenticate to the backend.', '1'),
+            nameRef('The MCPExternalAuthConfig that says how to authenticate to the backend.', '1', [
+              {
+                section: '1',
+                says: 'MCPServer, MCPRemoteProxy and MCPServerEntry refer to an MCPExternalAuthConfig.',
+              },
+            ]),
           ),
         },
         'Settings of the workload.',

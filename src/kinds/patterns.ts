@@ -3,52 +3,72 @@
  * goes into the CRDs, `ecmaScript` accepts the same strings in JavaScript, where `\s` and `.` mean something else.
  */
 export interface Pattern {
+  /** Its name in the specification. */
+  readonly name: string
   readonly specification: string
   readonly ecmaScript: string
   readonly detail: string
 }
 
-const same = (text: string, detail: string): Pattern => ({ specification: text, ecmaScript: text, detail })
+const same = (name: string, text: string, detail: string): Pattern => ({
+  name,
+  specification: text,
+  ecmaScript: text,
+  detail,
+})
 
 export const PATTERNS = {
   arn: same(
+    'P-arn',
     String.raw`^arn:(aws|aws-cn|aws-us-gov):iam::\d{12}:role/[\w+=,.@\-_/]+$`,
     "must be the ARN of an IAM role, such as 'arn:aws:iam::123456789012:role/reader'",
   ),
-  region: same(String.raw`^[a-z]{2}(-[a-z]+)+-\d+$`, "must be an AWS region, such as 'eu-central-1'"),
+  region: same(
+    'P-region',
+    String.raw`^[a-z]{2}(-[a-z]+)+-\d+$`,
+    "must be an AWS region, such as 'eu-central-1'",
+  ),
   issuer: {
+    name: 'P-issuer',
     specification: String.raw`^https?://[^\s?#]+[^/\s?#]$`,
     ecmaScript: String.raw`^https?://[^\t\n\f\r ?#]+[^/\t\n\f\r ?#]$`,
     detail:
       "must be an https URL without query, fragment or trailing slash, such as 'https://auth.example.com'",
   },
   duration: same(
+    'P-duration',
     String.raw`^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`,
     "must be a Go duration with the units h, m, s, ms, us or ns, such as '1h30m'",
   ),
   dnsLabel: same(
+    'P-dnslabel',
     String.raw`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`,
     "must consist of lower case letters, digits and '-', and start and end with a letter or digit, such as 'okta'",
   ),
   url: {
+    name: 'P-url',
     specification: String.raw`^https?://.*$`,
     ecmaScript: String.raw`^https?://[^\n]*$`,
     detail: "must be a URL that starts with 'https://' or 'http://'",
   },
   https: {
+    name: 'P-https',
     specification: String.raw`^https://.*$`,
     ecmaScript: String.raw`^https://[^\n]*$`,
     detail: "must be a URL that starts with 'https://'",
   },
   subjectTokenType: same(
+    'P-subjecttype',
     String.raw`^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))?$`,
     "must be 'access_token', 'id_token', 'jwt', or one of these after 'urn:ietf:params:oauth:token-type:'",
   ),
   reason: same(
+    'P-reason',
     String.raw`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`,
     "must be a CamelCase word, such as 'ValidationSucceeded'",
   ),
   conditionType: same(
+    'P-condtype',
     String.raw`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$`,
     "must be a qualified name, such as 'Valid'",
   ),

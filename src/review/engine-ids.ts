@@ -1,6 +1,6 @@
 import { API_VERSION, DEFAULT_API_GROUP } from '../kinds/index.ts'
 import { allRules } from '../kinds/places.ts'
-import type { NonEmpty } from '../rule/rule.ts'
+import type { NonEmpty, Source } from '../rule/rule.ts'
 import { NOT_JUDGED } from './finding.ts'
 
 /** What can be found without a rule of a kind: by the schema, or by the way a submission is read. */
@@ -9,7 +9,7 @@ export interface EngineId {
   readonly severity: 'error' | 'warning'
   readonly summary: string
   readonly why: string
-  readonly sources: readonly string[]
+  readonly sources: readonly Source[]
   /** A resource in which `check --strict` finds it; undefined where no resource shows it. */
   readonly example?: EngineExample
 }
@@ -59,11 +59,18 @@ const provider = (name: string) => ({
   oidcConfig: { issuerUrl: 'https://idp.example.com', clientId: 'vmcp' },
 })
 
+const BOUNDS: Source = { section: '7', must: 'A value fails its pattern, length or numeric bound.' }
+const SEVEN_KINDS: Source = { section: '1', says: 'The seven kinds and their roles.' }
+const API_VERSIONS: readonly Source[] = [
+  { section: '2', must: 'Every resource uses apiVersion {api_group}/v1beta1.' },
+  { section: '9', must: 'All resources use apiVersion {api_group}/v1beta1.' },
+]
+
 const schema = (
   keyword: string,
   summary: string,
   why: string,
-  sources: readonly string[],
+  sources: readonly Source[],
   shown: Pick<EngineId, 'example'>,
 ): EngineId => ({ id: `schema-${keyword}`, severity: 'error', summary, why, sources, ...shown })
 
@@ -105,7 +112,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     'pattern',
     'A field with a pattern matches it.',
     'The value cannot be used as what it is for; docs/fields.md has the pattern of each field.',
-    ['2.5', '7'],
+    ['2.5', BOUNDS],
     example(
       awsSts({ region: 'europe' }),
       awsSts({ region: 'eu-west-1' }),
@@ -133,7 +140,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     'minLength',
     'A required string is not empty.',
     'An empty name refers to nothing.',
-    ['2', '8', 'decision 17'],
+    ['2', '8', BOUNDS, 'decision 17'],
     example(
       bearerToken({ tokenSecretRef: { name: 'token', key: '' } }),
       bearerToken({ tokenSecretRef: { name: 'token', key: 'value' } }),
@@ -144,7 +151,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     'maxLength',
     'A string is not longer than its bound.',
     'The value is refused where it is used.',
-    ['8'],
+    ['8', BOUNDS],
     example(
       authServer([provider('okta-'.repeat(12) + 'prod')]),
       authServer([provider('okta-prod')]),
@@ -155,7 +162,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     'minimum',
     'A number is not below its bound.',
     'The value is refused where it is used.',
-    ['8'],
+    ['8', BOUNDS],
     example(
       awsSts({ sessionDuration: 60 }),
       awsSts({ sessionDuration: 900 }),
@@ -166,7 +173,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     'maximum',
     'A number is not above its bound.',
     'The value is refused where it is used.',
-    ['8'],
+    ['8', BOUNDS],
     example(
       awsSts({ sessionDuration: 86_400 }),
       awsSts({ sessionDuration: 43_200 }),
@@ -196,21 +203,24 @@ export const ENGINE_IDS: readonly EngineId[] = [
     severity: 'error',
     summary: 'The object is of the kind and group that the request names.',
     why: 'Otherwise an object would be judged by the rules of another kind.',
-    sources: ['9'],
+    sources: [...API_VERSIONS],
   },
   {
     id: 'registration-covers-known-kinds',
     severity: 'warning',
     summary: 'The webhook is registered for the seven kinds only.',
     why: 'It admits every other kind unjudged, and makes it depend on this server.',
-    sources: ['1'],
+    sources: [SEVEN_KINDS],
   },
   {
     id: 'unresolved-placeholder',
     severity: 'warning',
     summary: 'No placeholder is left in a value.',
     why: 'What was to be filled in on the way to the cluster was not, and is used as it stands.',
-    sources: ['5.3', 'decision 28'],
+    sources: [
+      { section: '5.3', says: 'Placeholders such as `<CLIENT_ID>` stand for values.' },
+      'decision 28',
+    ],
     ...example(
       { spec: { type: 'upstreamInject', upstreamInject: { providerName: '${PROVIDER}' } } },
       { spec: { type: 'upstreamInject', upstreamInject: { providerName: 'okta' } } },
@@ -229,7 +239,10 @@ export const ENGINE_IDS: readonly EngineId[] = [
     severity: 'warning',
     summary: 'A field is one that the specification names, where it names all of them (CLI only).',
     why: 'A misspelt field has no effect: the API server drops it, or kubectl refuses it.',
-    sources: ['2', 'decision 2'],
+    sources: [
+      { section: '2', says: 'Fields beyond those listed are not shown for the other kinds.' },
+      'decision 2',
+    ],
     ...example(
       awsSts({ sessionduration: 3600 }),
       awsSts({ sessionDuration: 3600 }),
@@ -241,7 +254,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     severity: 'warning',
     summary: 'A resource uses version v1beta1 (CLI only).',
     why: 'v1alpha1 is deprecated; it is checked as v1beta1.',
-    sources: ['9', 'decision 1'],
+    sources: [...API_VERSIONS, 'decision 1'],
     ...example(
       { apiVersion: `${DEFAULT_API_GROUP}/v1alpha1`, spec: { type: 'unauthenticated' } },
       { spec: { type: 'unauthenticated' } },
@@ -253,7 +266,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     severity: 'warning',
     summary: 'A resource of the seven kinds is of their API group (CLI only).',
     why: 'No cluster has it otherwise, and nothing of it is checked. --api-group names the group of clusters that have another; an MCPServer of a group that is not near may be of another product.',
-    sources: ['9', 'decision 1'],
+    sources: [...API_VERSIONS, 'decision 1'],
     ...example(
       { apiVersion: 'toolhive.stacklok.io/v1beta1', spec: { type: 'unauthenticated' } },
       { spec: { type: 'unauthenticated' } },
@@ -266,7 +279,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     summary:
       'A resource of their API group is of one of the seven kinds, and is no item of a bare list (CLI only).',
     why: 'kubectl refuses it otherwise, and nothing of it is checked. A kind that is near to none of the seven is a note: other releases may have it.',
-    sources: ['1', 'decision 1'],
+    sources: [SEVEN_KINDS, 'decision 1'],
     ...example(
       { kind: 'MCPGruop' },
       { kind: 'MCPGroup' },

@@ -7,6 +7,24 @@ import type { Given, Resource } from './resource.ts'
 export type Severity = 'error' | 'warning' | 'off'
 export type NonEmpty<T> = readonly [T, ...T[]]
 
+/** A statement of the specification, in short, that its owner holds: a rule, a field of a schema, the CRD. */
+export type Statement = { readonly section: string } & (
+  | {
+      /** One resource can break it, and is wrong then. */
+      readonly must: string
+    }
+  | { readonly says: string }
+)
+
+/** A statement, or the name of a section or of a decision where the specification is silent: `2.4.1`, `decision 14`. */
+export type Source = Statement | string
+
+/** The names of the sections and decisions of sources, each once: `2.4.1`, `decision 14`. */
+export function sourceNames(sources: readonly Source[]): string[] {
+  const names = sources.map((source) => (typeof source === 'string' ? source : source.section))
+  return [...new Set(names)]
+}
+
 /** A check on every value of the schemas in `on`: of whole resources, or of a part that several kinds hold. */
 export interface RuleFor<S extends TSchema> {
   /** The truth it asks for, subject first; also the file name and the anchor in docs/rules. */
@@ -25,8 +43,7 @@ export interface RuleFor<S extends TSchema> {
   readonly summary: string
   /** What happens to the user otherwise. */
   readonly why: string
-  /** Sections of the specification, or decisions where it is silent: `2.4.1`, `decision 14`. */
-  readonly sources: NonEmpty<string>
+  readonly sources: NonEmpty<Source>
   /** Pure and synchronous; never throws on a resource in which any part is missing. */
   check(value: Given<Static<S>>, context: Context<Static<S>>): Iterable<FieldError>
   /** For errors that read nothing: how the API server itself can hold the rule, where no webhook runs. */

@@ -7,7 +7,7 @@ import { parseSeveritySetting } from '../../review/settings.ts'
 import { describedId, describedSource, pathOf } from '../../review/documentation.ts'
 import { nearest } from '../../rule/nearest.ts'
 import { pathText } from '../../rule/path.ts'
-import type { Rule } from '../../rule/rule.ts'
+import { type Rule, type Source, sourceNames } from '../../rule/rule.ts'
 import { fieldPage, fieldPaths, fieldsAt, kindCalled, kindPage, placeText } from './explain-field.ts'
 
 /**
@@ -78,11 +78,13 @@ interface Described {
   readonly severity: string
   readonly summary: string
   readonly why: string
-  readonly sources: readonly string[]
+  readonly sources: readonly Source[]
 }
 
 function head({ id, severity, summary, why, sources }: Described): string[] {
-  const from = sources.map(describedSource).map((source) => `${source.text} (${pathOf(source)})`)
+  const from = sourceNames(sources)
+    .map(describedSource)
+    .map((source) => `${source.text} (${pathOf(source)})`)
   return [
     `${id} (${severity})`,
     '',

@@ -30,10 +30,20 @@ const tls = (peer: string) =>
     { source: SOURCE },
   )
 
+const SENTINEL_SERVICE_DEFAULTS = {
+  section: SOURCE,
+  says: 'sentinelService: namespace defaults to the same namespace, port to 26379.',
+}
+
 const sentinelConfig = object(
   {
     masterName: name('Name of the master that Sentinel monitors.'),
-    db: optional(int32('Database number.', { default: 0 })),
+    db: optional(
+      int32('Database number.', {
+        default: 0,
+        statements: [{ section: '8', says: 'sentinelConfig.db default 0.' }],
+      }),
+    ),
     sentinelAddrs: optional(
       list(text('One host:port.'), 'Sentinel addresses. Not together with sentinelService.'),
     ),
@@ -44,9 +54,18 @@ const sentinelConfig = object(
           namespace: optional(
             text('Namespace of the Service; the namespace of this resource when not given.', {
               defaultFrom: 'metadata.namespace',
+              statements: [SENTINEL_SERVICE_DEFAULTS],
             }),
           ),
-          port: optional(int32('Port of the Service.', { default: 26379 })),
+          port: optional(
+            int32('Port of the Service.', {
+              default: 26379,
+              statements: [
+                SENTINEL_SERVICE_DEFAULTS,
+                { section: '8', says: 'sentinelService.port default 26379.' },
+              ],
+            }),
+          ),
         },
         'A cluster Service to find Sentinel by. Not together with sentinelAddrs.',
         { source: SOURCE },
@@ -57,6 +76,17 @@ const sentinelConfig = object(
   { source: SOURCE },
 )
 
+const timeout = (description: string, byDefault: string) =>
+  optional(
+    matching('duration', description, {
+      default: byDefault,
+      statements: [
+        { section: SOURCE, says: 'dialTimeout, readTimeout and writeTimeout are durations.' },
+        { section: '8', says: 'Defaults of the redis timeouts: 5s, 3s, 3s.' },
+      ],
+    }),
+  )
+
 const redis = object(
   {
     aclUserConfig: object(
@@ -65,24 +95,42 @@ const redis = object(
         passwordSecretRef: secretRef('Secret with the password.'),
       },
       'The Redis ACL user.',
-      { source: SOURCE },
+      {
+        source: SOURCE,
+        statements: [
+          {
+            section: SOURCE,
+            must: 'aclUserConfig holds usernameSecretRef and passwordSecretRef, both required.',
+          },
+        ],
+      },
     ),
     sentinelConfig: optional(sentinelConfig),
     sentinelTls: optional(tls('the Sentinel instances')),
     tls: optional(tls('the Redis master')),
-    dialTimeout: optional(matching('duration', 'Connection timeout.', { default: '5s' })),
-    readTimeout: optional(matching('duration', 'Socket read timeout.', { default: '3s' })),
-    writeTimeout: optional(matching('duration', 'Socket write timeout.', { default: '3s' })),
+    dialTimeout: timeout('Connection timeout.', '5s'),
+    readTimeout: timeout('Socket read timeout.', '3s'),
+    writeTimeout: timeout('Socket write timeout.', '3s'),
     addr: newer(text('Address of a Redis without Sentinel, host:port (newer releases).')),
   },
   'Redis storage for upstream tokens.',
   { source: SOURCE },
 )
 
+const ENDPOINTS_ARE_URLS = { section: SOURCE, must: 'Endpoints of upstream providers are URLs.' }
+
 const userInfo = (description: string) =>
   object(
     {
-      endpointUrl: matching('url', 'URL of the userinfo endpoint.'),
+      endpointUrl: matching('url', 'URL of the userinfo endpoint.', {
+        statements: [
+          {
+            section: SOURCE,
+            must: 'userInfo and userInfoOverride share a shape; endpointUrl is required in both.',
+          },
+          ENDPOINTS_ARE_URLS,
+        ],
+      }),
       httpMethod: optional(oneOf(['GET', 'POST'], 'HTTP method of the request.', { default: 'GET' })),
       additionalHeaders: optional(map(text('Value of the header.'), 'Extra headers of the request.')),
       fieldMapping: optional(
@@ -99,7 +147,11 @@ const userInfo = (description: string) =>
             ),
           },
           'Which fields of the answer to use; the first one that is not empty counts.',
-          { source: SOURCE, create: true },
+          {
+            source: SOURCE,
+            create: true,
+            statements: [{ section: SOURCE, says: 'fieldMapping has the standard names as defaults.' }],
+          },
         ),
       ),
     },
@@ -126,8 +178,10 @@ const identityFromToken = object(
 
 const oauth2Config = object(
   {
-    authorizationEndpoint: matching('url', 'Authorization endpoint of the provider.'),
-    tokenEndpoint: matching('url', 'Token endpoint of the provider.'),
+    authorizationEndpoint: matching('url', 'Authorization endpoint of the provider.', {
+      statements: [ENDPOINTS_ARE_URLS],
+    }),
+    tokenEndpoint: matching('url', 'Token endpoint of the provider.', { statements: [ENDPOINTS_ARE_URLS] }),
     clientId: optional(name('Client identifier registered with the provider. Required without dcrConfig.')),
     clientSecretRef: optional(clientSecretRef),
     redirectUri: optional(redirectUri),
@@ -136,7 +190,9 @@ const oauth2Config = object(
     tokenResponseMapping: optional(
       object(
         {
-          accessTokenPath: filled('Dot-separated path of the access token in the answer.'),
+          accessTokenPath: filled('Dot-separated path of the access token in the answer.', {
+            statements: [{ section: SOURCE, must: 'accessTokenPath is required and not empty.' }],
+          }),
           scopePath: optional(text('Path of the granted scopes.', { default: 'scope' })),
           refreshTokenPath: optional(text('Path of the refresh token.', { default: 'refresh_token' })),
           expiresInPath: optional(text('Path of the lifetime in seconds.', { default: 'expires_in' })),
@@ -158,11 +214,20 @@ const oauth2Config = object(
 
 const oidcConfig = object(
   {
-    issuerUrl: matching('https', 'Issuer of the provider; its endpoints are discovered.'),
-    clientId: name('Client identifier registered with the provider.'),
+    issuerUrl: matching('https', 'Issuer of the provider; its endpoints are discovered.', {
+      statements: [{ section: SOURCE, must: 'issuerUrl is an HTTPS URL.' }],
+    }),
+    clientId: name('Client identifier registered with the provider.', {
+      statements: [{ section: SOURCE, must: 'clientId is required.' }],
+    }),
     clientSecretRef: optional(clientSecretRef),
     redirectUri: optional(redirectUri),
-    scopes: optional(list(text('Scope.'), 'Scopes to request.', { default: ['openid', 'offline_access'] })),
+    scopes: optional(
+      list(text('Scope.'), 'Scopes to request.', {
+        default: ['openid', 'offline_access'],
+        statements: [{ section: SOURCE, says: 'scopes of oidcConfig default to openid and offline_access.' }],
+      }),
+    ),
     additionalAuthorizationParams: optional(authorizationParams),
     userInfoOverride: optional(userInfo('Replaces parts of the discovered userinfo request.')),
   },
@@ -175,6 +240,11 @@ const upstreamProvider = object(
     name: matching('dnsLabel', 'Unique name of the provider; other resources refer to it.', {
       minLength: 1,
       maxLength: 63,
+      statements: [
+        { section: SOURCE, must: 'A provider name is a DNS label of 1 to 63 characters.' },
+        { section: '7', must: 'Upstream provider name not a DNS label.' },
+        { section: '8', must: 'Upstream provider name: 1 to 63 characters, DNS-label style.' },
+      ],
     }),
     type: oneOf(['oidc', 'oauth2'], 'Protocol of the provider.'),
     oidcConfig: optional(oidcConfig),
@@ -184,14 +254,35 @@ const upstreamProvider = object(
   { source: SOURCE },
 )
 
+const STORAGE_DEFAULT = { section: SOURCE, says: 'storage defaults to memory.' }
+
+const lifespan = (description: string, byDefault: string) =>
+  optional(
+    matching('duration', description, {
+      default: byDefault,
+      statements: [
+        { section: SOURCE, must: 'Token lifespans are Go durations with defaults 1h, 168h and 10m.' },
+        { section: SOURCE, must: 'A day suffix is not a valid unit.' },
+        { section: '8', says: 'Defaults of the token lifespans: 1h, 168h, 10m.' },
+      ],
+    }),
+  )
+
 /** Section 2.4.3: `spec.embeddedAuthServer` of MCPExternalAuthConfig and `spec.authServerConfig` of VirtualMCPServer. */
 export const EmbeddedAuthServer = object(
   {
-    issuer: matching('issuer', 'Issuer identifier: the iss claim of issued tokens (RFC 8414).'),
+    issuer: matching('issuer', 'Issuer identifier: the iss claim of issued tokens (RFC 8414).', {
+      statements: [{ section: SOURCE, must: 'issuer has no query, fragment or trailing slash (RFC 8414).' }],
+    }),
     authorizationEndpointBaseUrl: optional(
       matching(
         'issuer',
         'Base URL of the authorization endpoint alone; everything else stays at the issuer.',
+        {
+          statements: [
+            { section: SOURCE, must: 'authorizationEndpointBaseUrl follows the same URL rules and pattern.' },
+          ],
+        },
       ),
     ),
     signingKeySecretRefs: optional(
@@ -209,15 +300,9 @@ export const EmbeddedAuthServer = object(
     tokenLifespans: optional(
       object(
         {
-          accessTokenLifespan: optional(
-            matching('duration', 'Lifetime of access tokens.', { default: '1h' }),
-          ),
-          refreshTokenLifespan: optional(
-            matching('duration', 'Lifetime of refresh tokens.', { default: '168h' }),
-          ),
-          authCodeLifespan: optional(
-            matching('duration', 'Lifetime of authorization codes.', { default: '10m' }),
-          ),
+          accessTokenLifespan: lifespan('Lifetime of access tokens.', '1h'),
+          refreshTokenLifespan: lifespan('Lifetime of refresh tokens.', '168h'),
+          authCodeLifespan: lifespan('Lifetime of authorization codes.', '10m'),
         },
         'Lifetimes, in Go durations; there is no unit for days, write 168h.',
         { source: SOURCE, create: true },
@@ -227,12 +312,15 @@ export const EmbeddedAuthServer = object(
       object(
         {
           type: optional(
-            oneOf(['memory', 'redis'], 'Where upstream tokens are kept.', { default: 'memory' }),
+            oneOf(['memory', 'redis'], 'Where upstream tokens are kept.', {
+              default: 'memory',
+              statements: [STORAGE_DEFAULT],
+            }),
           ),
           redis: optional(redis),
         },
         'Storage of upstream tokens; in memory, lost at a restart, when not given.',
-        { source: SOURCE, create: true },
+        { source: SOURCE, create: true, statements: [STORAGE_DEFAULT] },
       ),
     ),
     upstreamProviders: list(

@@ -12,6 +12,13 @@ export const roleMapping = object(
     priority: optional(
       int32('Lower values are tried first; without one the mapping comes last, in list order.', {
         minimum: 0,
+        statements: [
+          {
+            section: '2.4.1',
+            says: 'Lower priority first; without one last; configuration order breaks ties.',
+          },
+          { section: '8', must: 'roleMappings[].priority: minimum 0.' },
+        ],
       }),
     ),
   },
@@ -27,7 +34,12 @@ const awsSts = object(
     roleClaim: optional(text('JWT claim that mappings with claim look into.', { default: 'groups' })),
     roleMappings: optional(list(roleMapping, 'Rules that choose a role from the claims of the caller.')),
     sessionDuration: optional(
-      int32('Lifetime of the role session in seconds.', { minimum: 900, maximum: 43200, default: 3600 }),
+      int32('Lifetime of the role session in seconds.', {
+        minimum: 900,
+        maximum: 43200,
+        default: 3600,
+        statements: [{ section: '8', must: 'awsSts.sessionDuration: 900 to 43200 seconds, default 3600.' }],
+      }),
     ),
     sessionNameClaim: optional(text('JWT claim used as the role session name.', { default: 'sub' })),
   },
@@ -37,7 +49,9 @@ const awsSts = object(
 
 const tokenExchange = object(
   {
-    tokenUrl: name('Token endpoint of the exchange (RFC 8693).'),
+    tokenUrl: name('Token endpoint of the exchange (RFC 8693).', {
+      statements: [{ section: '2.4.5', must: 'tokenUrl is the token endpoint.' }],
+    }),
     audience: name('Audience of the exchanged token.'),
     clientId: optional(text('Client identifier at the token endpoint.')),
     clientSecretRef: optional(secretRef('Secret with the client secret.')),
@@ -45,6 +59,12 @@ const tokenExchange = object(
     subjectTokenType: optional(
       matching('subjectTokenType', 'Type of the subject token, short or as URN.', {
         default: 'access_token',
+        statements: [
+          {
+            section: '2.4.5',
+            must: 'subjectTokenType is access_token (default), id_token or jwt, or one of the full URNs.',
+          },
+        ],
       }),
     ),
     externalTokenHeaderName: optional(text('Header for the exchanged token; Authorization when not given.')),
@@ -74,7 +94,9 @@ export const MCPExternalAuthConfig = resource(
   {
     spec: object(
       {
-        type: oneOf(AUTH_TYPES, 'How to authenticate; the field of the same name holds the settings.'),
+        type: oneOf(AUTH_TYPES, 'How to authenticate; the field of the same name holds the settings.', {
+          statements: [{ section: '2.4', must: 'type is one of seven values.' }],
+        }),
         awsSts: optional(awsSts),
         bearerToken: optional(
           object({ tokenSecretRef: secretRef('Secret with the bearer token.') }, 'A fixed bearer token.', {
@@ -85,7 +107,11 @@ export const MCPExternalAuthConfig = resource(
         headerInjection: optional(
           object(
             {
-              headerName: filled('Header to set.'),
+              headerName: filled('Header to set.', {
+                statements: [
+                  { section: '2.4.4', must: 'headerName is required and not empty: the header to inject.' },
+                ],
+              }),
               valueSecretRef: secretRef('Secret with the value of the header.'),
             },
             'A header with a fixed value.',

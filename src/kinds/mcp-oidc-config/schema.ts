@@ -2,7 +2,11 @@ import { flag, name, newer, object, oneOf, optional, text } from '../fields.ts'
 import { openStatus, resource, secretRef } from '../parts.ts'
 
 const SOURCE = '2.3'
-const jwksAllowPrivateIP = optional(flag('Allows fetching keys from private addresses.'))
+const jwksAllowPrivateIP = optional(
+  flag('Allows fetching keys from private addresses.', {
+    statements: [{ section: SOURCE, says: 'jwksAllowPrivateIP exists on the OIDC configuration.' }],
+  }),
+)
 
 export const OIDC_TYPES = ['inline', 'kubernetesServiceAccount'] as const
 
@@ -12,7 +16,14 @@ export const MCPOIDCConfig = resource(
   {
     spec: object(
       {
-        type: oneOf(OIDC_TYPES, 'Which settings validate tokens.'),
+        type: oneOf(OIDC_TYPES, 'Which settings validate tokens.', {
+          statements: [
+            {
+              section: SOURCE,
+              must: 'type is inline or kubernetesServiceAccount, and the object of that name holds the settings.',
+            },
+          ],
+        }),
         inline: optional(
           object(
             {
@@ -33,6 +44,7 @@ export const MCPOIDCConfig = resource(
           object({}, 'Tokens of the cluster. With type kubernetesServiceAccount only; may be empty.', {
             source: SOURCE,
             open: true,
+            statements: [{ section: SOURCE, says: 'kubernetesServiceAccount may be an empty object.' }],
           }),
         ),
         jwksAllowPrivateIP,

@@ -16,7 +16,14 @@ export const VirtualMCPServer = resource(
         incomingAuth: optional(
           object(
             {
-              type: oneOf(['anonymous', 'oidc'], 'How clients authenticate to vMCP.'),
+              type: oneOf(['anonymous', 'oidc'], 'How clients authenticate to vMCP.', {
+                statements: [
+                  {
+                    section: SOURCE,
+                    says: 'incomingAuth says how clients authenticate: type anonymous or oidc.',
+                  },
+                ],
+              }),
               oidcConfigRef: optional(
                 object(
                   {
@@ -49,7 +56,14 @@ export const VirtualMCPServer = resource(
                 map(
                   object(
                     {
-                      type: oneOf(['externalAuthConfigRef', 'discovered'], 'What selects the strategy.'),
+                      type: oneOf(['externalAuthConfigRef', 'discovered'], 'What selects the strategy.', {
+                        statements: [
+                          {
+                            section: SOURCE,
+                            must: 'The type of a backend is externalAuthConfigRef, which then names an MCPExternalAuthConfig.',
+                          },
+                        ],
+                      }),
                       externalAuthConfigRef: optional(externalAuthConfigRef),
                     },
                     'The strategy of one backend.',
@@ -62,7 +76,16 @@ export const VirtualMCPServer = resource(
                 object(
                   { externalAuthConfigRef: optional(externalAuthConfigRef) },
                   'The strategy of backends without one of their own.',
-                  { source: SOURCE, open: true },
+                  {
+                    source: SOURCE,
+                    open: true,
+                    statements: [
+                      {
+                        section: SOURCE,
+                        says: 'A default reference exists at outgoingAuth.default.externalAuthConfigRef.',
+                      },
+                    ],
+                  },
                 ),
               ),
             },
@@ -70,10 +93,28 @@ export const VirtualMCPServer = resource(
             { source: SOURCE, open: true },
           ),
         ),
-        authServerConfig: optional(EmbeddedAuthServer),
+        authServerConfig: optional({
+          ...EmbeddedAuthServer,
+          statements: [
+            {
+              section: SOURCE,
+              must: 'authServerConfig has the structure of MCPExternalAuthConfig.spec.embeddedAuthServer.',
+            },
+            { section: '8', says: 'Upstream providers per VirtualMCPServer: several.' },
+          ],
+        }),
       },
       'A vMCP deployment.',
-      { source: SOURCE, open: true },
+      {
+        source: SOURCE,
+        open: true,
+        statements: [
+          {
+            section: '1',
+            says: 'VirtualMCPServer holds incomingAuth, outgoingAuth, authServerConfig and groupRef.',
+          },
+        ],
+      },
     ),
     status: optional(
       openStatus({
@@ -87,6 +128,12 @@ export const VirtualMCPServer = resource(
                       'The auth configuration found for the backend: an object, or a name in releases.',
                     type: ['string', 'object'],
                     open: true,
+                    statements: [
+                      {
+                        section: SOURCE,
+                        says: 'status.discoveredBackends[].authConfigRef refers to the configuration found for a backend.',
+                      },
+                    ],
                   }),
                 ),
               } satisfies Record<string, TSchema>,

@@ -17,7 +17,14 @@ export const backendAuthServed = defineRule({
   summary:
     'Each VirtualMCPServer that discovers the backend has the upstream provider that its configuration names.',
   why: 'Every call to the backend fails there, until the VirtualMCPServer is changed as well.',
-  sources: ['2.4.6', '5.2', 'decision 9'],
+  sources: [
+    { section: '2.4.6', must: 'providerName must equal a name in upstreamProviders of the embedded server.' },
+    {
+      section: '5.2',
+      must: 'upstreamInject requires an embedded authorization server on the VirtualMCPServer.',
+    },
+    'decision 9',
+  ],
   *check(resource, { path, cluster }) {
     const name = resource.spec?.externalAuthConfigRef?.name
     const group = groupOf(resource)

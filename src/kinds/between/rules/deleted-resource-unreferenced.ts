@@ -17,7 +17,13 @@ export const deletedResourceUnreferenced = defineRule({
   severity: 'warning',
   summary: 'Nothing refers to a resource that is deleted.',
   why: 'Those who refer to it lose their credentials, their group or their login; the operator may also keep it for ever in deletion.',
-  sources: ['1', 'decision 11'],
+  sources: [
+    {
+      section: '1',
+      says: 'Shared resources are referenced by name: what is named exists, what is shared is still wanted.',
+    },
+    'decision 11',
+  ],
   *check(_, { path, cluster, self }) {
     const referrers = cluster.referrers(self.kind, self.name, REFERRERS)
     const [first] = referrers

@@ -17,7 +17,17 @@ export const referenceFound = defineRule({
   severity: 'warning',
   summary: 'What a reference names exists, in the namespace of the resource.',
   why: 'The workload waits for it, or does without. Apply order is free, so this is no error: it may come later.',
-  sources: ['1', '2', 'decision 9'],
+  sources: [
+    {
+      section: '1',
+      says: 'Shared resources are referenced by name: what is named exists, what is shared is still wanted.',
+    },
+    {
+      section: '2',
+      must: 'A resource is referenced from its own namespace only: a reference is a name, without a namespace.',
+    },
+    'decision 9',
+  ],
   *check(resource, { cluster, self }) {
     let hints = MOST_HINTS
     for (const { to, at } of referencesOf(self.kind, resource)) {

@@ -16,7 +16,7 @@ export const secretReferenceFound = defineRule({
   severity: 'warning',
   summary: 'A Secret that is named exists and has the key (only where Secrets may be looked at).',
   why: 'The workload does not start, or fails at its first call.',
-  sources: ['2.1', 'decision 22'],
+  sources: [{ section: '2.1', says: 'name is the name of the Secret, key a key within it.' }, 'decision 22'],
   *check(resource, { cluster }) {
     if (!seesSecrets(cluster)) return
     for (const { at, name, key } of secretReferencesOf(resource)) {

@@ -16,7 +16,14 @@ export const workloadAuthServerSingleProvider = defineRule({
   summary:
     'The authorization server to which an MCPServer or MCPRemoteProxy refers has one upstream provider.',
   why: 'Only VirtualMCPServer accepts several: the workload does not start.',
-  sources: ['2.4.3', '8', 'decision 9'],
+  sources: [
+    {
+      section: '2.4.3',
+      must: 'MCPServer and MCPRemoteProxy accept one upstream provider, VirtualMCPServer several.',
+    },
+    { section: '8', must: 'Upstream providers per MCPServer or MCPRemoteProxy: 1.' },
+    'decision 9',
+  ],
   *check(resource, { cluster, self }) {
     for (const { to, at } of referencesOf(self.kind, resource)) {
       if (to.kind !== 'MCPExternalAuthConfig') continue

@@ -27,7 +27,17 @@ export const workloadAuthTypeSuited = defineRule({
   severity: 'warning',
   summary: 'The configuration has a type that does something for a workload of this kind.',
   why: 'Releases ignore some types on some kinds, in silence, and fail on others.',
-  sources: ['1', 'decision 9'],
+  sources: [
+    {
+      section: '1',
+      says: 'Every kind of workload can refer to every type of configuration (releases do not use all of them).',
+    },
+    {
+      section: '5.2',
+      says: 'tokenExchange: the token replaces the Authorization header unless externalTokenHeaderName is set.',
+    },
+    'decision 9',
+  ],
   *check(resource, { cluster, self }) {
     for (const { to, at, field } of referencesOf(self.kind, resource)) {
       const config = to.kind === 'MCPExternalAuthConfig' ? getAuthConfig(cluster, to.name) : undefined

@@ -16,7 +16,16 @@ export const workloadCredentialsConfigured = defineRule({
   severity: 'warning',
   summary: 'Each VirtualMCPServer of the group has a strategy for the workload that joins it.',
   why: 'The workload is contacted without credentials, and nobody may have meant that.',
-  sources: ['5.2', '7', 'decision 10', 'decision 21'],
+  sources: [
+    {
+      section: '5.2',
+      says: 'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.',
+    },
+    { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
+    { section: '7', says: 'A backend not listed under inline outgoing authentication gets no credentials.' },
+    'decision 10',
+    'decision 21',
+  ],
   *check(resource, { path, cluster, self }) {
     const without = frontingsOf(self.name, resource, cluster).filter(({ from }) => from === 'none')
     const ofSource = (wanted: string) =>

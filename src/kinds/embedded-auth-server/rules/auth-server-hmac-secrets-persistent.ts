@@ -11,7 +11,15 @@ export const authServerHmacSecretsPersistent = defineRule({
   severity: 'warning',
   summary: 'The authorization server has its HMAC secret in a Secret.',
   why: 'A secret made at start is lost at a restart: authorization codes and refresh tokens can no longer be decoded.',
-  sources: ['2.4.3', '5.3', '7', 'decision 21'],
+  sources: [
+    { section: '2.4.3', says: 'Without HMAC secrets an ephemeral one is generated (development only).' },
+    {
+      section: '5.3',
+      says: 'Persistent keys and secrets are required for production; ephemeral ones end all sessions at a restart.',
+    },
+    { section: '7', says: 'Without persistent keys a restart invalidates tokens, codes and refresh tokens.' },
+    'decision 21',
+  ],
   *check(server, { path }) {
     if (isAbsent(server, 'hmacSecretRefs') || server.hmacSecretRefs?.length === 0) {
       yield advice(path.hmacSecretRefs, 'without an HMAC secret every restart voids all refresh tokens')

@@ -11,7 +11,15 @@ export const authServerSigningKeysPersistent = defineRule({
   severity: 'warning',
   summary: 'The authorization server has a signing key in a Secret.',
   why: 'A key made at start is lost at a restart: issued tokens can no longer be verified and every user must log in again.',
-  sources: ['2.4.3', '5.3', '7', 'decision 21'],
+  sources: [
+    { section: '2.4.3', says: 'Without signing keys an ephemeral one is generated (development only).' },
+    {
+      section: '5.3',
+      says: 'Persistent keys and secrets are required for production; ephemeral ones end all sessions at a restart.',
+    },
+    { section: '7', says: 'Without persistent keys a restart invalidates tokens, codes and refresh tokens.' },
+    'decision 21',
+  ],
   *check(server, { path }) {
     if (isAbsent(server, 'signingKeySecretRefs') || server.signingKeySecretRefs?.length === 0) {
       yield advice(path.signingKeySecretRefs, 'without a signing key every restart voids all issued tokens')

@@ -11,7 +11,14 @@ export const authServerStoragePersistent = defineRule({
   severity: 'warning',
   summary: 'Upstream tokens are stored in Redis, not in memory.',
   why: 'What is in memory is lost at a restart, and every user must log in again.',
-  sources: ['2.4.3', '5.3', 'decision 21'],
+  sources: [
+    { section: '2.4.3', says: 'storage defaults to memory.' },
+    {
+      section: '5.3',
+      says: 'Upstream tokens in memory are lost at a restart; for production use redis with Sentinel.',
+    },
+    'decision 21',
+  ],
   *check(server, { path }) {
     if (storageType(server) === 'memory') {
       yield advice(path.storage.type, "tokens in memory are lost at a restart; use 'redis' in production")

@@ -17,7 +17,12 @@ export const authServerUrlHttpsOrLoopback = defineRule({
   summary:
     'The issuer and the authorization base URL have a host and use https; plain http is for loopback hosts.',
   why: 'Over http anyone on the path can read authorization codes and tokens; the server refuses to start.',
-  sources: ['2.4.3', 'decision 3', 'decision 13'],
+  sources: [
+    { section: '2.4.3', must: 'issuer is an HTTPS URL; HTTP is allowed for localhost.' },
+    { section: '2.4.3', must: 'authorizationEndpointBaseUrl follows the same URL rules and pattern.' },
+    'decision 3',
+    'decision 13',
+  ],
   *check(server, { path }) {
     for (const field of ['issuer', 'authorizationEndpointBaseUrl'] as const) {
       const text = server[field]

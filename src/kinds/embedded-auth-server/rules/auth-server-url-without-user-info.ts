@@ -14,7 +14,10 @@ export const authServerUrlWithoutUserInfo = defineRule({
   severity: 'warning',
   summary: 'The issuer and the authorization base URL hold no user name or password.',
   why: 'Both are public: they stand in the discovery document, the issuer in every token. The server refuses to start.',
-  sources: ['2.4.3', 'decision 13'],
+  sources: [
+    { section: '2.4.3', must: 'issuer is an HTTPS URL; HTTP is allowed for localhost.' },
+    'decision 13',
+  ],
   *check(server, { path }) {
     for (const field of ['issuer', 'authorizationEndpointBaseUrl'] as const) {
       const text = server[field]

@@ -15,7 +15,12 @@ export const durationRepresentable = defineRule({
   summary:
     'Lifespans and timeouts are at most 2562047h47m16.854775807s, the longest duration that Go can hold.',
   why: 'The server cannot read a longer one and does not start.',
-  sources: ['2.4.3', '2.5', 'decision 16'],
+  sources: [
+    { section: '2.4.3', must: 'Token lifespans are Go durations with defaults 1h, 168h and 10m.' },
+    { section: '2.4.3', says: 'dialTimeout, readTimeout and writeTimeout are durations.' },
+    { section: '2.5', must: 'P-duration' },
+    'decision 16',
+  ],
   *check({ tokenLifespans, storage }, { path }) {
     for (const field of ['accessTokenLifespan', 'refreshTokenLifespan', 'authCodeLifespan'] as const) {
       if (overflows(tokenLifespans?.[field])) yield advice(path.tokenLifespans[field], DETAIL)

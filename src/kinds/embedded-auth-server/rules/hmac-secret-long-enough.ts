@@ -20,7 +20,11 @@ export const hmacSecretLongEnough = defineRule({
   severity: 'error',
   summary: 'The current HMAC secret has at least 32 bytes (only where Secrets may be looked at).',
   why: 'The authorization server does not start.',
-  sources: ['2.4.3', 'decision 22'],
+  sources: [
+    { section: '2.4.3', must: 'The current HMAC secret has at least 32 random bytes.' },
+    { section: '8', must: 'HMAC current secret: at least 32 bytes.' },
+    'decision 22',
+  ],
   *check({ hmacSecretRefs }, { path, cluster }) {
     const { name, key } = hmacSecretRefs?.[0] ?? {}
     if (name === undefined || key === undefined) return

@@ -14,7 +14,7 @@ export const redisSentinelConfigConfigured = defineRule({
   severity: 'error',
   summary: 'Redis storage has `sentinelConfig`, unless it has the `addr` of newer releases.',
   why: 'The server finds the Redis master through Sentinel; without it no session can be stored.',
-  sources: ['2.4.3', 'decision 3'],
+  sources: [{ section: '2.4.3', must: 'sentinelConfig is required.' }, 'decision 3'],
   *check({ storage }, { path }) {
     const redis = storage?.redis
     if (redis && isAbsent(redis, 'sentinelConfig') && !mayStandIn(redis, 'addr')) {

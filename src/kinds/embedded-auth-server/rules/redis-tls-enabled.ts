@@ -13,7 +13,13 @@ export const redisTlsEnabled = defineRule({
   severity: 'warning',
   summary: 'Redis and Sentinel are reached over TLS, each by its own setting.',
   why: 'Upstream tokens and the Redis password go over the network in plaintext.',
-  sources: ['2.4.3', 'decision 21'],
+  sources: [
+    {
+      section: '2.4.3',
+      says: 'tls and sentinelTls: presence enables TLS, without it plaintext; neither stands in for the other.',
+    },
+    'decision 21',
+  ],
   *check({ storage }, { path }) {
     const redis = storage?.redis
     if (storage?.type !== 'redis' || redis === undefined) return

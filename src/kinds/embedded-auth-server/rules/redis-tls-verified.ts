@@ -10,7 +10,7 @@ export const redisTlsVerified = defineRule({
   severity: 'warning',
   summary: 'The certificates of Redis and Sentinel are verified.',
   why: 'Without verification anyone on the path can pose as Redis and read upstream tokens.',
-  sources: ['2.4.3', 'decision 21'],
+  sources: [{ section: '2.4.3', says: 'insecureSkipVerify skips certificate verification.' }, 'decision 21'],
   *check({ storage }, { path }) {
     for (const field of ['tls', 'sentinelTls'] as const) {
       if (storage?.redis?.[field]?.insecureSkipVerify === true) {

@@ -10,7 +10,7 @@ export const sentinelAddressHostAndPort = defineRule({
   severity: 'warning',
   summary: 'A Sentinel address is a host and a port.',
   why: 'An address without a port cannot be dialled, so the master is not found there.',
-  sources: ['2.4.3'],
+  sources: [{ section: '2.4.3', says: 'sentinelAddrs is a list of host:port.' }],
   *check({ storage }, { path }) {
     const addresses = storage?.redis?.sentinelConfig?.sentinelAddrs ?? []
     for (const [i, address] of addresses.entries()) {

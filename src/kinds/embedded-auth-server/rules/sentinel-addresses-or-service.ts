@@ -11,7 +11,11 @@ export const sentinelAddressesOrService = defineRule({
   severity: 'error',
   summary: 'Sentinel is found by addresses or by a Service, not by both.',
   why: 'The two are mutually exclusive; the Service would be ignored without a word.',
-  sources: ['2.4.3', '7', 'decision 17'],
+  sources: [
+    { section: '2.4.3', must: 'sentinelAddrs and sentinelService are mutually exclusive.' },
+    { section: '7', must: 'sentinelConfig sets both sentinelAddrs and sentinelService.' },
+    'decision 17',
+  ],
   *check({ storage }, { path }) {
     const sentinel = storage?.redis?.sentinelConfig
     if (sentinel && !isAbsent(sentinel, 'sentinelAddrs') && !isAbsent(sentinel, 'sentinelService')) {

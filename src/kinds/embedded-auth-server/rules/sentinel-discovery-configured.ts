@@ -11,7 +11,10 @@ export const sentinelDiscoveryConfigured = defineRule({
   severity: 'warning',
   summary: 'Sentinel can be found: by addresses or by a Service.',
   why: 'With neither the server does not know whom to ask for the Redis master, and the workload is never deployed.',
-  sources: ['2.4.3', 'decision 14'],
+  sources: [
+    { section: '2.4.3', must: 'sentinelAddrs and sentinelService are mutually exclusive.' },
+    'decision 14',
+  ],
   *check({ storage }, { path }) {
     const sentinel = storage?.redis?.sentinelConfig
     if (sentinel && isAbsent(sentinel, 'sentinelAddrs') && isAbsent(sentinel, 'sentinelService')) {

@@ -12,7 +12,7 @@ export const storageRedisUsed = defineRule({
   severity: 'warning',
   summary: 'Redis settings are there only when the storage type is `redis`.',
   why: 'With any other type they are ignored without a word, and the tokens stay in memory.',
-  sources: ['2.4.3', 'decision 14'],
+  sources: [{ section: '2.4.3', must: 'redis is required when the storage type is redis.' }, 'decision 14'],
   *check(server, { path }) {
     const { storage } = server
     if (storage && !isAbsent(storage, 'redis') && storageType(server) === 'memory') {

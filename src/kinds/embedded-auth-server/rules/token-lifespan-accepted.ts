@@ -26,7 +26,10 @@ export const tokenLifespanAccepted = defineRule({
   summary:
     'Access tokens live from 1m to 24h, refresh tokens from 1h to 720h, authorization codes from 30s to 10m.',
   why: 'Outside these bounds the server does not start, and the workload restarts for ever.',
-  sources: ['2.4.3', 'decision 21'],
+  sources: [
+    { section: '2.4.3', must: 'Token lifespans are Go durations with defaults 1h, 168h and 10m.' },
+    'decision 21',
+  ],
   *check({ tokenLifespans }, { path }) {
     for (const { field, least, most, range } of ACCEPTED) {
       const lifespan = tokenLifespans?.[field]

@@ -22,7 +22,13 @@ export const upstreamAuthorizationParamsAllowed = defineRule({
   severity: 'error',
   summary: 'Extra authorization parameters leave alone those that the server sets itself.',
   why: 'A second value for one of them breaks the login or its protection against forgery; the server refuses it.',
-  sources: ['2.4.3', '7'],
+  sources: [
+    {
+      section: '2.4.3',
+      must: 'additionalAuthorizationParams may not hold the eight names that the service sets itself.',
+    },
+    { section: '7', must: 'additionalAuthorizationParams contains a framework-managed name.' },
+  ],
   *check({ upstreamProviders }, { path }) {
     for (const [i, provider] of (upstreamProviders ?? []).entries()) {
       for (const config of ['oidcConfig', 'oauth2Config'] as const) {

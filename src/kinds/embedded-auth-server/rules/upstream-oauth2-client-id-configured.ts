@@ -14,7 +14,7 @@ export const upstreamOauth2ClientIdConfigured = defineRule({
   severity: 'error',
   summary: 'An OAuth 2.0 provider has `clientId`, unless the client registers dynamically.',
   why: 'The provider refuses every login of a client that it does not know.',
-  sources: ['2.4.3', 'decision 3'],
+  sources: [{ section: '2.4.3', must: 'clientId is required.' }, 'decision 3'],
   *check({ upstreamProviders }, { path }) {
     for (const [i, provider] of (upstreamProviders ?? []).entries()) {
       const config = provider?.oauth2Config

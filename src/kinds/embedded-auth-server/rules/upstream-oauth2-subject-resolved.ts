@@ -15,7 +15,10 @@ export const upstreamOauth2SubjectResolved = defineRule({
   severity: 'warning',
   summary: 'An OAuth 2.0 provider resolves the subject through `userInfo`.',
   why: 'Without it the subject is synthesised or taken from the token response: policies may see another user than you expect.',
-  sources: ['2.4.3', 'decision 3'],
+  sources: [
+    { section: '2.4.3', must: 'userInfo is required to resolve the identity of OAuth 2.0 users.' },
+    'decision 3',
+  ],
   *check({ upstreamProviders }, { path }) {
     for (const [i, provider] of (upstreamProviders ?? []).entries()) {
       const config = provider?.oauth2Config

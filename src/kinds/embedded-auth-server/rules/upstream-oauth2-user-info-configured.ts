@@ -14,7 +14,11 @@ export const upstreamOauth2UserInfoConfigured = defineRule({
   severity: 'error',
   summary: 'An OAuth 2.0 provider has `userInfo`, or an alternative of newer releases.',
   why: 'OAuth 2.0 alone does not say who logged in: the server asks the userinfo endpoint.',
-  sources: ['2.4.3', '7', 'decision 3'],
+  sources: [
+    { section: '2.4.3', must: 'userInfo is required to resolve the identity of OAuth 2.0 users.' },
+    { section: '7', must: 'oauth2Config without userInfo.' },
+    'decision 3',
+  ],
   *check({ upstreamProviders }, { path }) {
     for (const [i, provider] of (upstreamProviders ?? []).entries()) {
       const config = provider?.oauth2Config

@@ -17,7 +17,12 @@ export const upstreamProviderConfigMatchesType = defineRule({
   summary:
     'An upstream provider of type `oidc` has `oidcConfig` alone, one of type `oauth2` `oauth2Config` alone.',
   why: 'Only the settings that fit the type are read; without them nobody can log in.',
-  sources: ['2.4.3', '7'],
+  sources: [
+    { section: '2.4.3', must: 'oauth2Config is there when type is oauth2, and absent when type is oidc.' },
+    { section: '2.4.3', must: 'oidcConfig is there when type is oidc, and absent when type is oauth2.' },
+    { section: '7', must: 'Provider type oauth2 without oauth2Config, or with oidcConfig.' },
+    { section: '7', must: 'Provider type oidc without oidcConfig, or with oauth2Config.' },
+  ],
   *check({ upstreamProviders }, { path }) {
     for (const [i, provider] of (upstreamProviders ?? []).entries()) {
       if (provider?.type !== 'oidc' && provider?.type !== 'oauth2') continue

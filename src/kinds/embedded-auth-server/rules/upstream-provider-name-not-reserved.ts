@@ -10,7 +10,7 @@ export const upstreamProviderNameNotReserved = defineRule({
   severity: 'warning',
   summary: 'None of several upstream providers is named `default`.',
   why: 'With two or more providers the server keeps this name for itself and does not start.',
-  sources: ['2.4.3'],
+  sources: [{ section: '2.4.3', says: 'A provider name is used for routing and session binding.' }],
   *check({ upstreamProviders = [] }, { path }) {
     if (upstreamProviders.length < 2) return
     for (const [i, provider] of upstreamProviders.entries()) {

@@ -10,7 +10,7 @@ export const upstreamProviderNameUnique = defineRule({
   severity: 'error',
   summary: 'Every upstream provider has a name of its own.',
   why: 'Routes, sessions and stored tokens are kept by provider name; the tokens of two providers would mix.',
-  sources: ['2.4.3'],
+  sources: [{ section: '2.4.3', must: 'A provider name is unique.' }],
   *check({ upstreamProviders }, { path }) {
     const seen = new Set<string>()
     for (const [i, provider] of (upstreamProviders ?? []).entries()) {

@@ -12,7 +12,13 @@ export const upstreamRefreshMechanismSingle = defineRule({
   summary:
     'Refresh tokens are asked for by scope `offline_access` or by parameter `access_type`, not by both.',
   why: 'Both are sent; a provider that knows only one of them may refuse the login.',
-  sources: ['2.4.3', 'decision 21'],
+  sources: [
+    {
+      section: '2.4.3',
+      says: 'With a refresh mechanism of the provider set explicit scopes, so that both are not sent.',
+    },
+    'decision 21',
+  ],
   *check({ upstreamProviders }, { path }) {
     for (const [i, provider] of (upstreamProviders ?? []).entries()) {
       for (const config of ['oidcConfig', 'oauth2Config'] as const) {

@@ -12,7 +12,12 @@ export const upstreamUrlAbsolute = defineRule({
   severity: 'warning',
   summary: 'The URLs of upstream providers are absolute and have a host.',
   why: 'Their patterns let `https://` pass; the server cannot call it or send a user there.',
-  sources: ['2.4.3', '2.5', 'decision 13'],
+  sources: [
+    { section: '2.4.3', must: 'Endpoints of upstream providers are URLs.' },
+    { section: '2.5', must: 'P-url' },
+    { section: '2.5', must: 'P-https' },
+    'decision 13',
+  ],
   *check(server, { path }) {
     const urls = [...upstreamEndpoints(server, path), ...upstreamIdentifiers(server, path)]
     for (const { text, place, pattern } of urls) {

@@ -12,7 +12,7 @@ export const upstreamUrlHttps = defineRule({
   severity: 'warning',
   summary: 'The endpoints of upstream providers use https, except on loopback hosts.',
   why: 'Codes, tokens and the client secret can be read on the way; without insecureAllowHTTP releases do not start.',
-  sources: ['2.4.3', 'decision 21'],
+  sources: [{ section: '2.4.3', must: 'Endpoints of upstream providers are URLs.' }, 'decision 21'],
   *check(server, { path }) {
     for (const { text, place } of upstreamEndpoints(server, path)) {
       if (!text.startsWith('http:')) continue

@@ -20,7 +20,13 @@ export const authConfigChangeMeant = defineRule({
   severity: 'warning',
   summary: 'A change of the type, the issuer or the name of a provider is meant for everybody who uses it.',
   why: 'All of them change at once, and the configuration itself reads as valid whatever becomes of them.',
-  sources: ['1', 'decision 21'],
+  sources: [
+    {
+      section: '1',
+      says: 'Shared resources are referenced by name: what is named exists, what is shared is still wanted.',
+    },
+    'decision 21',
+  ],
   *check(config, { path, cluster, self, old }) {
     const before = old()
     if (before === undefined) return

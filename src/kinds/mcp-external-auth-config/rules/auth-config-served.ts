@@ -14,7 +14,14 @@ export const authConfigServed = defineRule({
   severity: 'warning',
   summary: 'Each VirtualMCPServer that reaches the configuration has the upstream provider that it names.',
   why: 'Calls with this configuration fail there, until the VirtualMCPServer is changed as well.',
-  sources: ['2.4.5', '2.4.6', 'decision 9'],
+  sources: [
+    {
+      section: '2.4.5',
+      must: 'subjectProviderName names an upstream provider whose stored token is the subject.',
+    },
+    { section: '2.4.6', must: 'providerName must equal a name in upstreamProviders of the embedded server.' },
+    'decision 9',
+  ],
   *check(config, { path, cluster, self }) {
     const needed = neededProvider(config, cluster.group)
     if (needed === undefined) return

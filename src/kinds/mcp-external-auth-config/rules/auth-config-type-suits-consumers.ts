@@ -22,7 +22,18 @@ export const authConfigTypeSuitsConsumers = defineRule({
   severity: 'warning',
   summary: 'The type does something for every workload and VirtualMCPServer that uses the configuration.',
   why: 'Releases ignore some types on some kinds, in silence, and fail on others.',
-  sources: ['1', '5.2', 'decision 9'],
+  sources: [
+    {
+      section: '1',
+      says: 'Every kind of workload can refer to every type of configuration (releases do not use all of them).',
+    },
+    {
+      section: '5.2',
+      says: 'tokenExchange: the token replaces the Authorization header unless externalTokenHeaderName is set.',
+    },
+    { section: '5.2', says: 'Each type is a strategy of vMCP (releases have none for two of them).' },
+    'decision 9',
+  ],
   *check(config, { path, cluster, self }) {
     const type = config.spec?.type
     if (type === undefined) return

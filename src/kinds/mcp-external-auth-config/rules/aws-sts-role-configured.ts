@@ -12,7 +12,11 @@ export const awsStsRoleConfigured = defineRule({
   summary:
     'At least one of `fallbackRoleArn` or `roleMappings` is configured; an empty list configures no role.',
   why: 'There is no role whose credentials could sign a request.',
-  sources: ['2.4.1', '7', 'decision 17'],
+  sources: [
+    { section: '2.4.1', must: 'At least one of fallbackRoleArn or roleMappings must be configured.' },
+    { section: '7', must: 'awsSts has neither fallbackRoleArn nor roleMappings.' },
+    'decision 17',
+  ],
   *check({ spec }, { path }) {
     const awsSts = spec?.awsSts
     if (!awsSts || !isAbsent(awsSts, 'fallbackRoleArn')) return

@@ -13,7 +13,14 @@ export const externalAuthConfigMatchesType = defineRule({
   severity: 'error',
   summary: 'The field named like `spec.type` holds the settings, and no other type has any.',
   why: 'Settings of another type have no effect, and without its own a type cannot work.',
-  sources: ['2.4', 'decision 12'],
+  sources: [
+    {
+      section: '2.4',
+      must: 'Each sub-object is there only when type is its name: awsSts, bearerToken, embeddedAuthServer, headerInjection, tokenExchange, upstreamInject.',
+    },
+    { section: '2.4', must: 'The type unauthenticated has no associated sub-object.' },
+    'decision 12',
+  ],
   check: ({ spec }, { path }) => settingsOfType(spec, AUTH_TYPES, SETTINGS, path),
   policy: settingsOfTypePolicy(AUTH_TYPES, SETTINGS),
   examples: {

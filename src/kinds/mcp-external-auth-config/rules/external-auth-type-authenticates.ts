@@ -10,7 +10,7 @@ export const externalAuthTypeAuthenticates = defineRule({
   severity: 'warning',
   summary: 'The type sends credentials.',
   why: 'With `unauthenticated` the backend cannot tell who calls it.',
-  sources: ['5.2', 'decision 21'],
+  sources: [{ section: '5.2', says: 'unauthenticated: no credentials are sent.' }, 'decision 21'],
   *check({ spec }, { path }) {
     if (spec?.type !== 'unauthenticated') return
     yield advice(path.spec.type, "'unauthenticated' sends no credentials; keep it to backends that need none")

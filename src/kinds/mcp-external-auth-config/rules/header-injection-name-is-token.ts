@@ -13,7 +13,14 @@ export const headerInjectionNameIsToken = defineRule({
   severity: 'warning',
   summary: 'The name of a header that is set is one that HTTP allows, a token of RFC 9110.',
   why: 'Every request to the backend fails, because the header cannot be written.',
-  sources: ['2.4.4', '2.4.5', 'decision 21'],
+  sources: [
+    { section: '2.4.4', must: 'headerName is required and not empty: the header to inject.' },
+    {
+      section: '2.4.5',
+      says: 'externalTokenHeaderName is the header for the token; empty or unset: Authorization.',
+    },
+    'decision 21',
+  ],
   *check({ spec }, { path }) {
     const { headerInjection, tokenExchange } = spec ?? {}
     if (isNoToken(headerInjection?.headerName)) yield advice(path.spec.headerInjection.headerName, DETAIL)

@@ -11,7 +11,10 @@ export const roleMappingClaimOrMatcher = defineRule({
   severity: 'error',
   summary: 'A role mapping matches by claim or by matcher, not by both.',
   why: 'The two are mutually exclusive; the workload refuses to start with a mapping that sets both.',
-  sources: ['2.4.1', '7'],
+  sources: [
+    { section: '2.4.1', must: 'claim and matcher of a role mapping are mutually exclusive.' },
+    { section: '7', must: 'A roleMappings item sets both claim and matcher.' },
+  ],
   *check({ spec }, { path }) {
     for (const index of factsAbout(spec?.awsSts?.roleMappings).both) {
       yield forbidden(

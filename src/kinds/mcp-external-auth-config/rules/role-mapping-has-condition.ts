@@ -11,7 +11,10 @@ export const roleMappingHasCondition = defineRule({
   severity: 'warning',
   summary: 'A role mapping has a claim or a matcher.',
   why: 'Without either there is nothing to match, so the role is never assumed.',
-  sources: ['2.4.1', 'decision 14'],
+  sources: [
+    { section: '2.4.1', says: 'claim is matched against the claim named by roleClaim.' },
+    'decision 14',
+  ],
   *check({ spec }, { path }) {
     for (const index of factsAbout(spec?.awsSts?.roleMappings).neither)
       yield advice(path.spec.awsSts.roleMappings.at(index), 'matches no caller; set `claim` or `matcher`')

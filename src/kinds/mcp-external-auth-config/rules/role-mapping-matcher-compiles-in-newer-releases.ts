@@ -12,7 +12,13 @@ export const roleMappingMatcherCompilesInNewerReleases = defineRule({
   severity: 'warning',
   summary: 'A matcher that operator releases up to 0.58 compile also compiles in releases from 0.59.',
   why: 'Newer releases have a newer CEL, which compares no numbers of different types and is stricter with types. One matcher that does not compile keeps the workload from starting. Where such a release is installed, make this an error.',
-  sources: ['2.4.1', 'decision 15'],
+  sources: [
+    {
+      section: '2.4.1',
+      must: 'matcher is a CEL expression over the variable claims, a map of all JWT claims.',
+    },
+    'decision 15',
+  ],
   *check({ spec }, { path }) {
     for (const { index, error } of refusedOnlyBy('0.33', spec?.awsSts?.roleMappings)) {
       yield advice(

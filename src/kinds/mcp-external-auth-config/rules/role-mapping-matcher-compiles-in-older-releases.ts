@@ -12,7 +12,13 @@ export const roleMappingMatcherCompilesInOlderReleases = defineRule({
   severity: 'warning',
   summary: 'A matcher that operator releases from 0.59 compile also compiles in releases up to 0.58.',
   why: 'Older releases have an older CEL. One matcher that does not compile keeps the workload from starting. Where such a release is installed, make this an error; where only newer ones are, switch it off.',
-  sources: ['2.4.1', 'decision 15'],
+  sources: [
+    {
+      section: '2.4.1',
+      must: 'matcher is a CEL expression over the variable claims, a map of all JWT claims.',
+    },
+    'decision 15',
+  ],
   *check({ spec }, { path }) {
     for (const { index, error } of refusedOnlyBy('0.32', spec?.awsSts?.roleMappings)) {
       yield advice(

@@ -12,7 +12,13 @@ export const roleMappingMatcherCompiles = defineRule({
   severity: 'error',
   summary: 'A matcher is a CEL expression over `claims` that compiles and is a bool.',
   why: 'The workload refuses a matcher that does not compile, and one that is no bool never matches.',
-  sources: ['2.4.1', 'decision 15'],
+  sources: [
+    {
+      section: '2.4.1',
+      must: 'matcher is a CEL expression over the variable claims, a map of all JWT claims.',
+    },
+    'decision 15',
+  ],
   *check({ spec }, { path }) {
     const { tooLong: long, notable } = factsAbout(spec?.awsSts?.roleMappings)
     const matcherAt = (index: number) => path.spec.awsSts.roleMappings.at(index).matcher

@@ -11,7 +11,13 @@ export const roleMappingMatcherTypeKnown = defineRule({
   severity: 'warning',
   summary: 'A matcher is known to be a bool before it meets a token.',
   why: 'A matcher that turns out to be something else never matches, and nobody is told.',
-  sources: ['2.4.1', 'decision 15'],
+  sources: [
+    {
+      section: '2.4.1',
+      must: 'matcher is a CEL expression over the variable claims, a map of all JWT claims.',
+    },
+    'decision 15',
+  ],
   *check({ spec }, { path }) {
     for (const { index, verdict } of factsAbout(spec?.awsSts?.roleMappings).notable) {
       if (!verdict.ok || verdict.type !== 'dyn') continue

@@ -12,7 +12,10 @@ export const roleMappingReachable = defineRule({
   severity: 'warning',
   summary: 'Every role mapping can be reached: none that is tried earlier matches the same callers.',
   why: 'The role is never assumed; callers get the role of the earlier mapping.',
-  sources: ['2.4.1', 'decision 21'],
+  sources: [
+    { section: '2.4.1', says: 'Lower priority first; without one last; configuration order breaks ties.' },
+    'decision 21',
+  ],
   *check({ spec }, { path }) {
     const mappings = spec?.awsSts?.roleMappings
     if (mappings === undefined || !mayHide(mappings)) return

@@ -14,7 +14,13 @@ export const subjectProviderAgreed = defineRule({
   summary:
     'Without `subjectProviderName`, the VirtualMCPServers that reach the configuration have the same first provider.',
   why: 'No default can be written, and each VirtualMCPServer exchanges the token of another provider.',
-  sources: ['2.4.5', 'decision 25'],
+  sources: [
+    {
+      section: '2.4.5',
+      says: 'An empty subjectProviderName is filled in with the first provider of the VirtualMCPServer.',
+    },
+    'decision 25',
+  ],
   *check(config, { path, cluster, self }) {
     if (!leavesSubjectProvider(config, cluster.group)) return
     const choices = subjectProviders(self.name, cluster)

@@ -11,7 +11,7 @@ export const tokenExchangeUrlAbsolute = defineRule({
   severity: 'warning',
   summary: 'The token endpoint is an absolute http or https URL with a host.',
   why: 'There is no server that the exchange could be sent to.',
-  sources: ['2.4.5', 'decision 13'],
+  sources: [{ section: '2.4.5', must: 'tokenUrl is the token endpoint.' }, 'decision 13'],
   *check({ spec }, { path }) {
     const tokenUrl = spec?.tokenExchange?.tokenUrl
     if (!tokenUrl) return

@@ -11,7 +11,7 @@ export const tokenExchangeUrlHttps = defineRule({
   severity: 'warning',
   summary: 'The token endpoint is reached over https, or on the same machine.',
   why: 'Tokens and the client secret cross the network in the clear.',
-  sources: ['2.4.5', 'decision 21'],
+  sources: [{ section: '2.4.5', must: 'tokenUrl is the token endpoint.' }, 'decision 21'],
   *check({ spec }, { path }) {
     const { tokenUrl } = spec?.tokenExchange ?? {}
     if (tokenUrl === undefined) return

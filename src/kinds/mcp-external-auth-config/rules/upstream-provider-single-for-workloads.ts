@@ -13,7 +13,14 @@ export const upstreamProviderSingleForWorkloads = defineRule({
   summary:
     'An authorization server to which an MCPServer or MCPRemoteProxy refers has one upstream provider.',
   why: 'Only VirtualMCPServer accepts several: the workload stops working, while the configuration reads as valid.',
-  sources: ['2.4.3', '8', 'decision 9'],
+  sources: [
+    {
+      section: '2.4.3',
+      must: 'MCPServer and MCPRemoteProxy accept one upstream provider, VirtualMCPServer several.',
+    },
+    { section: '8', must: 'Upstream providers per MCPServer or MCPRemoteProxy: 1.' },
+    'decision 9',
+  ],
   *check({ spec }, { path, cluster, self }) {
     const count = spec?.embeddedAuthServer?.upstreamProviders?.length ?? 0
     if (spec?.type !== 'embeddedAuthServer' || count < 2) return

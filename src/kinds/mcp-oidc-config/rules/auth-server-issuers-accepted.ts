@@ -15,7 +15,10 @@ export const authServerIssuersAccepted = defineRule({
   summary:
     'The issuer is that of the embedded authorization server of each VirtualMCPServer that refers to it.',
   why: 'Every token that such a server issues is refused, until the VirtualMCPServer is changed as well.',
-  sources: ['5.1', 'decision 9'],
+  sources: [
+    { section: '5.1', must: 'The issuer of that MCPOIDCConfig equals authServerConfig.issuer.' },
+    'decision 9',
+  ],
   *check(config, { path, cluster, self }) {
     for (const referrer of cluster.referrers(self.kind, self.name, ['VirtualMCPServer'])) {
       const gateway = getGateway(cluster, referrer.name)

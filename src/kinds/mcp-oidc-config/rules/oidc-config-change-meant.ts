@@ -13,7 +13,13 @@ export const oidcConfigChangeMeant = defineRule({
   severity: 'warning',
   summary: 'A change of the type or the issuer is meant for everybody who uses it.',
   why: 'All of them refuse the tokens that they accepted before.',
-  sources: ['1', 'decision 21'],
+  sources: [
+    {
+      section: '1',
+      says: 'Shared resources are referenced by name: what is named exists, what is shared is still wanted.',
+    },
+    'decision 21',
+  ],
   *check({ spec }, { path, cluster, self, old }) {
     const before = old()?.spec
     if (before === undefined || spec === undefined) return

@@ -10,7 +10,13 @@ export const oidcConfigMatchesType = defineRule({
   severity: 'error',
   summary: 'The field named like `spec.type` holds the settings, and the other type has none.',
   why: 'Settings of the other type have no effect, and without its own a type cannot validate tokens.',
-  sources: ['2.3', 'decision 5'],
+  sources: [
+    {
+      section: '2.3',
+      must: 'type is inline or kubernetesServiceAccount, and the object of that name holds the settings.',
+    },
+    'decision 5',
+  ],
   check: ({ spec }, { path }) => settingsOfType(spec, OIDC_TYPES, OIDC_TYPES, path),
   policy: settingsOfTypePolicy(OIDC_TYPES, OIDC_TYPES),
   examples: {

@@ -11,7 +11,7 @@ export const oidcConfigUrlAbsolute = defineRule({
   severity: 'warning',
   summary: 'The issuer and `jwksUrl` are absolute http or https URLs with a host.',
   why: 'The keys of the issuer cannot be fetched, so no token can be validated.',
-  sources: ['2.3', 'decision 13'],
+  sources: [{ section: '2.3', says: 'inline.issuer is the URL of the token issuer.' }, 'decision 13'],
   *check({ spec }, { path }) {
     for (const field of ['issuer', 'jwksUrl'] as const) {
       const text = spec?.inline?.[field]

@@ -11,7 +11,13 @@ export const authServerIncomingAuthOidc = defineRule({
   severity: 'warning',
   summary: 'Beside an embedded authorization server, incoming authentication is of type `oidc`.',
   why: 'Nobody checks the tokens that the embedded server issues, so no upstream token of the caller is found.',
-  sources: ['5.1', 'decision 21'],
+  sources: [
+    {
+      section: '5.1',
+      must: 'With the embedded authorization server incomingAuth must validate the JWTs it issues: oidcConfigRef and audience.',
+    },
+    'decision 21',
+  ],
   *check({ spec }, { path }) {
     if (!spec?.authServerConfig) return
     const type = spec.incomingAuth?.type

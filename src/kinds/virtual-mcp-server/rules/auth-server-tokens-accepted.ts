@@ -14,7 +14,10 @@ export const authServerTokensAccepted = defineRule({
   summary:
     'The MCPOIDCConfig that validates incoming tokens has the issuer of the embedded authorization server.',
   why: 'Every token that the embedded server issues is refused: nobody can log in.',
-  sources: ['5.1', 'decision 9'],
+  sources: [
+    { section: '5.1', must: 'The issuer of that MCPOIDCConfig equals authServerConfig.issuer.' },
+    'decision 9',
+  ],
   *check(gateway, { path, cluster }) {
     const { authServerConfig, incomingAuth } = gateway.spec ?? {}
     const name = incomingAuth?.oidcConfigRef?.name

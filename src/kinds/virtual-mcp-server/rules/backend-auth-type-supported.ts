@@ -23,7 +23,14 @@ export const backendAuthTypeSupported = defineRule({
   severity: 'warning',
   summary: 'A configuration that is reached has a type and a header with which vMCP can contact a backend.',
   why: 'Releases have no strategy for `bearerToken` and `embeddedAuthServer`: they leave such a backend out; a token exchange always uses the header Authorization.',
-  sources: ['5.2', 'decision 9'],
+  sources: [
+    {
+      section: '5.2',
+      says: 'tokenExchange: the token replaces the Authorization header unless externalTokenHeaderName is set.',
+    },
+    { section: '5.2', says: 'Each type is a strategy of vMCP (releases have none for two of them).' },
+    'decision 9',
+  ],
   *check(gateway, { path, cluster }) {
     for (const reached of configsReached(gateway, cluster)) {
       const { config, auth, at, members } = reached

@@ -13,7 +13,15 @@ export const backendCredentialsConfigured = defineRule({
   severity: 'warning',
   summary: 'Every backend of the group has a strategy; type `unauthenticated` says that none is needed.',
   why: 'The backend is contacted without credentials, and nobody may have meant that.',
-  sources: ['5.2', '7', 'decision 21'],
+  sources: [
+    {
+      section: '5.2',
+      says: 'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.',
+    },
+    { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
+    { section: '7', says: 'A backend not listed under inline outgoing authentication gets no credentials.' },
+    'decision 21',
+  ],
   *check(gateway, { path, cluster }) {
     const without = withoutStrategy(gateway, cluster)
     if (without.length === 0) return

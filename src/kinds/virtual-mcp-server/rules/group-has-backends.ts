@@ -13,7 +13,11 @@ export const groupHasBackends = defineRule({
   severity: 'warning',
   summary: 'Some MCPServer, MCPRemoteProxy or MCPServerEntry belongs to the group.',
   why: 'The process starts and offers no tool.',
-  sources: ['1', '2.2', 'decision 10'],
+  sources: [
+    { section: '1', says: 'A named group of backends; a VirtualMCPServer selects it.' },
+    { section: '2.2', says: 'groupRef names the MCPGroup whose backends are fronted.' },
+    'decision 10',
+  ],
   *check(gateway, { path, cluster }) {
     const group = groupOf(gateway)
     if (group === undefined || cluster.get('MCPGroup', group) === undefined) return

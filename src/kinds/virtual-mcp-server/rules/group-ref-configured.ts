@@ -13,7 +13,10 @@ export const groupRefConfigured = defineRule({
   severity: 'warning',
   summary: 'The server names the MCPGroup whose backends it fronts.',
   why: 'Without a group it has no backends.',
-  sources: ['2.2', 'decision 5'],
+  sources: [
+    { section: '2.2', says: 'groupRef names the MCPGroup whose backends are fronted.' },
+    'decision 5',
+  ],
   *check({ spec }, { path }) {
     if (!spec || !isAbsent(spec, 'groupRef')) return
     const older = olderGroupOf({ spec })

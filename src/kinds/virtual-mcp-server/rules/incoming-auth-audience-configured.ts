@@ -12,7 +12,16 @@ export const incomingAuthAudienceConfigured = defineRule({
   summary:
     'With `oidcConfigRef` the expected audience is set, beside the reference or in it, and where both are set they agree.',
   why: 'Without an audience a token that was issued for another service would be accepted, so none is.',
-  sources: ['2.2', '5.1', '7', 'decision 4'],
+  sources: [
+    { section: '2.2', must: 'audience stands beside oidcConfigRef and is required when that is used.' },
+    { section: '5.1', must: 'With oidcConfigRef audience must be set explicitly.' },
+    {
+      section: '5.1',
+      must: 'With the embedded authorization server incomingAuth must validate the JWTs it issues: oidcConfigRef and audience.',
+    },
+    { section: '7', must: 'oidcConfigRef used without audience.' },
+    'decision 4',
+  ],
   *check({ spec }, { path }) {
     const incomingAuth = spec?.incomingAuth
     const oidcConfigRef = incomingAuth?.oidcConfigRef

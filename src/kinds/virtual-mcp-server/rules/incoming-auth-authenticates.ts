@@ -10,7 +10,10 @@ export const incomingAuthAuthenticates = defineRule({
   severity: 'warning',
   summary: 'Clients authenticate before they reach a backend.',
   why: 'With `anonymous` all access control is disabled: whoever reaches the server may call every backend.',
-  sources: ['5.1', 'decision 21'],
+  sources: [
+    { section: '5.1', says: 'anonymous disables all access control: development only, not for production.' },
+    'decision 21',
+  ],
   *check({ spec }, { path }) {
     if (spec?.incomingAuth?.type !== 'anonymous') return
     yield advice(

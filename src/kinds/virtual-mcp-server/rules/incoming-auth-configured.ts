@@ -11,7 +11,11 @@ export const incomingAuthConfigured = defineRule({
   severity: 'warning',
   summary: 'The server says how clients authenticate.',
   why: 'Whether everyone may call the backends is left to the release that runs.',
-  sources: ['5.1', 'decision 5'],
+  sources: [
+    { section: '2.2', says: 'incomingAuth says how clients authenticate: type anonymous or oidc.' },
+    { section: '5.1', says: 'A client authenticates to vMCP as incomingAuth says.' },
+    'decision 5',
+  ],
   *check({ spec }, { path }) {
     if (!spec || !isAbsent(spec, 'incomingAuth')) return
     yield advice(path.spec.incomingAuth, "nothing says how clients authenticate; set it, with `type` 'oidc'")

@@ -11,7 +11,10 @@ export const incomingAuthInlineOidcChecked = defineRule({
   severity: 'warning',
   summary: 'Token validation is described by an MCPOIDCConfig, which is checked.',
   why: 'Mistakes in the inline `oidcConfig` of older releases show only when the first client comes; without an audience tokens for other services pass.',
-  sources: ['2.2', 'decision 5'],
+  sources: [
+    { section: '2.2', says: 'For inline OIDC configuration audience is optional but recommended.' },
+    'decision 5',
+  ],
   *check({ spec }, { path }) {
     const incomingAuth = spec?.incomingAuth
     if (!incomingAuth || isAbsent(incomingAuth, 'oidcConfig')) return

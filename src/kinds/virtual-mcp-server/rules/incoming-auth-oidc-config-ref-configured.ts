@@ -12,7 +12,14 @@ export const incomingAuthOidcConfigRefConfigured = defineRule({
   summary:
     'Incoming authentication of type `oidc` names the MCPOIDCConfig that validates tokens, or has the inline `oidcConfig` of older releases.',
   why: 'Nothing says which issuer to trust, so no token can be validated.',
-  sources: ['2.2', '5.1', 'decision 5'],
+  sources: [
+    { section: '2.2', must: 'oidcConfigRef is used with type oidc.' },
+    {
+      section: '5.1',
+      must: 'With type oidc tokens are validated against the MCPOIDCConfig named by oidcConfigRef.',
+    },
+    'decision 5',
+  ],
   *check({ spec }, { path }) {
     const incomingAuth = spec?.incomingAuth
     if (incomingAuth?.type !== 'oidc') return

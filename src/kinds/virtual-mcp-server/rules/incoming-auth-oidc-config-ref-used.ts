@@ -11,7 +11,7 @@ export const incomingAuthOidcConfigRefUsed = defineRule({
   severity: 'warning',
   summary: '`oidcConfigRef` is set with the type `oidc` only.',
   why: 'It looks as if tokens were validated, and none is.',
-  sources: ['2.2', 'decision 5'],
+  sources: [{ section: '2.2', must: 'oidcConfigRef is used with type oidc.' }, 'decision 5'],
   *check({ spec }, { path }) {
     const incomingAuth = spec?.incomingAuth
     if (incomingAuth?.type !== 'anonymous' || isAbsent(incomingAuth, 'oidcConfigRef')) return

@@ -12,7 +12,10 @@ export const incomingJwksPrivateIpNeeded = defineRule({
   severity: 'warning',
   summary: 'Beside an embedded authorization server, the MCPOIDCConfig does not set `jwksAllowPrivateIP`.',
   why: 'Keys are fetched in-process then; the setting only opens the way to private addresses.',
-  sources: ['2.3', 'decision 21'],
+  sources: [
+    { section: '2.3', says: 'jwksAllowPrivateIP is not needed beside an embedded authorization server.' },
+    'decision 21',
+  ],
   *check({ spec }, { path, cluster }) {
     const name = spec?.incomingAuth?.oidcConfigRef?.name
     if (name === undefined || spec?.authServerConfig === undefined) return

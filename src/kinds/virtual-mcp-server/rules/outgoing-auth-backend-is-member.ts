@@ -18,7 +18,11 @@ export const outgoingAuthBackendIsMember = defineRule({
   severity: 'warning',
   summary: 'A key of `backends` is the name of a backend of the group.',
   why: 'The entry has no effect, and the backend that was meant is contacted without credentials.',
-  sources: ['2.2', '5.2', 'decision 10'],
+  sources: [
+    { section: '2.2', says: 'A key of backends is the name of the backend MCPServer.' },
+    { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
+    'decision 10',
+  ],
   *check(gateway, { path, cluster }) {
     const group = groupOf(gateway)
     if (group === undefined || sourceOf(gateway) !== 'inline') return

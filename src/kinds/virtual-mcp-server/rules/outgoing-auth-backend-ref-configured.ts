@@ -11,7 +11,13 @@ export const outgoingAuthBackendRefConfigured = defineRule({
   severity: 'error',
   summary: 'A backend of type `externalAuthConfigRef` names the MCPExternalAuthConfig to use.',
   why: 'Nothing says which credentials to send to the backend.',
-  sources: ['2.2', 'decision 5'],
+  sources: [
+    {
+      section: '2.2',
+      must: 'The type of a backend is externalAuthConfigRef, which then names an MCPExternalAuthConfig.',
+    },
+    'decision 5',
+  ],
   *check({ spec }, { path }) {
     const backends = spec?.outgoingAuth?.backends ?? {}
     for (const name of Object.keys(backends)) {

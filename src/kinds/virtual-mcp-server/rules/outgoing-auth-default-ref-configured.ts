@@ -11,7 +11,14 @@ export const outgoingAuthDefaultRefConfigured = defineRule({
   severity: 'warning',
   summary: 'The default strategy names the MCPExternalAuthConfig to use.',
   why: 'Backends that are not listed are contacted without credentials, as if there were no default.',
-  sources: ['2.2', '5.2', 'decision 10'],
+  sources: [
+    { section: '2.2', says: 'A default reference exists at outgoingAuth.default.externalAuthConfigRef.' },
+    {
+      section: '5.2',
+      says: 'inline: strategies come from the map outgoingAuth.backends; discovered: it is not read.',
+    },
+    'decision 10',
+  ],
   *check({ spec }, { path }) {
     const fallback = spec?.outgoingAuth?.default
     if (spec?.outgoingAuth?.source !== 'inline' || !fallback) return

@@ -11,7 +11,11 @@ export const outgoingAuthInlineConfigured = defineRule({
   severity: 'warning',
   summary: 'With source inline there is a strategy for some backend, or a default.',
   why: 'Every backend is contacted without credentials.',
-  sources: ['5.2', '7', 'decision 21'],
+  sources: [
+    { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
+    { section: '7', says: 'A backend not listed under inline outgoing authentication gets no credentials.' },
+    'decision 21',
+  ],
   *check({ spec }, { path }) {
     if (!hasNoStrategy({ spec })) return
     yield advice(path.spec.outgoingAuth, 'every backend gets no credentials; set `backends` or `default`')

@@ -11,7 +11,14 @@ export const outgoingAuthInlineUsed = defineRule({
   severity: 'warning',
   summary: '`backends` and `default` are set with the source `inline` only.',
   why: 'With `discovered`, the source when none is given, they are not read: each backend brings its own strategy.',
-  sources: ['2.2', '5.2', 'decision 10'],
+  sources: [
+    { section: '2.2', says: 'backends is used with source inline.' },
+    {
+      section: '5.2',
+      says: 'inline: strategies come from the map outgoingAuth.backends; discovered: it is not read.',
+    },
+    'decision 10',
+  ],
   *check({ spec }, { path }) {
     const outgoingAuth = spec?.outgoingAuth
     if (!outgoingAuth) return

@@ -17,7 +17,13 @@ export const subjectProviderAgreedByGateways = defineRule({
   summary:
     'VirtualMCPServers that share a token exchange without `subjectProviderName` have the same first provider.',
   why: 'Each exchanges the token of another provider, and no default can be written into the shared configuration.',
-  sources: ['2.4.5', 'decision 25'],
+  sources: [
+    {
+      section: '2.4.5',
+      says: 'An empty subjectProviderName is filled in with the first provider of the VirtualMCPServer.',
+    },
+    'decision 25',
+  ],
   *check(value, { path, cluster }) {
     const own = firstProvider(value)
     if (own === undefined) return

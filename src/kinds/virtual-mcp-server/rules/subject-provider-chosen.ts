@@ -22,7 +22,13 @@ export const subjectProviderChosen = defineRule({
   severity: 'warning',
   summary: 'A token exchange that existed before its VirtualMCPServer says whose token it exchanges.',
   why: 'The first provider of this VirtualMCPServer decides it, also for configurations that nobody applies again.',
-  sources: ['2.4.5', 'decision 25'],
+  sources: [
+    {
+      section: '2.4.5',
+      says: 'An empty subjectProviderName is filled in with the first provider of the VirtualMCPServer.',
+    },
+    'decision 25',
+  ],
   *check(value, { path, cluster, old }) {
     const provider = firstProvider(value)
     if (provider === undefined || !knowsReachers(cluster)) return

@@ -19,7 +19,21 @@ export const subjectProviderExists = defineRule({
   summary:
     'The `subjectProviderName` of a reached token exchange is a provider of the embedded authorization server.',
   why: 'No token is stored under that name, so there is nothing to exchange and every call to the backend fails.',
-  sources: ['2.4.5', '5.2', 'decision 9'],
+  sources: [
+    {
+      section: '2.4.3',
+      must: 'upstreamInject.providerName and tokenExchange.subjectProviderName refer to a provider name.',
+    },
+    {
+      section: '2.4.5',
+      must: 'subjectProviderName names an upstream provider whose stored token is the subject.',
+    },
+    {
+      section: '5.2',
+      says: 'tokenExchange: with subjectProviderName, the subject token is that of this upstream provider.',
+    },
+    'decision 9',
+  ],
   *check(gateway, { path, cluster, old }) {
     yield* unservedBy(gateway, path, cluster, ({ field, provider, written }, config) => {
       const isOurs = written && isDecided({ config, provider }, cluster, old())

@@ -12,7 +12,13 @@ export const upstreamInjectHasAuthServer = defineRule({
   summary:
     'A configuration of type `upstreamInject` is reached only beside an embedded authorization server.',
   why: 'No user ever logs in to an upstream provider, so there is no token to inject and every call fails.',
-  sources: ['5.2', 'decision 9'],
+  sources: [
+    {
+      section: '5.2',
+      must: 'upstreamInject requires an embedded authorization server on the VirtualMCPServer.',
+    },
+    'decision 9',
+  ],
   *check(gateway, { path, cluster }) {
     yield* unservedBy(
       gateway,

@@ -12,7 +12,14 @@ export const upstreamInjectProviderExists = defineRule({
   summary:
     'The provider that a reached configuration of type `upstreamInject` names is one of the embedded authorization server.',
   why: 'No token is stored under that name, so every call to the backend fails with "upstream token not found".',
-  sources: ['2.4.6', 'decision 9'],
+  sources: [
+    {
+      section: '2.4.3',
+      must: 'upstreamInject.providerName and tokenExchange.subjectProviderName refer to a provider name.',
+    },
+    { section: '2.4.6', must: 'providerName must equal a name in upstreamProviders of the embedded server.' },
+    'decision 9',
+  ],
   *check(gateway, { path, cluster }) {
     yield* unservedBy(
       gateway,

@@ -13,7 +13,13 @@ export const writtenSubjectProviderExists = defineRule({
   summary:
     'A `subjectProviderName` that this webhook wrote earlier is still a provider of the embedded authorization server.',
   why: 'Calls to the backend fail until its spec is written again; an unchanged file that is applied again is no write.',
-  sources: ['2.4.5', 'decision 25'],
+  sources: [
+    {
+      section: '2.4.5',
+      says: 'An empty subjectProviderName is filled in with the first provider of the VirtualMCPServer.',
+    },
+    'decision 25',
+  ],
   *check(gateway, { path, cluster, old }) {
     yield* unservedBy(
       gateway,
