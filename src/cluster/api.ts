@@ -52,7 +52,8 @@ export interface Sent {
 
 /**
  * Requests to an API server, over HTTP/1.1: a watch has its connection to itself. Connections are kept and used
- * again, but after a request that got no answer none is used again that was idle then.
+ * again, but after a request that got no answer none is used again that was idle then. Why not the typed API of
+ * client-node: src/generate/bundle.ts has the figures.
  */
 export class Api {
   readonly clock = new ServerClock()

@@ -24,7 +24,8 @@ async function bundle(folder: string): Promise<void> {
     format: 'esm',
     platform: 'node',
     target: 'node24',
-    // Of the Kubernetes client we use the class of its kubeconfigs: without its generated API 2.5 MB instead of 17.5.
+    // Of the Kubernetes client only kubeconfigs are used. Its typed API (CoreV1Api and its like) was measured: 17.5 MB, 213 ms
+    // of CPU to load and 121 MB of memory instead of 2.5 MB, 106 ms and 82 MB; minified still 94 MB.
     alias: { '@kubernetes/client-node': './node_modules/@kubernetes/client-node/dist/config.js' },
     // CommonJS modules in the bundle require modules of Node.
     banner: {
