@@ -199,11 +199,7 @@ t.test('the bundle does what the sources do, unprivileged and without writing a 
 t.test('alerts and dashboard name metrics that the server has', async (t) => {
   const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
   const source = files.filter((name) => name.endsWith('.ts')).map((name) => read(`src/${name}`))
-  const known = new Set(
-    [...source.join().matchAll(/(?:name: 'vmcp_admission_|gauge\(\s*')(\w+)'/g)].map(
-      ([, name]) => `vmcp_admission_${name ?? ''}`,
-    ),
-  )
+  const known = new Set(source.join().match(/(?<=')vmcp_admission_\w+(?=')/g))
   const dashboard = read('deploy/helm/vmcp-admission/files/dashboard.json')
   for (const file of [read('deploy/helm/vmcp-admission/files/alerts.yaml'), dashboard]) {
     const named = new Set(

@@ -280,7 +280,7 @@ t.test(
     const isReady = async () => (await fetch(`${server.probeUrl}/readyz`)).ok
     while (!(await isReady())) await setTimeout(50)
     const metrics = await (await fetch(`${server.probeUrl}/metrics`)).text()
-    t.match(metrics, /^vmcp_admission_cache_partial_objects 45$/m)
+    t.match(metrics, /^vmcp_admission_cluster_cache_partial_objects 45$/m)
     await isServed('45 gateways of 685 KB')
 
     const filled = (spec: object) => Buffer.from(JSON.stringify(reviewOf(resourceOf('MCPServer', spec))))

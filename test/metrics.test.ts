@@ -7,10 +7,11 @@ import { mcpServer } from '../src/kinds/mcp-server/index.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { CurrentFindings } from '../src/review/current-findings.ts'
 import { World } from '../src/review/world.ts'
-import { measureCluster } from '../src/server/cluster-metrics.ts'
+import { measureClock, measureCluster } from '../src/server/cluster-metrics.ts'
+import { createMetrics } from '../src/server/metrics.ts'
 import { resourceOf } from './support/review.ts'
 
-t.test('a thousand standing findings have a series of their own, the others are counted', async (t) => {
+t.test('a thousand current findings have a series of their own, the others are counted', async (t) => {
   const world = new World({ group: DEFAULT_API_GROUP, knows: () => true })
   const current = new CurrentFindings(world, DEFAULT_SETTINGS)
   const registry = new Registry()
@@ -29,7 +30,7 @@ t.test('a thousand standing findings have a series of their own, the others are 
   }
   measureCluster(registry, { statuses: () => [state] }, { findings: current, world })
   const series = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values ?? []
-  const hidden = async () => (await series('vmcp_admission_standing_findings_hidden'))[0]?.value
+  const hidden = async () => (await series('vmcp_admission_current_findings_hidden'))[0]?.value
   const put = (i: number) => {
     const { kind, metadata, spec } = backend(`server-${i}`)
     const place = { ...metadata, namespace: 'default', resourceVersion: '1' }
@@ -38,13 +39,44 @@ t.test('a thousand standing findings have a series of their own, the others are 
     while (current.work(100));
   }
   for (let i = 0; i < 1_000; i++) put(i)
-  t.equal((await series('vmcp_admission_standing_findings')).length, 1_000)
+  t.equal((await series('vmcp_admission_current_findings')).length, 1_000)
   t.equal(await hidden(), 0)
   put(1_000)
-  t.equal((await series('vmcp_admission_standing_findings')).length, 1_000)
+  t.equal((await series('vmcp_admission_current_findings')).length, 1_000)
   t.equal(await hidden(), 1)
   for (age.value of [20, 1]) {
-    const [found] = await series('vmcp_admission_view_age_seconds')
+    const [found] = await series('vmcp_admission_cluster_cache_age_seconds')
     t.match(found, { value: age.value, labels: { kind: 'MCPServer' } })
   }
+})
+
+t.test('counters and nothing else end in _total, and a probe has no sample before the first', async (t) => {
+  const metrics = createMetrics()
+  const arming = { leads: true, policy: undefined, contested: false, repairs: 2, errors: 3 } as const
+  let proved: boolean | undefined
+  metrics.log(() => 4)
+  metrics.bodies({ bytes: 5, displaced: 6 })
+  metrics.serving(() => ({ expiry: { leaf: 1, ca: 2, bundle: 3 }, rotations: 7, errors: 8 }))
+  metrics.arming(() => ({ ...arming, proved }))
+  measureClock(metrics.registry, () => undefined)
+  const world = new World({ group: DEFAULT_API_GROUP, knows: () => true })
+  const findings = new CurrentFindings(world, DEFAULT_SETTINGS)
+  measureCluster(metrics.registry, { statuses: () => [] }, { findings, world })
+  const own = (await metrics.registry.getMetricsAsJSON()).filter(({ name }) => name.startsWith('vmcp_'))
+  t.ok(own.length > 25)
+  for (const { name, type } of own) t.equal(name.endsWith('_total'), String(type) === 'counter', name)
+  const samples = async (name: string) =>
+    (await metrics.registry.metrics()).split('\n').filter((line) => line.startsWith(`vmcp_admission_${name}`))
+  t.strictSame(await samples('clock_offset_seconds'), [])
+  for (const [now, shown] of [
+    [undefined, []],
+    [true, ['vmcp_admission_probe_success 1']],
+    [false, ['vmcp_admission_probe_success 0']],
+    [undefined, []],
+  ] as const) {
+    proved = now
+    t.strictSame(await samples('probe_success'), shown)
+  }
+  t.strictSame(await samples('log_lines'), ['vmcp_admission_log_lines_dropped_total 4'])
+  t.strictSame(await samples('certificate_rotations'), ['vmcp_admission_certificate_rotations_total 7'])
 })

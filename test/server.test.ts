@@ -752,8 +752,14 @@ t.test('mode and severities', async (t) => {
     t.strictSame([body.response.allowed, body.response.warnings?.length ?? 0], [allowed, warnings], title)
     if (settings.mode === 'warn') t.match(body.response.warnings?.[0], /^would be denied: spec\.awsSts/)
     const isExempted = settings.severities !== undefined && allowed
-    const counted = isExempted ? ['vmcp_admission_exempted_total{id="role-mapping-claim-or-matcher"} 1'] : []
-    t.strictSame(await counts(probes, 'vmcp_admission_exempted_total'), counted, `${title} is counted`)
+    const counted = isExempted
+      ? ['vmcp_admission_exempted_findings_total{id="role-mapping-claim-or-matcher"} 1']
+      : []
+    t.strictSame(
+      await counts(probes, 'vmcp_admission_exempted_findings_total'),
+      counted,
+      `${title} is counted`,
+    )
     if (isExempted)
       t.match(lines.join(''), /"exempted":\["role-mapping-claim-or-matcher"\]/, `${title} is logged`)
   }
@@ -923,8 +929,8 @@ t.test('probes, metrics and log', async (t) => {
     'vmcp_admission_certificate_expiry_timestamp_seconds{certificate="leaf"} 1700000000',
     'vmcp_admission_certificate_expiry_timestamp_seconds{certificate="ca"} 1900000000',
     'vmcp_admission_certificate_expiry_timestamp_seconds{certificate="bundle"} 1800000000',
-    'vmcp_admission_certificate_rotations 3',
-    'vmcp_admission_certificate_errors 2',
+    'vmcp_admission_certificate_rotations_total 3',
+    'vmcp_admission_certificate_errors_total 2',
   ])
   t.match(payload, /^nodejs_eventloop_lag_seconds \d/m)
   t.match(payload, /vmcp_admission_refused_requests_total\{status="413"\} 2/)

@@ -106,43 +106,43 @@ export function buildWebhook(
   return app
 }
 
-/** What is sent, and what is counted and logged once it is on its way. */
+/** The answer, and what counts and logs it once it is sent; `seconds` since the last byte of the body came. */
 interface Answer {
   readonly json: string
-  readonly record?: () => void
+  readonly record?: (seconds: number) => void
 }
-type Responding = (
-  parts: Parts,
-  review: Review,
-  start: number,
-  request: FastifyRequest,
-) => Answer | Promise<Answer>
+type Responding = (parts: Parts, review: Review, request: FastifyRequest) => Answer | Promise<Answer>
 
 /** Parses, judges, answers and records a review; each step together with the others that came in the same turn. */
 function answering(parts: Parts, together: ReturnType<typeof grouping>, respond: Responding) {
   const { bodies } = parts
-  const answer = async (text: string, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+  const answer = async (
+    text: string,
+    arrived: number,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<void> => {
     const others = together(text.length)
     await others
     const body = parseBody(text)
     await others
-    const start = performance.now()
     const review = decodeReview(body)
     if (typeof review === 'string') throw new BodyError(review)
-    const responded = respond(parts, review, start, request)
+    const responded = respond(parts, review, request)
     const { json, record } = responded instanceof Promise ? await responded : responded
     await others
     leaving(parts, reply).type('application/json').send(json)
+    const seconds = (performance.now() - arrived) / 1_000
     await others
-    record?.()
+    record?.(seconds)
   }
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const held = request.body as Held | undefined
-    if (held === undefined) return answer('', request, reply)
+    if (held === undefined) return answer('', performance.now(), request, reply)
     try {
       const turn = bodies.turn(held)
       if (turn !== undefined) await turn
-      await answer(bodies.textOf(held), request, reply)
+      await answer(bodies.textOf(held), held.arrived, request, reply)
     } finally {
       bodies.end(held)
     }
@@ -154,21 +154,16 @@ function leaving({ isStopping }: Parts, reply: FastifyReply): FastifyReply {
 }
 
 /** Judges at once, unless the verdict rests on other objects: these are read first, and it is judged once more. */
-function validateReview(
-  parts: Parts,
-  review: Review,
-  start: number,
-  request: FastifyRequest,
-): Answer | Promise<Answer> {
+function validateReview(parts: Parts, review: Review, request: FastifyRequest): Answer | Promise<Answer> {
   const { submission } = review
   const nonce = probeIn(submission, parts.engine.group)
   if (nonce !== undefined) return { json: encodeProbe(review, nonce) }
   const verdict = judgeSubmission(submission, parts.engine)
-  if (parts.live === undefined) return answerVerdict(parts, review, verdict, start)
+  if (parts.live === undefined) return answerVerdict(parts, review, verdict)
   const unkept = unkeptBeside(submission, parts.engine)
   const names = [...restsOn(verdict), ...unkept]
   const doubted = (sure: Verdict, read: Read) =>
-    answerVerdict(parts, review, withDoubt(sure, { submission, engine: parts.engine, read }, unkept), start)
+    answerVerdict(parts, review, withDoubt(sure, { submission, engine: parts.engine, read }, unkept))
   if (names.length === 0) return doubted(verdict, UNCONFIRMED)
   if (parts.live.waiting >= parts.mostInFlight) return unconfirmed(parts, review, verdict, doubted)
   return confirmed(parts, parts.live, review, names, patience(request.url)).then(({ sure, read }) =>
@@ -229,12 +224,11 @@ async function confirmed(
   return (await mayBlock(submission, live, left())) ? { sure, read } : { sure: { ...sure, errors: [] }, read }
 }
 
-function answerVerdict({ logger, metrics }: Parts, review: Review, verdict: Verdict, start: number): Answer {
+function answerVerdict({ logger, metrics }: Parts, review: Review, verdict: Verdict): Answer {
   const { errors, warnings, exempted, failures } = verdict
   const json = encodeVerdict(review, verdict)
   const outcome = errors.length > 0 ? 'denied' : warnings.length > 0 ? 'warned' : 'admitted'
-  const seconds = (performance.now() - start) / 1000
-  const record = () => {
+  const record = (seconds: number) => {
     metrics.reviewed('validate', review, outcome, seconds)
     metrics.found(verdict, review.submission.dryRun)
     for (const { id, failure } of failures)
@@ -249,13 +243,12 @@ function answerVerdict({ logger, metrics }: Parts, review: Review, verdict: Verd
   return { json, record }
 }
 
-function mutateReview({ engine, logger, metrics }: Parts, review: Review, start: number): Answer {
+function mutateReview({ engine, logger, metrics }: Parts, review: Review): Answer {
   if (probeIn(review.submission, engine.group) !== undefined) return { json: encodePatch(review, []) }
   const patch = jsonPatch(mutate(review.submission, engine))
   const json = encodePatch(review, patch)
   const outcome = patch.length > 0 ? 'patched' : 'admitted'
-  const seconds = (performance.now() - start) / 1000
-  const record = () => {
+  const record = (seconds: number) => {
     metrics.reviewed('mutate', review, outcome, seconds)
     logger.info({ ...logged(review, 'mutate', outcome, seconds), added: patch.length })
   }

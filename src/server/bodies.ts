@@ -40,6 +40,8 @@ export interface Held {
   /** Reserved: all of the content-length, or what has come of a body that has none. */
   bytes: number
   readonly begun: number
+  /** When its last byte came, in monotonic milliseconds. */
+  arrived: number
   state: 'arriving' | 'waiting' | 'judged' | 'over'
   /** Ends it early. */
   fail: (error: RefusedBody) => void
@@ -88,6 +90,7 @@ export class Bodies {
       client: request.socket.remoteAddress ?? '',
       bytes: 0,
       begun: this.#now(),
+      arrived: 0,
       state: 'arriving',
       fail: (error) => {
         request.off('data', take).off('end', end).off('error', broken)
@@ -114,6 +117,7 @@ export class Bodies {
     }
     const end = () => {
       held.state = 'waiting'
+      held.arrived = this.#now()
       held.parts = whole === undefined ? [] : [whole.subarray(0, arrived)]
       done(null, held)
     }

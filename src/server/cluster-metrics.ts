@@ -3,66 +3,116 @@ import type { Informers, InformerStatus } from '../cluster/index.ts'
 import type { CurrentFindings } from '../review/current-findings.ts'
 import type { World } from '../review/world.ts'
 import type { ReadOutcome } from './live.ts'
+import { measureCounter, measureGauge } from './measure.ts'
 
-/** More series than this are a burden for whoever collects them. */
+/** Bounds the series of the current findings: more are a burden for whoever collects them. */
 const MOST_SERIES = 1_000
 const STATES: readonly InformerStatus['state'][] = ['listing', 'watching', 'absent', 'forbidden', 'failing']
 
-/** A gauge of the clock; without a value until the API server has answered. */
+/** Adds the gauge of the clock; `offset` in milliseconds, undefined until the API server has answered. */
 export function measureClock(registry: Registry, offset: () => number | undefined): void {
-  new Gauge({
-    name: 'vmcp_admission_clock_offset_seconds',
-    help: "By how many seconds the clock of this replica is ahead of the API server's (negative: behind), at the least.",
-    registers: [registry],
-    collect() {
+  measureGauge(
+    registry,
+    'vmcp_admission_clock_offset_seconds',
+    "By how many seconds the clock of this replica is ahead of the API server's (negative: behind), at the least.",
+    () => {
       const milliseconds = offset()
-      if (milliseconds !== undefined) this.set(milliseconds / 1_000)
+      return milliseconds === undefined ? undefined : milliseconds / 1_000
     },
-  })
+  )
 }
 
-/** The metrics of the view of the cluster; answers with the counter of live reads. */
+/** Adds the metrics of the cache of the cluster and of the current findings; returns the counter of live reads. */
 export function measureCluster(
   registry: Registry,
   informers: Pick<Informers, 'statuses'>,
   { findings, world }: { readonly findings: CurrentFindings; readonly world: Pick<World, 'sizes'> },
 ): (outcome: ReadOutcome) => void {
+  measureInformers(registry, informers)
+  measureCache(registry, world)
+  measureFindings(registry, findings)
+  const reads = new Counter({
+    name: 'vmcp_admission_live_reads_total',
+    help: 'Objects read from the API server to confirm a verdict, by outcome (found, missing, failed, limited).',
+    labelNames: ['outcome'],
+    registers: [registry],
+  })
+  return (outcome) => reads.inc({ outcome })
+}
+
+function measureInformers(registry: Registry, informers: Pick<Informers, 'statuses'>): void {
   const registers = [registry]
+  const labelNames = ['kind', 'namespace'] as const
   const place = ({ kind, namespace = '' }: InformerStatus) => ({ kind, namespace })
   new Gauge({
-    name: 'vmcp_admission_view_age_seconds',
-    help: 'Seconds since the API server last proved what the view holds, by kind and watched namespace.',
-    labelNames: ['kind', 'namespace'],
+    name: 'vmcp_admission_cluster_cache_age_seconds',
+    help: 'Seconds since the API server last confirmed what the cache holds, by kind and watched namespace.',
+    labelNames,
     registers,
     collect() {
-      for (const state of informers.statuses()) this.set(place(state), state.age)
+      for (const status of informers.statuses()) this.set(place(status), status.age)
     },
   })
   new Gauge({
-    name: 'vmcp_admission_view_state',
+    name: 'vmcp_admission_cluster_cache_state',
     help: '1 for the state of each kind: listing, watching, absent (no CRD), forbidden or failing.',
-    labelNames: ['kind', 'namespace', 'state'],
+    labelNames: [...labelNames, 'state'],
     registers,
     collect() {
-      for (const state of informers.statuses()) {
-        for (const each of STATES) this.set({ ...place(state), state: each }, each === state.state ? 1 : 0)
+      for (const status of informers.statuses()) {
+        for (const state of STATES) this.set({ ...place(status), state }, state === status.state ? 1 : 0)
       }
     },
   })
-  new Gauge({
-    name: 'vmcp_admission_view_restarts',
-    help: 'How often a kind was listed again out of turn: after an error, silence, or an expired version.',
-    labelNames: ['kind', 'namespace'],
+  new Counter({
+    name: 'vmcp_admission_cluster_cache_lists_total',
+    help: 'Complete lists of a kind; after the first one only where a watch cannot go on.',
+    labelNames,
     registers,
     collect() {
-      for (const state of informers.statuses()) this.set(place(state), state.failures)
+      this.reset()
+      for (const status of informers.statuses()) this.inc(place(status), status.lists)
     },
   })
-  new Gauge({
-    name: 'vmcp_admission_standing_findings',
-    help: `1 for each thing that is found in an object as it is stored; at most ${MOST_SERIES} series.`,
-    labelNames: ['kind', 'namespace', 'name', 'id', 'severity'],
+  new Counter({
+    name: 'vmcp_admission_cluster_cache_failures_total',
+    help: 'Lists and watches that failed: an error, a broken connection or an expired resourceVersion.',
+    labelNames,
     registers,
+    collect() {
+      this.reset()
+      for (const status of informers.statuses()) this.inc(place(status), status.failures)
+    },
+  })
+}
+
+function measureCache(registry: Registry, world: Pick<World, 'sizes'>): void {
+  measureGauge(
+    registry,
+    'vmcp_admission_cluster_cache_bytes',
+    'Memory that the cached objects take, as it is estimated.',
+    () => world.sizes.bytes,
+  )
+  measureGauge(
+    registry,
+    'vmcp_admission_cluster_cache_partial_objects',
+    'Objects that are too large to be cached whole: they are read from the API server when a verdict needs them.',
+    () => world.sizes.partial,
+  )
+  measureCounter(
+    registry,
+    'vmcp_admission_cluster_cache_left_out_objects_total',
+    'How often an object was left out because the cache was full (--cache-memory).',
+    () => world.sizes.leftOut,
+  )
+}
+
+function measureFindings(registry: Registry, findings: CurrentFindings): void {
+  new Gauge({
+    name: 'vmcp_admission_current_findings',
+    help: `1 for each finding in an object as it is stored; at most ${MOST_SERIES} series.`,
+    labelNames: ['kind', 'namespace', 'name', 'id', 'severity'],
+    registers: [registry],
     collect() {
       this.reset()
       let shown = 0
@@ -73,47 +123,16 @@ export function measureCluster(
       }
     },
   })
-  new Gauge({
-    name: 'vmcp_admission_standing_findings_hidden',
-    help: 'Standing findings that have no series of their own, because there are too many.',
-    registers,
-    collect() {
-      this.set(Math.max(0, findings.count - MOST_SERIES))
-    },
-  })
-  new Gauge({
-    name: 'vmcp_admission_standing_waiting',
-    help: 'Objects that changed, or of which others did, and that are still to be judged again.',
-    registers,
-    collect() {
-      this.set(findings.waiting)
-    },
-  })
-  const cache = (name: string, help: string, value: () => number) =>
-    new Gauge({
-      name: `vmcp_admission_cache_${name}`,
-      help,
-      registers,
-      collect() {
-        this.set(value())
-      },
-    })
-  cache('bytes', 'Memory that the kept objects take, as it is estimated.', () => world.sizes.bytes)
-  cache(
-    'partial_objects',
-    'Objects that are too large to be kept whole: verdicts about them rest on live reads.',
-    () => world.sizes.partial,
+  measureGauge(
+    registry,
+    'vmcp_admission_current_findings_hidden',
+    'Current findings without a series of their own, because there are too many.',
+    () => Math.max(0, findings.count - MOST_SERIES),
   )
-  cache(
-    'left_out',
-    'How often an object was not kept, because the cache was full (--cache-memory).',
-    () => world.sizes.leftOut,
+  measureGauge(
+    registry,
+    'vmcp_admission_current_findings_pending_namespaces',
+    'Namespaces that changed and are still to be checked again.',
+    () => findings.waiting,
   )
-  const reads = new Counter({
-    name: 'vmcp_admission_live_reads_total',
-    help: 'Objects read from the API server to confirm a verdict, by outcome (found, missing, failed, limited).',
-    labelNames: ['outcome'],
-    registers,
-  })
-  return (outcome) => reads.inc({ outcome })
 }

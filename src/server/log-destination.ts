@@ -2,52 +2,67 @@ import { write, writeSync } from 'node:fs'
 
 const BATCH = 16_384
 const MOST_MILLISECONDS = 1_000
-/** Characters that wait for a slow reader; lines beyond are lost. */
+/** Characters that may wait for a slow reader; lines beyond are dropped. */
 const MOST_WAITING = 4 * 1024 * 1024
-/** Milliseconds between tries, and how many there are at the end, while a reader is slow. */
+/** Milliseconds between two attempts, and the most attempts, to write the last lines to a slow reader. */
 const PAUSE = 10
-const TRIES = 100
+const ATTEMPTS = 100
 const STDOUT = 1
-const NOTHING = Buffer.alloc(0)
+
+interface Batch {
+  bytes: Buffer
+  readonly lines: number
+}
 
 const isSlow = (error: unknown) => (error as NodeJS.ErrnoException).code === 'EAGAIN'
 
 /**
- * Standard output for a logger, written in batches of 16 KiB, or what there is after a second; the rest when the process
- * exits. A reader that has gone loses its lines, and nothing else comes of it: pino's own destination would try for ever.
+ * Standard output as a destination for pino, which never waits for it: written in batches of 16 KiB or once a second, and
+ * what is left when the process exits. Lines are dropped and counted when the reader is 4 MiB behind or has gone.
+ *
+ * Not pino.destination: `flushSync` of sonic-boom 4.2, which it calls at the exit, repeats a write that failed with EPIPE
+ * for ever, so that a server whose log reader has gone does not end on SIGTERM.
  */
-export function logInBatches() {
+export function logDestination() {
   let lines: string[] = []
   let length = 0
-  let sending: Buffer = NOTHING
-  let underWay = false
-  const take = () => {
-    const taken = Buffer.from(lines.join(''))
+  let sending: Batch | undefined
+  let isWriting = false
+  let dropped = 0
+  const take = (): Batch | undefined => {
+    if (lines.length === 0) return undefined
+    const taken = { bytes: Buffer.from(lines.join('')), lines: lines.length }
     lines = []
     length = 0
     return taken
   }
   const send = () => {
-    if (underWay) return
-    if (sending.length === 0) sending = take()
-    if (sending.length === 0) return
-    underWay = true
-    write(STDOUT, sending, (error, written) => {
-      underWay = false
-      if (error === null) sending = sending.subarray(written)
-      else if (!isSlow(error)) sending = NOTHING
-      if (error === null && (sending.length > 0 || length >= BATCH)) send()
+    if (isWriting) return
+    const batch = (sending ??= take())
+    if (batch === undefined) return
+    isWriting = true
+    write(STDOUT, batch.bytes, (error, written) => {
+      isWriting = false
+      if (error === null) batch.bytes = batch.bytes.subarray(written)
+      else if (!isSlow(error)) {
+        dropped += batch.lines
+        sending = undefined
+      }
+      if (batch.bytes.length === 0) sending = undefined
+      if (error === null && (sending !== undefined || length >= BATCH)) send()
     })
   }
   const flushSync = () => {
-    let left = Buffer.concat([underWay ? NOTHING : sending, take()])
-    if (!underWay) sending = NOTHING
-    for (let tries = TRIES; left.length > 0 && tries > 0;) {
+    // A batch that is being written now arrives by itself.
+    const batches = [isWriting ? undefined : sending, take()]
+    if (!isWriting) sending = undefined
+    let left = Buffer.concat(batches.map((batch) => batch?.bytes ?? Buffer.alloc(0)))
+    for (let attempts = ATTEMPTS; left.length > 0 && attempts > 0;) {
       try {
         left = left.subarray(writeSync(STDOUT, left))
       } catch (error) {
         if (!isSlow(error)) return
-        tries -= 1
+        attempts -= 1
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE)
       }
     }
@@ -56,11 +71,17 @@ export function logInBatches() {
   process.on('exit', flushSync)
   return {
     write(line: string) {
-      if (length > MOST_WAITING) return
+      if (length > MOST_WAITING) {
+        dropped += 1
+        return
+      }
       lines.push(line)
       length += line.length
       if (length >= BATCH) send()
     },
+    /** Writes what waits and returns when it is written, or after a second with a slow reader. */
     flushSync,
+    /** Lines that were dropped. */
+    dropped: () => dropped,
   }
 }

@@ -11,7 +11,7 @@ import { Bodies } from './bodies.ts'
 import { checkTogether, memoryBudget, SERVER_FLAGS, type ServerConfiguration } from './configuration.ts'
 import { helpLines, readFlags, UsageError } from '../configuration/flags.ts'
 import { EXAMPLES, LocalCluster, quoted } from './local-cluster.ts'
-import { logInBatches } from './log-batches.ts'
+import { logDestination } from './log-destination.ts'
 import { createMetrics } from './metrics.ts'
 import { followCluster, openConnection } from './open-cluster.ts'
 import { clientOptions, openServing, type Serving, type ServingState } from './serving.ts'
@@ -54,9 +54,10 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   const { host, mode, role, severity, 'api-group': group } = configuration
   const ended = new AbortController()
   const impatient = new AbortController()
-  const destination = logInBatches()
+  const destination = logDestination()
   const logger = pino({ level: configuration['log-level'], base: null }, destination)
   const metrics = createMetrics()
+  metrics.log(destination.dropped)
   const delay = configuration['shutdown-delay'] * 1_000
   let listening = false
   let stopping = false

@@ -4,6 +4,7 @@ import { kindNamed } from '../kinds/index.ts'
 import type { Verdict } from '../review/judge.ts'
 import type { Review } from './admission-review.ts'
 import type { Bodies } from './bodies.ts'
+import { measureCounter, measureGauge } from './measure.ts'
 import type { ServingState } from './serving.ts'
 
 interface Labels {
@@ -43,7 +44,7 @@ export function createMetrics() {
     registers,
   })
   const exempted = new Counter({
-    name: 'vmcp_admission_exempted_total',
+    name: 'vmcp_admission_exempted_findings_total',
     help: 'Errors that a severity setting made a warning or dropped, by id.',
     labelNames: ['id'],
     registers,
@@ -62,7 +63,7 @@ export function createMetrics() {
   })
   const duration = new Histogram({
     name: 'vmcp_admission_review_duration_seconds',
-    help: 'Time from the parsed body to the answer, by webhook.',
+    help: 'Time from the last byte of the body to the answer that is handed to the connection, by webhook.',
     labelNames: ['webhook'],
     buckets: [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1],
     registers,
@@ -110,6 +111,15 @@ export function createMetrics() {
     refused(status: number) {
       refused.inc({ status })
     },
+    /** `dropped`: lines of the log that were dropped since the start. */
+    log(dropped: () => number) {
+      measureCounter(
+        registry,
+        'vmcp_admission_log_lines_dropped_total',
+        'Lines of the log that were dropped, because standard output was too slow or closed.',
+        dropped,
+      )
+    },
     bodies(bodies: Pick<Bodies, 'bytes' | 'displaced'>) {
       measureBodies(registry, bodies)
     },
@@ -123,83 +133,84 @@ export function createMetrics() {
 }
 
 function measureBodies(registry: Registry, bodies: Pick<Bodies, 'bytes' | 'displaced'>): void {
-  const registers = [registry]
-  new Gauge({
-    name: 'vmcp_admission_body_bytes',
-    help: 'Bytes that are reserved for bodies, from the head of a request until its answer.',
-    registers,
-    collect() {
-      this.set(bodies.bytes)
-    },
-  })
-  new Gauge({
-    name: 'vmcp_admission_displaced_bodies',
-    help: 'Bodies that gave way to others, because all of them had too many bytes.',
-    registers,
-    collect() {
-      this.set(bodies.displaced)
-    },
-  })
+  measureGauge(
+    registry,
+    'vmcp_admission_request_body_bytes',
+    'Bytes that are reserved for request bodies, from the head of a request until its answer.',
+    () => bodies.bytes,
+  )
+  measureCounter(
+    registry,
+    'vmcp_admission_displaced_request_bodies_total',
+    'Request bodies that gave way to others, because all of them together had too many bytes (--body-memory).',
+    () => bodies.displaced,
+  )
 }
 
 function measureServing(registry: Registry, state: () => ServingState): void {
-  const registers = [registry]
   new Gauge({
     name: 'vmcp_admission_certificate_expiry_timestamp_seconds',
     help: 'When the serving certificate (leaf), the CA that signs, and the first CA of the bundle expire, as Unix time.',
     labelNames: ['certificate'],
-    registers,
+    registers: [registry],
     collect() {
       for (const [certificate, expires] of Object.entries(state().expiry)) {
         if (expires !== undefined) this.set({ certificate }, expires / 1_000)
       }
     },
   })
-  new Gauge({
-    name: 'vmcp_admission_certificate_rotations',
-    help: 'How often another certificate from files, or another CA of our own, came into use.',
-    registers,
-    collect() {
-      this.set(state().rotations)
-    },
-  })
-  new Gauge({
-    name: 'vmcp_admission_certificate_errors',
-    help: 'Looks after certificates that found a problem; what is in use stays.',
-    registers,
-    collect() {
-      this.set(state().errors)
-    },
-  })
+  measureCounter(
+    registry,
+    'vmcp_admission_certificate_rotations_total',
+    'How often another certificate from files, or another CA of our own, came into use.',
+    () => state().rotations,
+  )
+  measureCounter(
+    registry,
+    'vmcp_admission_certificate_errors_total',
+    'Checks of the certificates that found a problem; the certificate in use stays.',
+    () => state().errors,
+  )
 }
 
 function measureArming(registry: Registry, state: () => ArmingState): void {
-  const registers = [registry]
-  const gauge = (name: string, help: string, value: (now: ArmingState) => number) =>
-    new Gauge({
-      name: `vmcp_admission_${name}`,
-      help,
-      registers,
-      collect() {
-        this.set(value(state()))
-      },
-    })
-  gauge('armed', '1 while the stored webhook configuration fails closed.', ({ policy }) =>
-    policy === 'Fail' ? 1 : 0,
+  measureGauge(
+    registry,
+    'vmcp_admission_armed',
+    '1 while the stored webhook configuration fails closed.',
+    () => (state().policy === 'Fail' ? 1 : 0),
   )
-  gauge('leads', '1 in the replica that looks after the webhook configurations.', ({ leads }) =>
-    leads ? 1 : 0,
+  measureGauge(
+    registry,
+    'vmcp_admission_leader',
+    '1 in the replica that holds the Lease and reconciles the webhook configurations.',
+    () => (state().leads ? 1 : 0),
   )
-  gauge(
-    'proved',
-    '1 when the last probe through the API server reached the webhook, 0 when not, -1 before the first.',
-    ({ proved }) => (proved === undefined ? -1 : proved ? 1 : 0),
+  measureGauge(
+    registry,
+    'vmcp_admission_probe_success',
+    '1 when the last probe through the API server reached the webhook, 0 when not; no sample before the first.',
+    () => {
+      const { proved } = state()
+      return proved === undefined ? undefined : Number(proved)
+    },
   )
-  gauge(
-    'configurations_contested',
-    '1 while another installation, or somebody else, keeps writing the webhook configurations.',
-    ({ contested }) => (contested ? 1 : 0),
+  measureGauge(
+    registry,
+    'vmcp_admission_webhook_configurations_contested',
+    '1 while another installation, or another writer, keeps writing the webhook configurations.',
+    () => (state().contested ? 1 : 0),
   )
-  gauge('configuration_repairs', 'How often a webhook configuration was written.', ({ repairs }) => repairs)
-  gauge('arming_errors', 'Looks after the webhook configurations that failed.', ({ errors }) => errors)
+  measureCounter(
+    registry,
+    'vmcp_admission_webhook_configuration_writes_total',
+    'How often this replica wrote the webhook configurations.',
+    () => state().repairs,
+  )
+  measureCounter(
+    registry,
+    'vmcp_admission_arming_errors_total',
+    'Attempts to reconcile the webhook configurations that failed.',
+    () => state().errors,
+  )
 }

@@ -262,7 +262,7 @@ try {
 
   stream.enter('rotation of the CA, and leaves of the new one')
   const rotations = () =>
-    Promise.all(replicas.map((each) => metric(each, 'vmcp_admission_certificate_rotations')))
+    Promise.all(replicas.map((each) => metric(each, 'vmcp_admission_certificate_rotations_total')))
   const before = await rotations()
   const areRotated = async () => (await rotations()).every((count, i) => count > (before[i] ?? Infinity))
   await waitFor(areRotated, { seconds: 2 * SECONDS.ca, what: 'the CA to rotate, for every replica' })

@@ -76,7 +76,7 @@ await withApiServer(t, async (t, api) => {
     t.ok(await has(leader, 'armed 1', 'leads 1', 'proved 1'))
     t.ok(await has(first, 'leads 0', 'proved -1'))
     t.equal(leader.url, '', 'the leader answers no reviews')
-    t.notMatch(await metricsOf(leader), /certificate="leaf"|view_state\{/)
+    t.notMatch(await metricsOf(leader), /certificate="leaf"|cluster_cache_state\{/)
     t.notMatch(
       await metricsOf(first),
       /^vmcp_admission_reviews_total\{[^}]*MCPExternalAuthConfig[^}]*admitted/m,

@@ -32,7 +32,7 @@ import {
   type Resource,
   resourceIn,
   settled,
-  standingIn,
+  currentFindingsIn,
   store,
   storeAll,
   stored,
@@ -314,7 +314,7 @@ async function writeSubjectProviders(t: Test, api: ApiServer, server: RunningSer
   await settled(api, server)
   await apply(api, config)
   t.strictSame(await written(api, config), ['okta', 'okta'], 'the same file again is no write')
-  const standing = await standingIn(server, 'subjects')
+  const standing = await currentFindingsIn(server, 'subjects')
   t.ok(standing.includes('VirtualMCPServer/tools subject-provider-exists error'), 'which shows')
   await exchange({ audience: 'other' })
   t.strictSame(await written(api, config), ['github', 'github'], 'the next write of the spec replaces it')

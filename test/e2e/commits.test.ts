@@ -28,7 +28,7 @@ import {
   type Resource,
   resourceIn,
   settled,
-  standingIn,
+  currentFindingsIn,
   stored,
   textOf,
 } from './resources.ts'
@@ -218,7 +218,7 @@ async function applyInAnyOrder(t: Test, api: ApiServer, server: RunningServer): 
   }
   await settled(api, server)
   for (const [i, order] of orders.entries()) {
-    const errors = (await standingIn(server, `order-${i}`)).filter((text) => text.endsWith(' error'))
+    const errors = (await currentFindingsIn(server, `order-${i}`)).filter((text) => text.endsWith(' error'))
     t.strictSame(errors, [], `${order.map(textOf).join(' ')}: they fit together`)
   }
 }
@@ -294,7 +294,7 @@ async function changeBothEnds(t: Test, api: ApiServer, server: RunningServer): P
       ])
       t.strictSame(found?.spec, committed?.spec, `${title}: ${textOf(wanted)} is as committed`)
     }
-    const errors = (await standingIn(server, namespace)).filter((text) => text.endsWith(' error'))
+    const errors = (await currentFindingsIn(server, namespace)).filter((text) => text.endsWith(' error'))
     t.strictSame(errors, [], `${title}: all fits together`)
   }
 }

@@ -196,7 +196,7 @@ await withApiServer(t, async (t, api) => {
   await t.test('the next pair is served, and one that is broken is not', async (t) => {
     const metric = async (name: string) => {
       const text = await (await fetch(`${webhook.probeUrl}/metrics`)).text()
-      return Number(new RegExp(`^vmcp_admission_certificate_${name} (\\d+)$`, 'm').exec(text)?.[1])
+      return Number(new RegExp(`^vmcp_admission_certificate_${name}_total (\\d+)$`, 'm').exec(text)?.[1])
     }
     const served = () => certificateServed(port)
     const serial = ({ certificate }: { readonly certificate: string }) =>

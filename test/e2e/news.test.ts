@@ -26,7 +26,7 @@ import {
   pathTo,
   resourceIn,
   settled,
-  standingIn,
+  currentFindingsIn,
   store,
   storeAll,
   stored,
@@ -251,7 +251,7 @@ async function watchStanding(t: Test, api: ApiServer, server: RunningServer): Pr
     const namespace = `standing-${i}`
     const here = (object: Other) => resourceIn(namespace, object)
     const isFound = async (wanted: boolean) => {
-      const there = await standingIn(server, namespace)
+      const there = await currentFindingsIn(server, namespace)
       return found.every((text) => there.includes(text) === wanted)
     }
     const soon = async (wanted: boolean, what: string) => {
@@ -301,7 +301,7 @@ async function withServer(
 }
 
 async function statesOf(server: RunningServer, kind: string): Promise<string[]> {
-  const samples = await metric(server, 'vmcp_admission_view_state')
+  const samples = await metric(server, 'vmcp_admission_cluster_cache_state')
   const ofKind = [...samples].filter(([labels, value]) => value === 1 && labels.includes(`kind="${kind}"`))
   return ofKind.map(([labels]) => labels.replace(/.*state="(.*)"$/, '$1'))
 }
@@ -337,7 +337,7 @@ async function watchOneNamespace(t: Test, api: ApiServer): Promise<void> {
     t.equal(unseen.status, 201, 'judged alone elsewhere')
     const alone = unseen.warnings.map((text) => text.replace(/.*\((.*)\)$/, '$1'))
     t.strictSame(alone, ['auth-server-storage-persistent'], 'nothing is said of what is not known')
-    t.strictSame(await standingIn(server, 'unseen'), [])
+    t.strictSame(await currentFindingsIn(server, 'unseen'), [])
   })
 }
 

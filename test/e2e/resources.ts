@@ -109,9 +109,9 @@ export async function metric(server: RunningServer, name: string): Promise<Map<s
 }
 
 /** The standing findings of a namespace: `KIND/NAME ID SEVERITY`. */
-export async function standingIn(server: RunningServer, namespace: string): Promise<string[]> {
+export async function currentFindingsIn(server: RunningServer, namespace: string): Promise<string[]> {
   const labels = /^kind="(.*)",namespace="(.*)",name="(.*)",id="(.*)",severity="(.*)"$/
-  const samples = await metric(server, 'vmcp_admission_standing_findings')
+  const samples = await metric(server, 'vmcp_admission_current_findings')
   return [...samples.keys()].flatMap((text) => {
     const [, kind = '', where, name = '', id = '', severity = ''] = labels.exec(text) ?? []
     return where === namespace ? [`${kind}/${name} ${id} ${severity}`] : []
@@ -128,11 +128,11 @@ export async function settled(api: ApiServer, server: RunningServer, namespace =
   )
   await storeAll(api, resources)
   const isHeard = async () => {
-    const found = await standingIn(server, namespace)
+    const found = await currentFindingsIn(server, namespace)
     return resources.every((resource) => found.some((text) => text.startsWith(`${textOf(resource)} `)))
   }
   await waitFor(isHeard, { seconds: 20, what: 'the server to hear of what is stored' })
-  await waitFor(async () => (await metric(server, 'vmcp_admission_standing_waiting')).get('') === 0, {
+  await waitFor(async () => (await metric(server, 'vmcp_admission_current_findings_pending_namespaces')).get('') === 0, {
     seconds: 20,
     what: 'the server to judge what is stored',
   })
