@@ -1,9 +1,11 @@
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import root from 'tap'
 import { serviceNames } from '../../src/certificates/authority.ts'
 import { makeAuthority, signLeaf } from '../../src/certificates/x509.ts'
+import { runCli } from '../support/cli.ts'
 import { startServer } from '../support/server.ts'
 import { installCrds, kubectl, ROOT } from './cluster.ts'
 import { ACCOUNT, applyAll, documentsIn, installedRights, kubeconfigOf, NAMESPACE } from './installed.ts'
@@ -128,6 +130,23 @@ await withApiServer(
       const bad = await api.kubectl(['apply', '-f', 'examples/bad/aws-sts-without-role.yaml'])
       t.equal(bad.code, 1)
       t.match(bad.stderr, /aws-sts-role-configured/)
+    })
+
+    await t.test('in CI the account of docs/cli.md reads and cannot write', async (t) => {
+      const page = readFileSync(`${ROOT}docs/cli.md`, 'utf8')
+      const recipe = page.slice(page.indexOf('### Against a cluster')).matchAll(/^```sh\n([^`]*)/gm)
+      const commands = [...recipe].map(([, block = '']) => block.replaceAll('deploy/', `${ROOT}deploy/`))
+      const { stdout } = spawnSync('bash', ['-ec', commands.join('')], {
+        cwd: folder,
+        encoding: 'utf8',
+        env: { PATH: `${process.env.KUBEBUILDER_ASSETS}:${process.env.PATH}`, KUBECONFIG: api.kubeconfig },
+      })
+      t.equal(stdout.trim().split('\n').at(-1), 'no')
+      const flags = ['--cluster', '--kubeconfig', join(folder, 'vmcp-check.kubeconfig')]
+      const checked = await runCli(['check', ...flags, `${ROOT}examples/bad/misspelt-type.yaml`], {
+        cwd: folder,
+      })
+      t.match(checked, { status: 1, stdout: /schema-enum/, stderr: '' })
     })
 
     await t.test('in CI a warning is as bad as a denial', async (t) => {
