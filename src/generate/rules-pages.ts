@@ -44,7 +44,7 @@ each leads to what must be true, what happens at run time otherwise, a wrong and
 
 - An \`error\` makes the webhook refuse the write, and \`check\` end with exit code 1. A \`warning\` is shown, and the write goes through.
 - \`--severity ID[:PATH]=error|warning|off[@NAMESPACE,...]\` changes the severity, for one field and for some namespaces
-  if need be, on [the server](../server.md#weigh-rules) and in the CLI.
+  if need be, on [the server](../server.md#change-the-severity-of-a-rule) and in the CLI.
 - An error that the stored object already has is a warning on an update: [decision 8](../decisions.md#decision-8).`
 
 const BY_ID = `The rules by id. [The index by kind](rules/README.md) says what each asks for.`
