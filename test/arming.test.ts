@@ -113,7 +113,7 @@ const optionsOf = (changed: Partial<ArmingOptions> = {}): ArmingOptions => ({
   namespaceSelector: {},
   manager: 'Lease vmcp/vmcp-admission',
   breakGlass: 'stop it',
-  onLook: () => undefined,
+  onRead: () => undefined,
   logger: quiet,
   ...changed,
 })
@@ -137,12 +137,12 @@ t.test('the webhook fails open until it has proved itself, and closed from then 
   const fake = cluster()
   fake.reaches = false
   const arming = armingOf(fake, 'on', () => now)
-  await arming.look()
+  await arming.reconcile()
   t.strictSame([policy(fake), arming.state.proved], ['Ignore', false])
   t.strictSame(fake.applied, [`${VALIDATING} Ignore`, `${MUTATING} Ignore`])
   fake.reaches = true
   now += 5_000
-  await arming.look()
+  await arming.reconcile()
   t.strictSame([policy(fake), arming.state.policy], ['Fail', 'Fail'])
   const mutating = fake.stored.get(MUTATING)?.webhooks as { failurePolicy: string }[]
   t.equal(mutating[0]?.failurePolicy, 'Ignore', 'mutation always fails open')
@@ -150,18 +150,18 @@ t.test('the webhook fails open until it has proved itself, and closed from then 
   t.equal(deletion?.failurePolicy, 'Ignore', 'so does what is said of deletions')
   fake.reaches = false
   now += 60_000
-  await arming.look()
+  await arming.reconcile()
   t.strictSame([policy(fake), arming.state.proved], ['Fail', false], 'being away does not disarm')
   const writes = fake.applied.length
   now += 5_000
-  await arming.look()
+  await arming.reconcile()
   t.equal(fake.applied.length, writes, 'what is as it should be is not written')
 })
 
 t.test('what is armed for another address is proved anew', async (t) => {
   let now = 0
   const fake = cluster()
-  await armingOf(fake, 'on', () => now).look()
+  await armingOf(fake, 'on', () => now).reconcile()
   t.equal(policy(fake), 'Fail')
   const configuration = structuredClone(fake.stored.get(VALIDATING)) as {
     webhooks: Record<string, unknown>[]
@@ -171,11 +171,11 @@ t.test('what is armed for another address is proved anew', async (t) => {
   fake.reaches = false
   now += 20_000
   const successor = armingOf(fake, 'on', () => now)
-  await successor.look()
+  await successor.reconcile()
   t.strictSame([policy(fake), successor.state.proved], ['Ignore', false], 'nobody is locked out by it')
   fake.reaches = true
   now += 5_000
-  await successor.look()
+  await successor.reconcile()
   t.equal(policy(fake), 'Fail')
 })
 
@@ -183,7 +183,7 @@ t.test('drift is repaired, and disarming is a setting', async (t) => {
   let now = 0
   const fake = cluster()
   const arming = armingOf(fake, 'on', () => now)
-  await arming.look()
+  await arming.reconcile()
   t.equal(policy(fake), 'Fail')
   const change = (edit: (webhook: Record<string, unknown>) => void) => {
     const configuration = structuredClone(fake.stored.get(VALIDATING)) as {
@@ -201,22 +201,22 @@ t.test('drift is repaired, and disarming is a setting', async (t) => {
     change(edit)
     now += 5_000
     const { repairs } = arming.state
-    await arming.look()
+    await arming.reconcile()
     t.equal(arming.state.repairs, repairs + 1, title)
     t.equal(policy(fake), 'Fail', title)
   }
   fake.stored.delete(MUTATING)
   now += 5_000
-  await arming.look()
+  await arming.reconcile()
   t.ok(fake.stored.has(MUTATING), 'what was deleted comes back')
-  await armingOf(cluster(fake.lease), 'on', () => now).look()
+  await armingOf(cluster(fake.lease), 'on', () => now).reconcile()
   const disarming = armingOf(fake, 'ignore', () => now)
-  await disarming.look()
+  await disarming.reconcile()
   t.equal(policy(fake), 'Ignore')
   fake.stored.clear()
   fake.reaches = false
   now += 60_000
-  await arming.look()
+  await arming.reconcile()
   t.equal(policy(fake), 'Ignore', 'a configuration that was deleted is not armed before a new proof')
 })
 
@@ -237,14 +237,14 @@ t.test(
     const lose = async (fake: ReturnType<typeof cluster>, arming: Arming) => {
       const { lease } = fake.lease
       fake.lease.lease = { holder: 'b', renewed: '', seconds: 15, transitions: 1, resourceVersion: 'b' }
-      await arming.look()
+      await arming.reconcile()
       t.strictSame([arming.state.leads, arming.state.proved], [false, undefined], 'says nothing of others')
       fake.lease.lease = lease
     }
     const fail = async (fake: ReturnType<typeof cluster>, arming: Arming) => {
       const { readConfiguration } = fake
       fake.readConfiguration = () => Promise.reject(new Error('503'))
-      await arming.lookSafely()
+      await arming.reconcileSafely()
       t.equal(arming.state.proved, undefined)
       fake.readConfiguration = readConfiguration
     }
@@ -263,19 +263,19 @@ t.test(
       let now = 0
       const fake = cluster()
       const arming = armingOf(fake, 'on', () => now, fromFiles)
-      await arming.look()
+      await arming.reconcile()
       inject(fake, 'injected')
-      await arming.look()
+      await arming.reconcile()
       t.strictSame([policy(fake), arming.state.proved], ['Fail', true], title)
       await meanwhile(fake, arming)
       disarm(fake)
       fake.reaches = false
       now += seconds * 1_000
-      await arming.look()
+      await arming.reconcile()
       t.equal(policy(fake), expected, title)
       fake.reaches = true
       now += 5_000
-      await arming.look()
+      await arming.reconcile()
       t.equal(policy(fake), 'Fail', `${title}: proved anew`)
     }
   },
@@ -318,7 +318,7 @@ t.test('only the holder of the Lease writes; an error is told once and passes', 
   const fake = cluster()
   const now = 0
   const first = armingOf(fake, 'on', () => now)
-  await first.look()
+  await first.reconcile()
   const writes = fake.applied.length
   const told: string[] = []
   const unowned = { ...fake, readOwner: () => Promise.reject(new Error('forbidden')) }
@@ -326,12 +326,12 @@ t.test('only the holder of the Lease writes; an error is told once and passes', 
     identity: 'b',
     logger: { ...quiet, warn: (_, message) => told.push(message) },
   })
-  await second.look()
+  await second.reconcile()
   t.equal(second.state.leads, false)
   t.equal(fake.applied.length, writes)
   fake.lease.lease = undefined
-  await second.lookSafely()
-  await second.lookSafely()
+  await second.reconcileSafely()
+  await second.reconcileSafely()
   t.equal(told.length, 1)
   t.equal(second.state.errors, 2)
 })
@@ -348,7 +348,7 @@ t.test('what keeps both configurations from being read is told once', async (t) 
   }
   const logger = { ...quiet, warn: (fields: object) => told.push(fields) }
   const arming = armingOf(unreadable, 'on', () => performance.now(), { logger })
-  for (; looks < 4; looks++) await arming.lookSafely()
+  for (; looks < 4; looks++) await arming.reconcileSafely()
   t.strictSame(told, [{ problem: `403 ${VALIDATING}` }])
 })
 
@@ -360,7 +360,7 @@ t.test('why a proof fails is told again when it is another reason', async (t) =>
   const arming = armingOf({ ...cluster(), tryProbe: async () => answers.shift() }, 'on', () => now, {
     logger,
   })
-  for (; now < 25_000; now += 5_000) await arming.look()
+  for (; now < 25_000; now += 5_000) await arming.reconcile()
   t.strictSame(
     told,
     ['EOF of port 4001', 'connection refused', 'stored without asking'].map((answer) => ({ answer })),
@@ -412,12 +412,12 @@ t.test('a server that only answers reads the configurations, and writes nothing'
   const looked: number[] = []
   const webhook = armingOf(fake, 'on', () => 0, {
     writes: false,
-    onLook: (all) => looked.push(all.filter((each) => each !== undefined).length),
+    onRead: (all) => looked.push(all.filter((each) => each !== undefined).length),
   })
-  await webhook.look()
+  await webhook.reconcile()
   t.strictSame([fake.applied, fake.lease.lease, webhook.state.leads], [[], undefined, false])
-  await armingOf(fake, 'on', () => 0).look()
-  await webhook.look()
+  await armingOf(fake, 'on', () => 0).reconcile()
+  await webhook.reconcile()
   t.strictSame([looked, webhook.state.policy], [[0, 2], 'Fail'])
 })
 
@@ -443,7 +443,7 @@ t.test('of two installations that are there, the one that came first writes', as
   const [first, second] = [installation('a'), installation('b')]
   const look = async (arming: Arming) => {
     fake.applied.length = 0
-    await arming.lookSafely()
+    await arming.reconcileSafely()
     now += 5_000
     return fake.applied.length
   }
@@ -471,7 +471,7 @@ t.test('a writer that never rests is told of once, and not answered at once for 
   const fake = cluster()
   const told: unknown[] = []
   const arming = armingOf(fake, 'on', () => 0, { logger: { ...quiet, warn: (fields) => told.push(fields) } })
-  await arming.look()
+  await arming.reconcile()
   for (let i = 0; i < 8; i++) {
     const configuration = structuredClone(fake.stored.get(VALIDATING)) as {
       metadata: object
@@ -480,44 +480,44 @@ t.test('a writer that never rests is told of once, and not answered at once for 
     configuration.metadata = { ...configuration.metadata, managedFields: [{ manager: 'argocd' }] }
     configuration.webhooks = configuration.webhooks.map((each) => ({ ...each, timeoutSeconds: 9 }))
     fake.stored.set(VALIDATING, configuration)
-    await arming.look()
+    await arming.reconcile()
     t.equal(arming.state.contested, i >= 4 - 1, `${i}`)
   }
   t.strictSame(told, [{ managers: ['argocd'] }])
-  await arming.look()
-  await arming.look()
+  await arming.reconcile()
+  await arming.reconcile()
   t.equal(arming.state.contested, false, 'it rests')
 })
 
 t.test('what another group has registered is taken over only where the kinds of our group are', async (t) => {
   const fake = cluster()
   const lease = leaseStore()
-  await armingOf(fake, 'on', () => 0).look()
+  await armingOf(fake, 'on', () => 0).reconcile()
   fake.applied.length = 0
   const answers = ['404 the server could not find the requested resource', 'denied: by another']
   const tryProbe = async () => answers.shift()
   const other = armingOf({ ...fake, lease, tryProbe }, 'on', () => 0, { group: 'vmcp.example' })
-  await t.rejects(other.look(), {
+  await t.rejects(other.reconcile(), {
     message: `the configurations are for the API group ${DEFAULT_API_GROUP}, and vmcp.example has no MCPExternalAuthConfig here: set --api-group, or install the CRDs`,
   })
   t.strictSame([fake.applied, lease.lease], [[], undefined], 'and others may lead')
-  await other.look()
+  await other.reconcile()
   t.strictSame(fake.applied, [`${VALIDATING} Fail`, `${MUTATING} Ignore`])
 })
 
 t.test('conditions on the entry that wants none are repaired', async (t) => {
   const fake = cluster()
   const arming = armingOf(fake, 'on', () => 0)
-  await arming.look()
+  await arming.reconcile()
   fake.applied.length = 0
   const webhooksOf = () => fake.stored.get(VALIDATING)?.webhooks as { matchConditions?: unknown[] }[]
   // An API server stores no empty list.
   for (const webhook of webhooksOf())
     if (webhook.matchConditions?.length === 0) delete webhook.matchConditions
-  await arming.look()
+  await arming.reconcile()
   t.strictSame(fake.applied, [], 'nothing differs')
   for (const webhook of webhooksOf()) webhook.matchConditions ??= [{ name: 'never', expression: 'false' }]
-  await arming.look()
+  await arming.reconcile()
   t.strictSame(fake.applied, [`${VALIDATING} Fail`])
 })
 

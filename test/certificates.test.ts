@@ -30,7 +30,7 @@ import {
   signingAuthority,
 } from '../src/certificates/authority-data.ts'
 import { SelfManaged, type SelfManagedOptions, serviceNames } from '../src/certificates/authority.ts'
-import { Carried } from '../src/certificates/carried.ts'
+import { Propagation } from '../src/certificates/propagation.ts'
 import {
   clientGate,
   clientTlsOptions,
@@ -541,7 +541,7 @@ t.test('what a step does', async (t) => {
       title: 'it does not sign yet',
       stored: state(a, b),
       at: 205,
-      observed: { carriedFor: carrying({ a: 99, b: 9.9 }) },
+      observed: { propagatedFor: carrying({ a: 99, b: 9.9 }) },
       bundle: 'a b',
       sign: 'a',
     },
@@ -549,7 +549,7 @@ t.test('what a step does', async (t) => {
       title: 'it may sign',
       stored: state(a, b),
       at: 210,
-      observed: { carriedFor: carrying({ a: 99, b: 10 }) },
+      observed: { propagatedFor: carrying({ a: 99, b: 10 }) },
       changes: ['promoted'],
       bundle: 'a b',
       sign: 'a',
@@ -558,7 +558,7 @@ t.test('what a step does', async (t) => {
       title: 'it signs',
       stored: state(b, undefined, a),
       at: 211,
-      observed: { carriedFor: carrying({ a: 99, b: 10 }), leaf: leafOf(a, 200 * MINUTE) },
+      observed: { propagatedFor: carrying({ a: 99, b: 10 }), leaf: leafOf(a, 200 * MINUTE) },
       bundle: 'a b',
       sign: 'b',
     },
@@ -566,7 +566,7 @@ t.test('what a step does', async (t) => {
       title: 'we have not seen it yet',
       stored: state(b, undefined, a),
       at: 211,
-      observed: { carriedFor: carrying({ a: 99, b: 9 }), leaf: leafOf(a, 200 * MINUTE) },
+      observed: { propagatedFor: carrying({ a: 99, b: 9 }), leaf: leafOf(a, 200 * MINUTE) },
       bundle: 'a b',
     },
     {
@@ -739,7 +739,7 @@ t.test('what a step does', async (t) => {
   ]
   for (const { title, stored, at, observed, wants = false, changes = [], bundle, sign, next } of rows) {
     const before = JSON.stringify(stored)
-    const result = step(stored, at * MINUTE, { carriedFor: new Map(), ...observed }, MODEL)
+    const result = step(stored, at * MINUTE, { propagatedFor: new Map(), ...observed }, MODEL)
     t.strictSame(
       [
         result.wantsFresh,
@@ -755,14 +755,19 @@ t.test('what a step does', async (t) => {
     t.ok(result.nextCheck >= SECOND && result.nextCheck <= MINUTE, title)
     t.equal(JSON.stringify(stored), before)
   }
-  const short = step(state({ ...a, longestLeaf: MINUTE }), 0, { carriedFor: new Map() }, MODEL)
+  const short = step(state({ ...a, longestLeaf: MINUTE }), 0, { propagatedFor: new Map() }, MODEL)
   t.equal(short.sign?.lifetime, MINUTE, 'and until then what is written down holds')
   t.equal(short.state?.current.longestLeaf, MODEL.leafLifetime)
-  const promoted = step(state(a, b), 210 * MINUTE, { carriedFor: carrying({ b: 10 }) }, MODEL).state
+  const promoted = step(state(a, b), 210 * MINUTE, { propagatedFor: carrying({ b: 10 }) }, MODEL).state
     ?.former[0]
   t.equal(promoted?.until, 300 * MINUTE, 'no longer than the CA itself')
   t.notOk(promoted !== undefined && 'key' in promoted)
-  const big = step(state({ ...a, expires: DAY }, b), 210 * MINUTE, { carriedFor: carrying({ b: 10 }) }, MODEL)
+  const big = step(
+    state({ ...a, expires: DAY }, b),
+    210 * MINUTE,
+    { propagatedFor: carrying({ b: 10 }) },
+    MODEL,
+  )
   t.equal(big.state?.former[0]?.until, 250 * MINUTE + SLACK)
 })
 
@@ -790,17 +795,17 @@ t.test('settings that cannot work', async (t) => {
 
 t.test('carried means: by every entry, without a break, up to the last look', async (t) => {
   let clock = 1_000
-  const carried = new Carried(() => clock)
+  const carried = new Propagation(() => clock)
   const look = (after: number, ...entries: string[][]) => {
     clock += after
     carried.look(entries)
-    return Object.fromEntries(carried.carriedFor())
+    return Object.fromEntries(carried.propagatedFor())
   }
   t.strictSame(look(0), {})
   t.strictSame(look(5, ['a', 'b'], ['a']), { a: 0 })
   t.strictSame(look(5, ['a', 'b'], ['b', 'a']), { a: 5, b: 0 })
   clock += 100
-  t.strictSame(Object.fromEntries(carried.carriedFor()), { a: 5, b: 0 })
+  t.strictSame(Object.fromEntries(carried.propagatedFor()), { a: 5, b: 0 })
   t.strictSame(look(0, ['b'], ['b', 'a']), { b: 100 })
   t.strictSame(look(1, ['a', 'b'], ['b', 'a']), { a: 0, b: 101 })
   t.strictSame(look(1), {})
@@ -864,7 +869,7 @@ class Model {
 class Replica {
   leaf: Leaf | undefined
   remembered: AuthorityState | undefined
-  carried: Carried
+  carried: Propagation
   readonly #model: Model
   readonly #skew: number
   #read: Model['stored']
@@ -872,13 +877,13 @@ class Replica {
   constructor(model: Model, skew: number) {
     this.#model = model
     this.#skew = skew
-    this.carried = new Carried(() => model.now)
+    this.carried = new Propagation(() => model.now)
   }
 
   restart(): void {
     this.leaf = undefined
     this.remembered = undefined
-    this.carried = new Carried(() => this.#model.now)
+    this.carried = new Propagation(() => this.#model.now)
     this.#read = undefined
   }
 
@@ -899,7 +904,11 @@ class Replica {
     const model = this.#model
     const read = this.#read
     const now = model.now + this.#skew
-    const observed = { carriedFor: this.carried.carriedFor(), leaf: this.leaf, remembered: this.remembered }
+    const observed = {
+      propagatedFor: this.carried.propagatedFor(),
+      leaf: this.leaf,
+      remembered: this.remembered,
+    }
     let next = step(read?.state, now, observed, MODEL)
     if (next.wantsFresh)
       next = step(read?.state, now, { ...observed, fresh: authority(`ca${model.made++}`, now) }, MODEL)
@@ -1125,7 +1134,7 @@ const BRISK: RotationSettings = {
 function replica(store: SecretStore, options: Partial<SelfManagedOptions> = {}) {
   /** The time, and by how much the clock of this replica is ahead of it. */
   const clock = { now, skew: 0 }
-  const carried = new Carried(() => clock.now)
+  const carried = new Propagation(() => clock.now)
   const said: string[] = []
   const pairs: ServingPair[] = []
   let bundle = ''
@@ -1134,7 +1143,7 @@ function replica(store: SecretStore, options: Partial<SelfManagedOptions> = {}) 
     names: serviceNames('hook', 'system', ['127.0.0.1']),
     settings: BRISK,
     writes: true,
-    carriedFor: () => carried.carriedFor(),
+    propagatedFor: () => carried.propagatedFor(),
     onPair: (pair) => pairs.push(pair),
     onBundle: (next) => (bundle = next),
     onChange: (change) => said.push(change),

@@ -28,7 +28,7 @@ import { buildWebhook } from '../src/server/app.ts'
 import { Bodies } from '../src/server/bodies.ts'
 import { Live, type ReadOutcome } from '../src/server/live.ts'
 import { createMetrics } from '../src/server/metrics.ts'
-import { patience } from '../src/server/patience.ts'
+import { readBudgetMs } from '../src/server/read-budget.ts'
 import { resourceOf, reviewOf } from './support/review.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-'))
@@ -593,5 +593,5 @@ t.test('how long reads may take', async (t) => {
     ['/validate?timeout=nonsense', 8_000],
     ['/validate?timeout=-3s', 0],
   ] as const)
-    t.equal(patience(url), milliseconds, url)
+    t.equal(readBudgetMs(url), milliseconds, url)
 })

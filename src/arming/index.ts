@@ -55,7 +55,7 @@ export interface ArmingOptions {
   /** What the configurations say on how to get the webhook out of the way. */
   readonly breakGlass: string
   /** Told of both configurations as they are stored, at every look. */
-  readonly onLook: (configurations: readonly (Configuration | undefined)[]) => void
+  readonly onRead: (configurations: readonly (Configuration | undefined)[]) => void
   readonly logger: {
     info(fields: object, message: string): void
     warn(fields: object, message: string): void
@@ -77,9 +77,9 @@ export interface ArmingState {
 }
 
 /** Milliseconds between looks while nothing changes, and between proofs once one has succeeded. */
-const LOOK_EVERY = 5_000
+const RECONCILE_EVERY = 5_000
 /** Milliseconds between looks at least: somebody who writes the same is not to be answered at once for ever. */
-const LOOK_AFTER = 500
+const SHORTEST_WAIT = 500
 const PROVE_EVERY = 60_000
 /** Milliseconds in which the configurations of another installation are replaced once: it is there if they come back. */
 const REPLACE_EVERY = 600_000
@@ -146,10 +146,10 @@ export class Arming {
     for (const kind of KINDS) void this.#watch(kind, signal)
     while (!signal.aborted) {
       this.#changed = new AbortController()
-      await this.lookSafely()
-      await this.#wait(LOOK_AFTER, signal)
+      await this.reconcileSafely()
+      await this.#wait(SHORTEST_WAIT, signal)
       const sooner = this.#writesInARow < CONTESTED ? [this.#changed.signal] : []
-      await this.#wait(LOOK_EVERY - LOOK_AFTER, AbortSignal.any([signal, ...sooner]))
+      await this.#wait(RECONCILE_EVERY - SHORTEST_WAIT, AbortSignal.any([signal, ...sooner]))
     }
     if (this.#state.leads) await this.#holder.release().catch(() => undefined)
   }
@@ -159,13 +159,13 @@ export class Arming {
     while (!signal.aborted) {
       const watched = this.#cluster.watchConfiguration(kind, WEBHOOK_NAME, () => this.#changed.abort())
       await watched.catch(() => undefined)
-      await this.#wait(LOOK_EVERY, signal)
+      await this.#wait(RECONCILE_EVERY, signal)
     }
   }
 
-  async lookSafely(): Promise<void> {
+  async reconcileSafely(): Promise<void> {
     try {
-      await this.look()
+      await this.reconcile()
       if (this.#problem !== '') this.#options.logger.info({}, 'arming: works again')
       this.#problem = ''
     } catch (error) {
@@ -173,13 +173,13 @@ export class Arming {
       this.#set({ errors: this.#state.errors + 1, leads: false })
       this.#forget()
       if (problem !== this.#problem)
-        this.#options.logger.warn({ problem }, 'arming: cannot look after the configurations')
+        this.#options.logger.warn({ problem }, 'arming: cannot reconcile the webhook configurations')
       this.#problem = problem
     }
   }
 
   /** One look: who leads reads, proves, and writes what differs. */
-  async look(): Promise<void> {
+  async reconcile(): Promise<void> {
     const stored = await this.#read()
     if (!this.#options.writes) return
     await this.#respectOthers(stored)
@@ -269,7 +269,7 @@ export class Arming {
     // One after the other, so that what keeps both from being read is one problem and not two by turns.
     for (const kind of KINDS) stored.push(await this.#cluster.readConfiguration(kind, WEBHOOK_NAME))
     this.#set({ policy: policyOf(stored[0]) })
-    this.#options.onLook(stored)
+    this.#options.onRead(stored)
     return stored
   }
 
@@ -333,7 +333,7 @@ export class Arming {
     this.#answer = kind
     this.#provedWith = this.#injected(stored)
     this.#set({ proved })
-    this.#proveAt = this.#clock() + (proved ? PROVE_EVERY : LOOK_EVERY)
+    this.#proveAt = this.#clock() + (proved ? PROVE_EVERY : RECONCILE_EVERY)
   }
 
   #set(changed: Partial<ArmingState>): void {

@@ -8,22 +8,22 @@ import {
   type Change,
   type FormerAuthority,
   type Leaf,
-  notBegun,
+  notYetValid,
   problemWithClock,
   problemWithSettings,
   type RotationSettings,
   SLACK,
   type Step,
   step,
-  unknownTo,
-  withoutFuture,
+  orphanedCAs,
+  withoutNotYetValid,
 } from './rotation.ts'
 import { SecretConflict, type SecretStore } from './secret-store.ts'
 import {
   type Authority,
   authorityOf,
   BACKDATE,
-  bare,
+  publicPart,
   certificatesIn,
   makeAuthority,
   signLeaf,
@@ -36,8 +36,8 @@ export interface SelfManagedOptions {
   readonly settings: RotationSettings
   /** Whether the CA is made, rotated and written here; otherwise it is only read, and signs. */
   readonly writes: boolean
-  /** For how long both live webhook configurations have carried which CA; see Carried. */
-  readonly carriedFor: () => ReadonlyMap<string, number>
+  /** For how long both live webhook configurations have carried which CA; see Propagation. */
+  readonly propagatedFor: () => ReadonlyMap<string, number>
   /** A new serving certificate is to be used. */
   readonly onPair: (pair: ServingPair) => void
   /** The webhook configurations are to carry these CAs. */
@@ -100,7 +100,7 @@ export class SelfManaged {
   readonly #problems: Problems
   #state: AuthorityState | undefined
   /** Trusted before, and missing in what is stored now: so it stays until it is written down again. */
-  #left: readonly FormerAuthority[] = []
+  #orphaned: readonly FormerAuthority[] = []
   #read = -Infinity
   #leaf: Leaf | undefined
   #bundle = ''
@@ -124,10 +124,10 @@ export class SelfManaged {
     const bundle = this.#state === undefined ? [] : bundleOf(this.#state)
     const { current, next } = this.#state ?? {}
     return {
-      authority: current === undefined ? undefined : bare(current),
+      authority: current === undefined ? undefined : publicPart(current),
       leafAuthority: this.#leaf?.authority,
-      next: next === undefined ? undefined : bare(next),
-      bundle: bundle.map(bare),
+      next: next === undefined ? undefined : publicPart(next),
+      bundle: bundle.map(publicPart),
       expiry: {
         leaf: this.#leaf?.expires,
         authority: current?.expires,
@@ -189,7 +189,7 @@ export class SelfManaged {
       const secret = await store.read()
       const read = secret === undefined ? { state: undefined, problems: [] } : parseState(secret.data)
       const now = this.#readClock(problems)
-      const state = read.state && withoutFuture(read.state, now)
+      const state = read.state && withoutNotYetValid(read.state, now)
       const found = [...read.problems, ...(read.state === undefined ? [] : futureIn(read.state, now))]
       for (const each of found) if (!problems.includes(each)) problems.push(each)
       this.#know(state, now)
@@ -218,9 +218,14 @@ export class SelfManaged {
   }
 
   async #step(stored: AuthorityState | undefined, now: number): Promise<Step> {
-    const { settings, carriedFor, writes } = this.#options
+    const { settings, propagatedFor, writes } = this.#options
     const leaf = this.#leafBeside(stored)
-    const observed = { carriedFor: carriedFor(), leaf, remembered: this.#state, left: this.#left }
+    const observed = {
+      propagatedFor: propagatedFor(),
+      leaf,
+      remembered: this.#state,
+      orphaned: this.#orphaned,
+    }
     const first = step(stored, now, observed, settings)
     if (!first.wantsFresh || !writes) return first
     const { authorityLifetime, leafLifetime } = settings
@@ -246,11 +251,11 @@ export class SelfManaged {
     const before = this.#state
     if (before !== undefined) {
       if (before.current.fingerprint !== state.current.fingerprint) this.#rotations += 1
-      this.#left = unknownTo(state, before, this.#left, now)
+      this.#orphaned = orphanedCAs(state, before, this.#orphaned, now)
     }
     this.#state = state
     this.#read = now
-    const bundle = bundleOf({ ...state, former: [...state.former, ...this.#left] })
+    const bundle = bundleOf({ ...state, former: [...state.former, ...this.#orphaned] })
       .map(({ certificate }) => certificate)
       .join('')
     if (bundle === this.#bundle) return
@@ -265,9 +270,12 @@ export class SelfManaged {
     const isRecent = Math.abs(now - this.#read) <= STALE
     const serves = this.#leaf !== undefined && this.#leaf.expires > now + LAST
     if (this.#clockProblem !== undefined || (serves && !isRecent)) return
-    const { settings, carriedFor } = this.#options
+    const { settings, propagatedFor } = this.#options
     try {
-      await this.#sign(step(this.#state, now, { carriedFor: carriedFor(), leaf: this.#leaf }, settings), now)
+      await this.#sign(
+        step(this.#state, now, { propagatedFor: propagatedFor(), leaf: this.#leaf }, settings),
+        now,
+      )
     } catch (error) {
       problems.push(error instanceof Error ? error.message : String(error))
     }
@@ -281,7 +289,7 @@ export class SelfManaged {
     const [certificate] = certificatesIn(pair.certificate)
     if (certificate === undefined) throw new Error('the leaf that was signed is none')
     const { issued, expires } = authorityOf(certificate)
-    this.#leaf = { authority: bare(authority), issued, expires }
+    this.#leaf = { authority: publicPart(authority), issued, expires }
     this.#leaves += 1
     onPair({ ...pair, ca: this.#bundle })
   }
@@ -289,7 +297,7 @@ export class SelfManaged {
 
 /** What is wrong with the times of stored CAs. */
 const futureIn = (state: AuthorityState, now: number): string[] =>
-  notBegun(state, now).map(
+  notYetValid(state, now).map(
     ({ fingerprint, issued }) =>
       `the CA with SHA-256 ${fingerprint} is valid from ${new Date(issued - BACKDATE).toISOString()} only: a clock that was ahead made it, and another CA replaces it`,
   )

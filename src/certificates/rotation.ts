@@ -1,7 +1,7 @@
 /** When a CA of our own is made, signs and goes: a pure step from what is stored and seen to what is to be stored next. */
 
 import { aheadOrBehind, inWords } from '../rule/in-words.ts'
-import { type Authority, BACKDATE, bare } from './x509.ts'
+import { type Authority, BACKDATE, publicPart } from './x509.ts'
 
 /** A CA that may sign. */
 export interface SigningAuthority extends Authority {
@@ -42,13 +42,13 @@ export interface RotationSettings {
 /** What one replica knows beside the stored state. */
 export interface Observed {
   /** For how long both live webhook configurations have carried which CA, by fingerprint, without a break. */
-  readonly carriedFor: ReadonlyMap<string, number>
+  readonly propagatedFor: ReadonlyMap<string, number>
   /** The one in use. */
   readonly leaf?: Leaf | undefined
   /** The last state that this replica read, for when nothing usable is stored any more. */
   readonly remembered?: AuthorityState | undefined
-  /** CAs that were in the bundle before somebody put another Secret in place of ours; see `unknownTo`. */
-  readonly left?: readonly FormerAuthority[] | undefined
+  /** CAs that were in the bundle before somebody put another Secret in place of ours; see `orphanedCAs`. */
+  readonly orphaned?: readonly FormerAuthority[] | undefined
   /** A CA just made; given when the last step asked for one. */
   readonly fresh?: SigningAuthority | undefined
 }
@@ -142,18 +142,18 @@ export function bundleOf({ current, next, former }: AuthorityState): Authority[]
 }
 
 /** The CAs of a state that are not valid yet. */
-export function notBegun(state: AuthorityState, now: number): Authority[] {
-  return bundleOf(state).filter((each) => !isBegun(each, now))
+export function notYetValid(state: AuthorityState, now: number): Authority[] {
+  return bundleOf(state).filter((each) => !hasBegun(each, now))
 }
 
 /** The state without the CAs that are not valid yet: a clock that was ahead made them. Undefined when the current one is not. */
-export function withoutFuture(state: AuthorityState, now: number): AuthorityState | undefined {
+export function withoutNotYetValid(state: AuthorityState, now: number): AuthorityState | undefined {
   const { current, next, former } = state
-  if (!isBegun(current, now)) return undefined
+  if (!hasBegun(current, now)) return undefined
   return {
     current,
-    ...(next !== undefined && isBegun(next, now) ? { next } : {}),
-    former: former.filter((each) => isBegun(each, now)),
+    ...(next !== undefined && hasBegun(next, now) ? { next } : {}),
+    former: former.filter((each) => hasBegun(each, now)),
   }
 }
 
@@ -162,20 +162,20 @@ export function withoutFuture(state: AuthorityState, now: number): AuthorityStat
  * never heard: those of the state before, and those left from an earlier one. Leaves of all of them may serve, also
  * those of other replicas.
  */
-export function unknownTo(
+export function orphanedCAs(
   stored: AuthorityState,
   { current, next, former }: AuthorityState,
-  left: readonly FormerAuthority[],
+  orphaned: readonly FormerAuthority[],
   now: number,
 ): FormerAuthority[] {
   const known = new Set(bundleOf(stored).map(({ fingerprint }) => fingerprint))
   const signing = next === undefined ? [current] : [current, next]
   const signed = signing.map((each) => ({
-    ...bare(each),
+    ...publicPart(each),
     until: Math.min(now + each.longestLeaf + SLACK, each.expires),
   }))
-  const all = known.has(current.fingerprint) ? left : [...signed, ...former, ...left]
-  return all.filter((each) => !known.has(each.fingerprint) && each.until > now && isBegun(each, now))
+  const all = known.has(current.fingerprint) ? orphaned : [...signed, ...former, ...orphaned]
+  return all.filter((each) => !known.has(each.fingerprint) && each.until > now && hasBegun(each, now))
 }
 
 /**
@@ -235,7 +235,7 @@ class Draft {
   /** The Secret was deleted or spoilt: what we remember still serves, and a new CA takes over without a gap. */
   #restore(): boolean {
     const { remembered: last } = this.#observed
-    const remembered = last === undefined ? undefined : withoutFuture(last, this.#now)
+    const remembered = last === undefined ? undefined : withoutNotYetValid(last, this.#now)
     if (remembered === undefined || remembered.current.expires <= this.#now) return false
     this.#become('restored', remembered)
     return true
@@ -264,8 +264,8 @@ class Draft {
   #promote(): void {
     const { state } = this
     if (state?.next === undefined) return
-    if (!isKnown(state.next, this.#observed, this.#settings)) return
-    const former = bare(state.current)
+    if (!hasPropagated(state.next, this.#observed, this.#settings)) return
+    const former = publicPart(state.current)
     const until = Math.min(this.#now + state.current.longestLeaf + SLACK, former.expires)
     this.#become('promoted', {
       current: state.next,
@@ -287,31 +287,31 @@ class Draft {
   /** Writes down what others must know before we may do it, and what they do not know of us. */
   #amend(): void {
     const { leafLifetime } = this.#settings
-    const { leaf, left = [] } = this.#observed
+    const { leaf, orphaned = [] } = this.#observed
     const { state } = this
     if (state === undefined) return
     if (state.current.longestLeaf < leafLifetime)
       this.#become('amended', { ...state, current: { ...state.current, longestLeaf: leafLifetime } })
-    for (const { until, ...authority } of left) this.#vouchFor({ authority, expires: until })
+    for (const { until, ...authority } of orphaned) this.#vouchFor({ authority, expires: until })
     if (leaf !== undefined && leaf.expires > this.#now) this.#vouchFor(leaf)
   }
 
   /** The CA of a leaf stays trusted, even if the Secret came back from a backup that does not know it. */
   #vouchFor({ authority, expires }: Pick<Leaf, 'authority' | 'expires'>): void {
     const { state } = this
-    if (state === undefined || !isBegun(authority, this.#now)) return
+    if (state === undefined || !hasBegun(authority, this.#now)) return
     const { fingerprint } = authority
     if ([state.current, state.next].some((each) => each?.fingerprint === fingerprint)) return
     const former = state.former.find((each) => each.fingerprint === fingerprint)
     if (former !== undefined && former.until >= expires) return
-    const entry = { ...bare(authority), until: expires }
+    const entry = { ...publicPart(authority), until: expires }
     this.#become('amended', { ...state, former: [...without(state.former, authority), entry] })
   }
 
   #retire(): void {
     const { state } = this
     if (state === undefined) return
-    const former = state.former.filter((each) => each.until > this.#now && isBegun(each, this.#now))
+    const former = state.former.filter((each) => each.until > this.#now && hasBegun(each, this.#now))
     if (former.length < state.former.length) this.#become('retired', { ...state, former })
   }
 
@@ -344,7 +344,7 @@ function signature(
   const { leaf } = observed
   if (leaf === undefined || !isValid(leaf, now)) return sign
   if (leaf.authority.fingerprint !== current.fingerprint) {
-    return isKnown(current, observed, settings) || now >= lastMoment(leaf) ? sign : undefined
+    return hasPropagated(current, observed, settings) || now >= lastMoment(leaf) ? sign : undefined
   }
   if (now < leaf.issued - MINUTE) return sign
   const gains = Math.min(now + lifetime, current.expires) > leaf.expires
@@ -357,32 +357,32 @@ function lastMoment({ issued, expires }: Leaf): number {
 }
 
 /** Whether its notBefore is past. */
-function isBegun({ issued }: Pick<Authority, 'issued'>, now: number): boolean {
+function hasBegun({ issued }: Pick<Authority, 'issued'>, now: number): boolean {
   return now >= issued - BACKDATE
 }
 
 function isValid(certificate: Pick<Authority, 'issued' | 'expires'>, now: number): boolean {
-  return isBegun(certificate, now) && certificate.expires > now
+  return hasBegun(certificate, now) && certificate.expires > now
 }
 
-function isKnown(
+function hasPropagated(
   { fingerprint }: Authority,
-  { carriedFor }: Observed,
+  { propagatedFor }: Observed,
   { propagation }: RotationSettings,
 ): boolean {
-  return (carriedFor.get(fingerprint) ?? -1) >= propagation
+  return (propagatedFor.get(fingerprint) ?? -1) >= propagation
 }
 
 function untilNext(
   { current, next, former }: AuthorityState,
   now: number,
-  { leaf, carriedFor }: Observed,
+  { leaf, propagatedFor }: Observed,
   { propagation }: RotationSettings,
 ): number {
   const moments = [current.expires, ...former.map(({ until }) => until)]
   if (next === undefined) moments.push(rotationDue(current))
   for (const { fingerprint } of [current, ...(next === undefined ? [] : [next])]) {
-    const carried = carriedFor.get(fingerprint)
+    const carried = propagatedFor.get(fingerprint)
     if (carried !== undefined) moments.push(now + propagation - carried)
   }
   if (leaf !== undefined) moments.push(renewalDue(leaf), lastMoment(leaf), leaf.expires)

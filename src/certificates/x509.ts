@@ -107,7 +107,7 @@ export function authorityOf(certificate: X509Certificate): Authority {
 }
 
 /** The public part alone, however much more is there. */
-export function bare({ certificate, fingerprint, issued, expires }: Authority): Authority {
+export function publicPart({ certificate, fingerprint, issued, expires }: Authority): Authority {
   return { certificate, fingerprint, issued, expires }
 }
 

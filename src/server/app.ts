@@ -20,9 +20,9 @@ import { BodyError, parseBody } from './json.ts'
 import { mayBlock } from './deletion.ts'
 import { both, type Live, MOST_READS, type Read, restsOn, UNCONFIRMED } from './live.ts'
 import type { Metrics } from './metrics.ts'
-import { patience } from './patience.ts'
+import { readBudgetMs } from './read-budget.ts'
 import { grouping } from './together.ts'
-import { unkeptBeside, withDoubt } from './unkept.ts'
+import { uncachedBeside, withDoubt } from './uncached.ts'
 
 /** What the server is made of. */
 export interface Parts {
@@ -160,13 +160,13 @@ function validateReview(parts: Parts, review: Review, request: FastifyRequest): 
   if (nonce !== undefined) return { json: encodeProbe(review, nonce) }
   const verdict = judgeSubmission(submission, parts.engine)
   if (parts.live === undefined) return answerVerdict(parts, review, verdict)
-  const unkept = unkeptBeside(submission, parts.engine)
-  const names = [...restsOn(verdict), ...unkept]
+  const uncached = uncachedBeside(submission, parts.engine)
+  const names = [...restsOn(verdict), ...uncached]
   const doubted = (sure: Verdict, read: Read) =>
-    answerVerdict(parts, review, withDoubt(sure, { submission, engine: parts.engine, read }, unkept))
+    answerVerdict(parts, review, withDoubt(sure, { submission, engine: parts.engine, read }, uncached))
   if (names.length === 0) return doubted(verdict, UNCONFIRMED)
   if (parts.live.waiting >= parts.mostInFlight) return unconfirmed(parts, review, verdict, doubted)
-  return confirmed(parts, parts.live, review, names, patience(request.url)).then(({ sure, read }) =>
+  return confirmed(parts, parts.live, review, names, readBudgetMs(request.url)).then(({ sure, read }) =>
     doubted(sure, read),
   )
 }
@@ -212,7 +212,7 @@ async function confirmed(
   const left = () => Math.max(0, Math.floor(end - performance.now()))
   let read = await live.confirm(namespace, names, milliseconds)
   let sure = judgeSubmission(submission, { ...engine, confirmed: read })
-  if (read.hasUnkept) {
+  if (read.hasUncached) {
     // What was not known before may rest on further objects.
     const more = restsOn(sure).filter((name) => !read.has(name))
     if (more.length > 0) {

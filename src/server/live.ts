@@ -48,7 +48,7 @@ export class Live {
   /** Puts what it reads into the view. Never throws: what cannot be read in time is not confirmed. */
   async confirm(namespace: string, names: readonly ObjectName[], milliseconds: number): Promise<Read> {
     const confirmed = new Set<string>()
-    const reading: Reading = { secrets: new Map(), unkept: new Map() }
+    const reading: Reading = { secrets: new Map(), uncached: new Map() }
     const signal = AbortSignal.timeout(milliseconds)
     const read = async (name: ObjectName) => {
       if (!(await this.#isRead(namespace, name, reading, signal))) return
@@ -60,16 +60,16 @@ export class Live {
     return {
       has: (name) => confirmed.has(nameKey(name)),
       with: (cluster) => {
-        const { secrets, unkept } = reading
+        const { secrets, uncached } = reading
         const seen = answering(cluster, {
           get: (kind, name) => (kind === 'Secret' ? secrets.get(name) : undefined) ?? cluster.get(kind, name),
         })
-        return [...unkept.values()].reduce(
+        return [...uncached.values()].reduce(
           (view, { name, resource }) => withObject(view, name, resource),
           seen,
         )
       },
-      hasUnkept: reading.unkept.size > 0,
+      hasUncached: reading.uncached.size > 0,
     }
   }
 
@@ -122,7 +122,7 @@ export class Live {
     kind: Kind,
     namespace: string,
     name: string,
-    { unkept }: Reading,
+    { uncached }: Reading,
     signal: AbortSignal,
   ): Promise<boolean> {
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
@@ -135,7 +135,7 @@ export class Live {
       if (found !== undefined && !this.#findings.isWhole(kind.kind, namespace, name)) {
         const resource = shape(kind, found).resource
         if (resource !== undefined)
-          unkept.set(nameKey({ kind: kind.kind, name }), { name: { kind: kind.kind, name }, resource })
+          uncached.set(nameKey({ kind: kind.kind, name }), { name: { kind: kind.kind, name }, resource })
       }
       return true
     }
@@ -163,22 +163,22 @@ export class Live {
 interface Reading {
   readonly secrets: Map<string, SecretFacts>
   /** What rules read of objects that the view does not keep, or not whole. */
-  readonly unkept: Map<string, { readonly name: ObjectName; readonly resource: Resource }>
+  readonly uncached: Map<string, { readonly name: ObjectName; readonly resource: Resource }>
 }
 
 /** What has just been read, and whether some of it is not kept in the view. */
 export interface Read extends Confirmed {
-  readonly hasUnkept: boolean
+  readonly hasUncached: boolean
 }
 
 /** Nothing has been read. */
-export const UNCONFIRMED: Read = { has: () => false, with: (cluster) => cluster, hasUnkept: false }
+export const UNCONFIRMED: Read = { has: () => false, with: (cluster) => cluster, hasUncached: false }
 
 /** What two readings have confirmed. */
 export const both = (one: Read, other: Read): Read => ({
   has: (name) => one.has(name) || other.has(name),
   with: (cluster) => other.with(one.with(cluster)),
-  hasUnkept: one.hasUnkept || other.hasUnkept,
+  hasUncached: one.hasUncached || other.hasUncached,
 })
 
 /** What a verdict rests on, errors first, each object once. */

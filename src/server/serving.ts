@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { Logger } from 'pino'
 import { SelfManaged, serviceNames } from '../certificates/authority.ts'
-import { Carried } from '../certificates/carried.ts'
+import { Propagation } from '../certificates/propagation.ts'
 import { followFiles } from '../certificates/files.ts'
 import { localPair, makePair, type ServingPair } from '../certificates/local.ts'
 import { readRegularFile } from '../certificates/regular-file.ts'
@@ -157,7 +157,7 @@ function selfManaged(
   if (configuration.arming === 'off')
     throw new UsageError('--certificates self-managed needs --arming on or ignore: nobody else knows its CA')
   const handing = new Handing()
-  const carried = new Carried()
+  const carried = new Propagation()
   const writes = configuration.role !== 'webhook'
   let bundle: string | undefined
   let trusted = false
@@ -170,7 +170,7 @@ function selfManaged(
       propagation: configuration['ca-propagation'] * 1_000,
     },
     writes,
-    carriedFor: () => carried.carriedFor(),
+    propagatedFor: () => carried.propagatedFor(),
     clockOffset: () => connection.clockOffset(),
     onPair: handing.give,
     onBundle: (next) => (bundle = next),
@@ -194,7 +194,7 @@ function selfManaged(
     carried: (bundles) => {
       carried.look(bundles.map(fingerprintsIn))
       const { leafAuthority } = authority.status()
-      const isCarried = carried.carriedFor().has(leafAuthority?.fingerprint ?? '')
+      const isCarried = carried.propagatedFor().has(leafAuthority?.fingerprint ?? '')
       trusted ||= bundles.length === 0 || isCarried
       // The leader may have had to make another CA, which cannot wait for the next minute.
       if (!writes && !isCarried) void authority.check()

@@ -35,7 +35,7 @@ export async function examine(place: Place): Promise<Diagnosis> {
     ),
   ])
   const isNothingThere = [deployment, leader, ...configurations].every((each) => each === undefined)
-  if (isNothingThere && !(await isBegun(place))) return nothingInstalled(place)
+  if (isNothingThere && !(await hasBegun(place))) return nothingInstalled(place)
   const known = (each: unknown) => (each === UNREAD ? undefined : each)
   const setups = setupsOf(known(deployment), known(leader))
   const accounts = new Set(
@@ -81,7 +81,7 @@ export async function examine(place: Place): Promise<Diagnosis> {
 }
 
 /** Whether something of an installation is there, or cannot be looked at: its Service, its Lease. */
-async function isBegun({ opened, service }: Place): Promise<boolean> {
+async function hasBegun({ opened, service }: Place): Promise<boolean> {
   try {
     const [found, lease] = await Promise.all([
       opened.installation.readService(service),

@@ -2,7 +2,7 @@
  * For how long the live webhook configurations have carried which CA. Time runs by a clock that no one sets, and only
  * up to the last look: what happened since then is not known.
  */
-export class Carried {
+export class Propagation {
   readonly #clock: () => number
   readonly #since = new Map<string, number>()
   #looked = 0
@@ -23,7 +23,7 @@ export class Carried {
   }
 
   /** Milliseconds by fingerprint. */
-  carriedFor(): Map<string, number> {
+  propagatedFor(): Map<string, number> {
     return new Map([...this.#since].map(([fingerprint, since]) => [fingerprint, this.#looked - since]))
   }
 }

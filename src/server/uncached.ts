@@ -13,7 +13,7 @@ const ID = 'others-known'
  * The objects that the cache does not keep, or not whole, and that a verdict may rest on: large ones of the namespace,
  * and, where objects of it are left out, those that the submitted one refers to. Mostly none.
  */
-export function unkeptBeside(submission: Submission, { world, group }: Situation): readonly ObjectName[] {
+export function uncachedBeside(submission: Submission, { world, group }: Situation): readonly ObjectName[] {
   const { namespace, kind: name, object } = submission
   const kind = submission.group === group ? kindNamed.get(name) : undefined
   if (world === undefined || kind === undefined || passesFreely(submission)) return []
@@ -32,11 +32,11 @@ export function unkeptBeside(submission: Submission, { world, group }: Situation
 export function withDoubt(
   verdict: Verdict,
   { submission, engine, read }: Doubtful,
-  unkept: readonly ObjectName[],
+  uncached: readonly ObjectName[],
 ): Verdict {
   const { world, settings } = engine
   const { namespace } = submission
-  const missed = unkept.find((name) => !read.has(name))
+  const missed = uncached.find((name) => !read.has(name))
   const lacks = world?.lacksObjectsIn(namespace) === true && !passesFreely(submission)
   if (missed === undefined && !lacks) return verdict
   const severity = severityAt(settings, { id: ID, at: [], namespace }, 'warning')

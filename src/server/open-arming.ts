@@ -48,7 +48,7 @@ export function openArming(
       manager: `Lease ${namespace}/${WEBHOOK_NAME}`,
       breakGlass: breakGlass(configuration),
       clientConfig: (path) => clientConfigOf(configuration, serving?.bundle(), path),
-      onLook: (configurations) => serving?.carried(configurations.flatMap(bundlesOf)),
+      onRead: (configurations) => serving?.carried(configurations.flatMap(bundlesOf)),
       logger,
     },
   )
