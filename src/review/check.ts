@@ -1,6 +1,7 @@
 import type { Kind } from '../kinds/kind.ts'
 import { rulePlacesOf } from '../kinds/places.ts'
 import type { Cluster, ObjectName } from '../rule/cluster.ts'
+import type { Memo } from '../rule/memo.ts'
 import { pathTo, type Segment, valueAt } from '../rule/path.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
 import type { Context, Rule, Severity } from '../rule/rule.ts'
@@ -71,10 +72,11 @@ export function runRules(
   { self, old, severityOf }: Surroundings,
 ): readonly Finding[] {
   const findings: Finding[] = []
+  const memo: Memo = new Map()
   for (const { at, rules } of places) {
     const value = at.length === 0 ? resource : valueAt(resource, at)
     if (!isObject(value)) continue
-    const context = { path: pathTo<unknown>(at), cluster, self, old: () => valueAt(old?.(), at) }
+    const context = { path: pathTo<unknown>(at), cluster, self, old: () => valueAt(old?.(), at), memo }
     for (const rule of rules) runRule(rule, value, context, findings, severityOf)
   }
   return findings

@@ -1,4 +1,5 @@
 import { shortQuote } from './go-text.ts'
+import { type Memo, remembered } from './memo.ts'
 import type { Resource } from './resource.ts'
 
 /** An object in the namespace of the one that is judged: no reference leaves it (specification 2). */
@@ -6,9 +7,6 @@ export interface ObjectName {
   readonly kind: string
   readonly name: string
 }
-
-/** Results that `oncePerView` has computed in one view, by function and then by argument. */
-export type Memo = Map<unknown, Map<unknown, unknown>>
 
 /**
  * The other objects as a rule sees them: those of the namespace of the judged object, with that object as it will be
@@ -30,20 +28,15 @@ export interface Cluster {
   readonly where: string
   /** The API group of the objects and of the annotations that /mutate writes. */
   readonly group: string
+  /** Results of `oncePerCluster`. */
   readonly memo: Memo
 }
 
-/** A function that computes its result once in each view for each argument: several rules of a review ask for it. */
-export function oncePerView<Of, R>(
-  compute: (of: Of, cluster: Cluster) => R,
-): (of: Of, cluster: Cluster) => R {
-  return (of, cluster) => {
-    let results = cluster.memo.get(compute) as Map<Of, R> | undefined
-    if (results === undefined) cluster.memo.set(compute, (results = new Map<Of, R>()))
-    if (!results.has(of)) results.set(of, compute(of, cluster))
-    return results.get(of) as R
-  }
-}
+/** A function that computes its result once in each `Cluster` for each argument, as several rules of a review need it. */
+export const oncePerCluster =
+  <Of, R>(compute: (of: Of, cluster: Cluster) => R) =>
+  (of: Of, cluster: Cluster): R =>
+    remembered(cluster.memo, compute, of, cluster)
 
 /** A view that gives other answers to some questions. */
 export function answering(cluster: Cluster, answers: Partial<Cluster>): Cluster {

@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import type { Cluster, ObjectName } from './cluster.ts'
 import type { FieldError } from './field-error.ts'
+import { type Memo, remembered } from './memo.ts'
 import type { Path } from './path.ts'
 import type { Given, Resource } from './resource.ts'
 
@@ -72,7 +73,15 @@ export interface Context<T> {
   readonly self: ObjectName
   /** What is stored now, on an update. */
   old(): Given<T> | undefined
+  /** Results of `oncePerReview`. */
+  readonly memo: Memo
 }
+
+/** A function that computes its result once in each review for each argument, as several rules need it. */
+export const oncePerReview =
+  <Of, R>(compute: (of: Of) => R) =>
+  (of: Of, { memo }: { readonly memo: Memo }): R =>
+    remembered(memo, compute, of)
 
 /** `value` is a resource without apiVersion, kind and metadata, or a part; `findings` is the exact text of each. */
 export interface Example<T> {

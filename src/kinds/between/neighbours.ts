@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { type Cluster, type ObjectName, oncePerView } from '../../rule/cluster.ts'
+import { type Cluster, type ObjectName, oncePerCluster } from '../../rule/cluster.ts'
 import { type Given, isAbsent, isObject } from '../../rule/resource.ts'
 import type { MCPExternalAuthConfig } from '../mcp-external-auth-config/schema.ts'
 import type { MCPOIDCConfig } from '../mcp-oidc-config/schema.ts'
@@ -35,7 +35,9 @@ export const getWorkload = (cluster: Cluster, { kind, name }: ObjectName) =>
 /** The backends of a group: who names it, whether or not the MCPGroup exists (decision 10). */
 export const membersOf = (cluster: Cluster, group: string): readonly ObjectName[] => members(group, cluster)
 
-const members = oncePerView((group: string, cluster) => cluster.referrers('MCPGroup', group, BACKEND_KINDS))
+const members = oncePerCluster((group: string, cluster) =>
+  cluster.referrers('MCPGroup', group, BACKEND_KINDS),
+)
 
 /** The backends of a group that have this name: at most one of each kind. */
 export const membersNamed = (cluster: Cluster, group: string, name: string): readonly ObjectName[] =>

@@ -1,4 +1,4 @@
-import { type Cluster, type ObjectName, nameText, namesText, oncePerView } from '../../rule/cluster.ts'
+import { type Cluster, type ObjectName, nameText, namesText, oncePerCluster } from '../../rule/cluster.ts'
 import { about, type FieldError, invalid, notFound, required, restingOn } from '../../rule/field-error.ts'
 import { shortQuote } from '../../rule/go-text.ts'
 import { MOST_HINTS, nearest } from '../../rule/nearest.ts'
@@ -54,7 +54,7 @@ export function* unservedBy(
   }
 }
 
-const allUnserved = oncePerView((gateway: Gateway, cluster) => {
+const allUnserved = oncePerCluster((gateway: Gateway, cluster) => {
   const providers = providersOf(gateway.spec, 'authServerConfig')
   return configsReached(gateway, cluster).flatMap((reached) => {
     const needed = reached.auth && neededProvider(reached.auth, cluster.group)

@@ -1,4 +1,4 @@
-import { type Cluster, compareNames, type ObjectName, oncePerView } from '../../rule/cluster.ts'
+import { type Cluster, compareNames, type ObjectName, oncePerCluster } from '../../rule/cluster.ts'
 import { pathText, type Segment } from '../../rule/path.ts'
 import { isAbsent } from '../../rule/resource.ts'
 import {
@@ -106,7 +106,7 @@ export interface NamedGateway {
 }
 
 /** The VirtualMCPServers that front a group, by name. */
-export const frontersOf = oncePerView((group: string, cluster) =>
+export const frontersOf = oncePerCluster((group: string, cluster) =>
   gatewaysAmong(cluster.referrers('MCPGroup', group, GATEWAY), cluster),
 )
 
@@ -175,7 +175,7 @@ export const routeOf = ({ at }: Reached, gateway: Gateway): readonly string[] =>
   at === undefined ? ['group', groupOf(gateway) ?? ''] : ['place', pathText(at())]
 
 /** Every configuration once for each place; the default of inline counts even while every member is listed. */
-export const configsReached = oncePerView((gateway: Gateway, cluster): readonly Reached[] => {
+export const configsReached = oncePerCluster((gateway: Gateway, cluster): readonly Reached[] => {
   const source = sourceOf(gateway)
   const reached = (
     config: string,
@@ -200,7 +200,7 @@ export const configsReached = oncePerView((gateway: Gateway, cluster): readonly 
 })
 
 /** The members of a group by the configuration that they name, in order; undefined for those that name none. */
-const membersByConfig = oncePerView((group: string, cluster) => {
+const membersByConfig = oncePerCluster((group: string, cluster) => {
   const found = new Map<string | undefined, ObjectName[]>()
   for (const member of membersOf(cluster, group)) {
     const { from, config } = ownConfigOf(getWorkload(cluster, member) ?? {})
@@ -213,7 +213,7 @@ const membersByConfig = oncePerView((group: string, cluster) => {
 })
 
 /** Each key of `backends`, and the members of the group that have it as their name. */
-export const listedIn = oncePerView((gateway: Gateway, cluster) => {
+export const listedIn = oncePerCluster((gateway: Gateway, cluster) => {
   const group = groupOf(gateway)
   return (keysOf(gateway) ?? []).map((key) => ({
     key,
@@ -239,7 +239,7 @@ function unlisted(gateway: Gateway, cluster: Cluster): readonly ObjectName[] {
 }
 
 /** Every VirtualMCPServer that reaches the configuration, once, by name. */
-export const reachersOf = oncePerView((config: string, cluster): readonly NamedGateway[] => {
+export const reachersOf = oncePerCluster((config: string, cluster): readonly NamedGateway[] => {
   const found: NamedGateway[] = []
   for (const { through, gateways } of candidates(config, cluster)) {
     for (const each of gateways) if (each.source === through) found.push(each)
@@ -261,7 +261,7 @@ interface Candidates {
 }
 
 /** The VirtualMCPServers that would reach the configuration through the source. */
-const candidates = oncePerView((config: string, cluster): readonly Candidates[] => {
+const candidates = oncePerCluster((config: string, cluster): readonly Candidates[] => {
   const naming = cluster.referrers('MCPExternalAuthConfig', config, GATEWAY)
   const found: Candidates[] = [{ through: 'inline', gateways: gatewaysAmong(naming, cluster) }]
   for (const group of groupsUsing(config, cluster)) {

@@ -1,4 +1,4 @@
-import { type Cluster, type ObjectName, oncePerView } from '../../rule/cluster.ts'
+import { type Cluster, type ObjectName, oncePerCluster } from '../../rule/cluster.ts'
 import { shortQuote } from '../../rule/go-text.ts'
 import { BACKEND_KINDS, type Gateway, providersOf } from './neighbours.ts'
 import { configsReached, mayBeReached, reachersOf } from './reach.ts'
@@ -19,7 +19,7 @@ export interface Choice {
 }
 
 /** The first provider of each VirtualMCPServer that reaches a configuration and has an embedded server, once. */
-export const subjectProviders = oncePerView((config: string, cluster): readonly Choice[] => {
+export const subjectProviders = oncePerCluster((config: string, cluster): readonly Choice[] => {
   const choices = new Map<string, ObjectName[]>()
   for (const { name, gateway } of reachersOf(config, cluster)) {
     const provider = firstProvider(gateway)

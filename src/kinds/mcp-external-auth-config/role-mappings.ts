@@ -6,7 +6,9 @@ import {
   matcherVerdict,
   utf8Length,
 } from './matcher-verdicts.ts'
+import type { Memo } from '../../rule/memo.ts'
 import type { Given } from '../../rule/resource.ts'
+import { oncePerReview } from '../../rule/rule.ts'
 import type { roleMapping } from './schema.ts'
 
 export type RoleMapping = Given<Static<typeof roleMapping>>
@@ -44,33 +46,11 @@ interface Facts {
 }
 
 const NO_FACTS: Facts = { both: [], neither: [], repeats: false, tooLong: [], fit: true, notable: [] }
-let latest: { readonly of: RoleMappings; readonly facts: Facts } = { of: [], facts: NO_FACTS }
 
-/**
- * The rules of one object ask one after the other, and the same object comes again, as a dry run and then to be stored:
- * mappings are read when their conditions differ from the last. An empty matcher is left to the schema.
- */
-export function factsAbout(mappings: RoleMappings | undefined): Facts {
-  if (mappings === undefined) return NO_FACTS
-  if (latest.of !== mappings) {
-    const facts = haveSameConditions(mappings, latest.of) ? latest.facts : read(mappings)
-    latest = { of: mappings, facts }
-  }
-  return latest.facts
-}
-
-/** To compare texts costs a quarter of what it costs to look them up. */
-function haveSameConditions(mappings: RoleMappings, others: RoleMappings): boolean {
-  if (mappings.length !== others.length) return false
-  for (let i = 0; i < mappings.length; i++) {
-    const [a, b] = [mappings[i], others[i]]
-    if (a === undefined || b === undefined) return false
-    if (a.claim !== b.claim || a.matcher !== b.matcher) return false
-    if (a.claim === undefined && 'claim' in a !== 'claim' in b) return false
-    if (a.matcher === undefined && 'matcher' in a !== 'matcher' in b) return false
-  }
-  return true
-}
+/** Facts about the role mappings of the judged object; an empty matcher is left to the schema. */
+export const factsAbout = oncePerReview((mappings: RoleMappings | undefined): Facts => {
+  return mappings === undefined ? NO_FACTS : read(mappings)
+})
 
 function read(mappings: RoleMappings): Facts {
   const both: number[] = []
@@ -100,8 +80,9 @@ function read(mappings: RoleMappings): Facts {
 export function* refusedOnlyBy(
   version: CelGoVersion,
   mappings: RoleMappings | undefined,
+  context: { readonly memo: Memo },
 ): Generator<{ readonly index: number; readonly error: string }> {
-  for (const { index, verdict } of factsAbout(mappings).notable) {
+  for (const { index, verdict } of factsAbout(mappings, context).notable) {
     if (!verdict.ok || verdict.refusedBy?.version !== version) continue
     const { line, column, message } = verdict.refusedBy
     yield { index, error: `${line}:${column}: ${message}` }

@@ -15,10 +15,10 @@ export const roleMappingClaimOrMatcher = defineRule({
     { section: '2.4.1', must: 'claim and matcher of a role mapping are mutually exclusive.' },
     { section: '7', must: 'A roleMappings item sets both claim and matcher.' },
   ],
-  *check({ spec }, { path }) {
-    for (const index of factsAbout(spec?.awsSts?.roleMappings).both) {
+  *check({ spec }, context) {
+    for (const index of factsAbout(spec?.awsSts?.roleMappings, context).both) {
       yield forbidden(
-        path.spec.awsSts.roleMappings.at(index).matcher,
+        context.path.spec.awsSts.roleMappings.at(index).matcher,
         'may not be specified when `claim` is set; keep one of the two',
       )
     }

@@ -15,9 +15,12 @@ export const roleMappingHasCondition = defineRule({
     { section: '2.4.1', says: 'claim is matched against the claim named by roleClaim.' },
     'decision 14',
   ],
-  *check({ spec }, { path }) {
-    for (const index of factsAbout(spec?.awsSts?.roleMappings).neither)
-      yield advice(path.spec.awsSts.roleMappings.at(index), 'matches no caller; set `claim` or `matcher`')
+  *check({ spec }, context) {
+    for (const index of factsAbout(spec?.awsSts?.roleMappings, context).neither)
+      yield advice(
+        context.path.spec.awsSts.roleMappings.at(index),
+        'matches no caller; set `claim` or `matcher`',
+      )
   },
   examples: {
     valid: [

@@ -19,10 +19,10 @@ export const roleMappingMatcherCompilesInNewerReleases = defineRule({
     },
     'decision 15',
   ],
-  *check({ spec }, { path }) {
-    for (const { index, error } of refusedOnlyBy('0.33', spec?.awsSts?.roleMappings)) {
+  *check({ spec }, context) {
+    for (const { index, error } of refusedOnlyBy('0.33', spec?.awsSts?.roleMappings, context)) {
       yield advice(
-        path.spec.awsSts.roleMappings.at(index).matcher,
+        context.path.spec.awsSts.roleMappings.at(index).matcher,
         `workloads of operator releases from 0.59 do not start with it: ${error}`,
       )
     }

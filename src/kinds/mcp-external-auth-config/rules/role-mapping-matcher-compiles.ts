@@ -19,9 +19,9 @@ export const roleMappingMatcherCompiles = defineRule({
     },
     'decision 15',
   ],
-  *check({ spec }, { path }) {
-    const { tooLong: long, notable } = factsAbout(spec?.awsSts?.roleMappings)
-    const matcherAt = (index: number) => path.spec.awsSts.roleMappings.at(index).matcher
+  *check({ spec }, context) {
+    const { tooLong: long, notable } = factsAbout(spec?.awsSts?.roleMappings, context)
+    const matcherAt = (index: number) => context.path.spec.awsSts.roleMappings.at(index).matcher
     for (const { index } of long)
       yield tooLong(matcherAt(index), `may not be more than ${LONGEST_MATCHER} bytes`)
     for (const { index, text, verdict } of notable) {

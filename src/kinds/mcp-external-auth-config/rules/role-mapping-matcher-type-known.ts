@@ -18,11 +18,11 @@ export const roleMappingMatcherTypeKnown = defineRule({
     },
     'decision 15',
   ],
-  *check({ spec }, { path }) {
-    for (const { index, verdict } of factsAbout(spec?.awsSts?.roleMappings).notable) {
+  *check({ spec }, context) {
+    for (const { index, verdict } of factsAbout(spec?.awsSts?.roleMappings, context).notable) {
       if (!verdict.ok || verdict.type !== 'dyn') continue
       yield advice(
-        path.spec.awsSts.roleMappings.at(index).matcher,
+        context.path.spec.awsSts.roleMappings.at(index).matcher,
         "must be a bool, known only at run time; compare it, as in '… == true'",
       )
     }

@@ -14,10 +14,10 @@ export const roleMappingMatchersFit = defineRule({
   summary: 'One object holds at most 512 KiB of distinct matchers.',
   why: 'They could not all be compiled before the API server gives up waiting, so none of them is.',
   sources: ['decision 15'],
-  *check({ spec }, { path }) {
-    if (factsAbout(spec?.awsSts?.roleMappings).fit) return
+  *check({ spec }, context) {
+    if (factsAbout(spec?.awsSts?.roleMappings, context).fit) return
     const error = tooLong(
-      path.spec.awsSts.roleMappings,
+      context.path.spec.awsSts.roleMappings,
       'may not hold more than 512 KiB of distinct matchers; test several values in one matcher',
     )
     // None of them is compiled, so one that was not stored before is a new error.

@@ -1,4 +1,5 @@
 import { advice } from '../../../rule/field-error.ts'
+import type { Memo } from '../../../rule/memo.ts'
 import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { role, signing } from '../examples.ts'
@@ -16,15 +17,15 @@ export const roleMappingReachable = defineRule({
     { section: '2.4.1', says: 'Lower priority first; without one last; configuration order breaks ties.' },
     'decision 21',
   ],
-  *check({ spec }, { path }) {
+  *check({ spec }, context) {
     const mappings = spec?.awsSts?.roleMappings
-    if (mappings === undefined || !mayHide(mappings)) return
-    const conditions = conditionsOf(mappings)
+    if (mappings === undefined || !mayHide(mappings, context)) return
+    const conditions = conditionsOf(mappings, context)
     const firstWith = new Map<string, number>()
     for (const i of inOrderTried(mappings)) {
       const condition = conditions.get(i)
       if (condition === undefined) continue
-      const here = path.spec.awsSts.roleMappings.at(i)
+      const here = context.path.spec.awsSts.roleMappings.at(i)
       const earlier = firstWith.get(condition)
       const always = firstWith.get(ALWAYS)
       if (condition === NEVER) yield advice(here.matcher, 'is always false, so the role is never assumed')
@@ -99,20 +100,20 @@ const NEVER = 'never'
 const LAST = Number.MAX_VALUE
 
 /** Whether a condition stands there twice or is constant: nearly always not, and then there is nothing to sort. */
-function mayHide(mappings: RoleMappings): boolean {
-  const { repeats, notable } = factsAbout(mappings)
+function mayHide(mappings: RoleMappings, context: { readonly memo: Memo }): boolean {
+  const { repeats, notable } = factsAbout(mappings, context)
   return repeats || notable.some(({ verdict }) => verdict.ok && verdict.constant !== undefined)
 }
 
 /** What each mapping tests, by index; none where that is not known: no condition, two, or a bad matcher. */
-function conditionsOf(mappings: RoleMappings): ReadonlyMap<number, string> {
+function conditionsOf(mappings: RoleMappings, context: { readonly memo: Memo }): ReadonlyMap<number, string> {
   const conditions = new Map<number, string>()
   mappings.forEach((mapping, i) => {
     const condition = mapping && conditionOf(mapping)
     if (condition !== undefined) conditions.set(i, condition)
   })
-  if (!factsAbout(mappings).fit) return conditions
-  for (const { index, verdict } of factsAbout(mappings).notable) {
+  if (!factsAbout(mappings, context).fit) return conditions
+  for (const { index, verdict } of factsAbout(mappings, context).notable) {
     if (!verdict.ok || !MATCHER_TYPES.has(verdict.type)) conditions.delete(index)
     else if (verdict.constant !== undefined && conditions.has(index)) {
       conditions.set(index, verdict.constant ? ALWAYS : NEVER)
