@@ -37,16 +37,21 @@ export interface Submission {
   readonly contents?: Contents
 }
 
-/** A stored object as a submission that changes nothing. */
-export const storedSubmission = (
+/** An object to judge outside of an admission review. */
+interface Given {
+  readonly namespace: string
+  readonly group: string
+  readonly object: unknown
+  /** What is stored now; absent where nothing is. */
+  readonly oldObject?: unknown
+}
+
+/** An object of a file as a submission: an update where there is an old object, else a creation. */
+export const submissionOf = (
   { kind, name }: ObjectName,
-  {
-    namespace,
-    group,
-    object,
-  }: { readonly namespace: string; readonly group: string; readonly object: unknown },
+  { namespace, group, object, oldObject }: Given,
 ): Submission => ({
-  operation: 'UPDATE',
+  operation: oldObject === undefined ? 'CREATE' : 'UPDATE',
   group,
   kind,
   namespace,
@@ -55,8 +60,12 @@ export const storedSubmission = (
   dryRun: false,
   user: '',
   object,
-  oldObject: object,
+  oldObject,
 })
+
+/** A stored object as a submission that changes nothing. */
+export const storedSubmission = (self: ObjectName, given: Omit<Given, 'oldObject'>): Submission =>
+  submissionOf(self, { ...given, oldObject: given.object })
 
 /** What the judgement of a submission depends on beside it. */
 export interface Situation {

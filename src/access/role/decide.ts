@@ -1,9 +1,11 @@
 import type { Static } from 'typebox'
+import { DEFAULT_API_GROUP as group } from '../../kinds/index.ts'
 import type { RoleMapping, RoleMappings } from '../../kinds/mcp-external-auth-config/role-mappings.ts'
 import { mcpExternalAuthConfig } from '../../kinds/mcp-external-auth-config/index.ts'
 import type { MCPExternalAuthConfig } from '../../kinds/mcp-external-auth-config/schema.ts'
 import type { Finding } from '../../review/finding.ts'
-import { findingsBeforeDeployment } from '../../review/findings.ts'
+import { judgeSubmission, submissionOf } from '../../review/index.ts'
+import { DEFAULT_SETTINGS } from '../../review/settings.ts'
 import { shape } from '../../review/shape.ts'
 import { type Given, isAbsent } from '../../rule/resource.ts'
 import { described, fromJson } from '../../cel/evaluate/values.ts'
@@ -84,8 +86,11 @@ export function decideRole(
 ): RoleDecision {
   const config = configOf(value)
   const { roleClaim, fallbackRoleArn } = config.spec?.awsSts ?? {}
-  const { findings } = findingsBeforeDeployment(mcpExternalAuthConfig, value)
-  const unreachable = unreachableMappings(findings)
+  const { errors, warnings } = judgeSubmission(
+    submissionOf({ kind: mcpExternalAuthConfig.kind, name: '' }, { namespace: '', group, object: value }),
+    { group, settings: DEFAULT_SETTINGS, phase: 'before deployment' },
+  )
+  const unreachable = unreachableMappings(warnings)
   const tried = mappingsOf(config)
     .map((mapping, index) => ({ index, mapping }))
     .toSorted((a, b) => priorityOf(a.mapping) - priorityOf(b.mapping))
@@ -99,7 +104,7 @@ export function decideRole(
   return {
     ...choose(mappings, winner, fallbackRoleArn),
     mappings,
-    notes: [...uncertainties(mappings, winner), ...errorNotes(findings)],
+    notes: [...uncertainties(mappings, winner), ...errorNotes(errors.length)],
   }
 }
 
@@ -235,8 +240,7 @@ function uncertainties(mappings: readonly MappingOutcome[], winner: MappingOutco
     .map((mapping) => `${placeOf(mapping)} was stopped: the gateway may get further and give its role`)
 }
 
-function errorNotes(findings: readonly Finding[]): string[] {
-  const errors = findings.filter(({ severity }) => severity === 'error').length
+function errorNotes(errors: number): string[] {
   if (errors === 0) return []
   return [
     `'vmcp-admission check' finds ${errors === 1 ? 'an error' : `${errors} errors`} in this configuration`,

@@ -1,5 +1,5 @@
 import type { Kind } from '../../kinds/kind.ts'
-import { judgeSubmission, storedSubmission, type Submission } from '../../review/index.ts'
+import { judgeSubmission, submissionOf } from '../../review/index.ts'
 import { judge, type Verdict } from '../../review/judge.ts'
 import type { SeveritySetting } from '../../review/settings.ts'
 import type { World } from '../../review/world.ts'
@@ -51,11 +51,12 @@ export function judgeDocument(
   const self = { kind: kind.kind, name: nameOf(value as Resource) }
   const old = stored?.get({ ...subject, name: self.name })
   const { strict, severities, group } = judging
-  const submission: Submission = {
-    ...storedSubmission(self, { namespace: subject.namespace, group, object: value }),
-    operation: old === undefined ? 'CREATE' : 'UPDATE',
+  const submission = submissionOf(self, {
+    namespace: subject.namespace,
+    group,
+    object: value,
     oldObject: old,
-  }
+  })
   const outcome = judgeSubmission(submission, {
     group,
     settings: { mode: 'enforce', severities },
