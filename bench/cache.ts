@@ -16,7 +16,7 @@ import { API_VERSION, DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts
 import { judgeSubmission, type Situation, type Submission } from '../src/review/index.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { CurrentFindings } from '../src/review/current-findings.ts'
-import { World } from '../src/review/world.ts'
+import { ClusterState } from '../src/review/cluster-state.ts'
 import type { Other } from '../src/rule/rule.ts'
 
 const NAMESPACES = 100
@@ -93,8 +93,8 @@ function compacted(): NodeJS.MemoryUsage {
 }
 
 const CROWDED = 7
-const world = new World({ group: DEFAULT_API_GROUP, knows: (kind) => kindNamed.has(kind) })
-const current = new CurrentFindings(world, DEFAULT_SETTINGS)
+const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: (kind) => kindNamed.has(kind) })
+const current = new CurrentFindings(state, DEFAULT_SETTINGS)
 const before = compacted()
 const start = performance.now()
 let count = 0
@@ -132,7 +132,7 @@ process.stdout.write(
 )
 
 const alone: Situation = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS }
-const beside: Situation = { ...alone, world }
+const beside: Situation = { ...alone, state }
 
 /** Microseconds of CPU time of one review. */
 function time(submission: Submission, engine: Situation): number {

@@ -10,19 +10,19 @@ import {
   inline,
   oidcConfig,
 } from '../src/kinds/between/examples.ts'
-import { BACKEND_KINDS } from '../src/kinds/between/neighbours.ts'
+import { BACKEND_KINDS } from '../src/kinds/between/related-resources.ts'
 import { DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
 import { mcpGroup } from '../src/kinds/mcp-group/index.ts'
 import { judgeSubmission, type Submission } from '../src/review/index.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { CurrentFindings } from '../src/review/current-findings.ts'
-import { World } from '../src/review/world.ts'
+import { ClusterState } from '../src/review/cluster-state.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { resourceOf, submissionOf } from './support/review.ts'
 import { stepsOf } from './support/steps.ts'
 
 interface Filled {
-  readonly world: World
+  readonly state: ClusterState
   readonly current: CurrentFindings
 }
 
@@ -46,14 +46,14 @@ const listing = gateway('listing', { outgoingAuth: inline({ 'workload-0': 'share
 
 /** What so many workloads share, and the few beside them. */
 function filled(count: number, ...gateways: readonly Other[]): Filled {
-  const world = new World({ group: DEFAULT_API_GROUP, knows: (kind) => kindNamed.has(kind) })
-  const current = new CurrentFindings(world, DEFAULT_SETTINGS)
+  const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: (kind) => kindNamed.has(kind) })
+  const current = new CurrentFindings(state, DEFAULT_SETTINGS)
   const workloads = Array.from({ length: count }, (_, i) => workload(i))
   const others = [group(), headerConfig('shared'), oidcConfig('corporate'), ...gateways]
   for (const each of [...workloads, ...others]) current.put(kindOf(each), stored(each))
   current.startRound()
   while (current.work(1_000));
-  return { world, current }
+  return { state, current }
 }
 
 const submission = (operation: Submission['operation'], after: Other, before?: Other): Submission =>
@@ -63,7 +63,7 @@ const submission = (operation: Submission['operation'], after: Other, before?: O
     oldObject: before && stored(before),
   })
 
-const engine = ({ world }: Filled) => ({ group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS, world })
+const engine = ({ state }: Filled) => ({ group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS, state })
 const review =
   (...submitted: Parameters<typeof submission>) =>
   (view: Filled) =>
@@ -77,9 +77,9 @@ const remove =
   ({ current }: Filled) =>
     current.remove(kindOf({ kind, metadata }), 'default', metadata.name)
 const look =
-  (question: (cluster: ReturnType<World['in']>) => unknown) =>
-  ({ world }: Filled) =>
-    question(world.in('default'))
+  (question: (cluster: ReturnType<ClusterState['in']>) => unknown) =>
+  ({ state }: Filled) =>
+    question(state.in('default'))
 
 /** Every lookup, every review, and what comes from a watch. */
 const ROWS: readonly (readonly [title: string, act: (view: Filled) => unknown])[] = [
@@ -161,8 +161,8 @@ t.test('each object of a namespace is checked at the same cost', async (t) => {
 
 t.test('VirtualMCPServers that share a token exchange are checked at the same cost each', async (t) => {
   const costOf = (count: number) => {
-    const world = new World({ group: DEFAULT_API_GROUP, knows: (kind) => kindNamed.has(kind) })
-    const current = new CurrentFindings(world, DEFAULT_SETTINGS)
+    const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: (kind) => kindNamed.has(kind) })
+    const current = new CurrentFindings(state, DEFAULT_SETTINGS)
     const gateways = Array.from({ length: count }, (_, i) =>
       gateway(`gateway-${i}`, {
         groupRef: { name: `tools-${i}` },

@@ -22,7 +22,7 @@ import {
 import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../src/review/settings.ts'
 import { CurrentFindings } from '../src/review/current-findings.ts'
-import { type Budget, World } from '../src/review/world.ts'
+import { type Budget, ClusterState } from '../src/review/cluster-state.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { buildWebhook } from '../src/server/app.ts'
 import { Bodies } from '../src/server/bodies.ts'
@@ -86,10 +86,10 @@ function serverWith(given: Given) {
     },
   }
   const knows = (kind: string) => (kind === 'Secret' ? given.checksSecrets === true : true)
-  const world = new World({ group: DEFAULT_API_GROUP, knows }, given.budget)
+  const state = new ClusterState({ group: DEFAULT_API_GROUP, knows }, given.budget)
   const outcomes: ReadOutcome[] = []
   const settings = { ...DEFAULT_SETTINGS, ...given.settings }
-  const current = new CurrentFindings(world, settings)
+  const current = new CurrentFindings(state, settings)
   const hear = (other: Other) => {
     const kind = kindNamed.get(other.kind)
     if (kind !== undefined) current.put(kind, resource(other))
@@ -108,7 +108,7 @@ function serverWith(given: Given) {
   })
   const app = buildWebhook(
     {
-      engine: { group: DEFAULT_API_GROUP, settings, world },
+      engine: { group: DEFAULT_API_GROUP, settings, state },
       logger: pino({ base: null }, stream),
       metrics: createMetrics(),
       live: new Live(connection, current, (outcome) => outcomes.push(outcome)),
@@ -125,7 +125,7 @@ function serverWith(given: Given) {
     const sent = await app.inject({ method: 'POST', url: `/validate${query}`, payload, headers })
     return (JSON.parse(sent.payload) as Answer).response
   }
-  return { send, reads, atOnce, outcomes, log, there, hear, forget, meanwhile, world }
+  return { send, reads, atOnce, outcomes, log, there, hear, forget, meanwhile, state }
 }
 
 const wrong = gateway('gateway', { authServerConfig: authServer('github') })
@@ -355,7 +355,7 @@ t.test('what is too large to keep is read for each review that it may concern', 
   t.match(expected?.join(), /gateway/, 'the view knows')
 
   const partial = serverWith({ stored, budget: small })
-  t.equal(partial.world.sizes.partial, 1)
+  t.equal(partial.state.sizes.partial, 1)
   t.strictSame(
     (await partial.send(config)).warnings,
     expected,
@@ -382,7 +382,7 @@ t.test(
   async (t) => {
     const stored = [injectConfig('jira', 'okta'), serverConfig('auth', 'okta', 'github')]
     const server = serverWith({ stored, budget: { all: 1, object: 4_096 } })
-    t.ok(server.world.lacksObjectsIn('default'))
+    t.ok(server.state.lacksObjectsIn('default'))
     const answer = await server.send(backend('build', 'auth'))
     t.match(answer.status?.message, /workload-auth-server-single-provider/)
     t.ok(server.reads.includes('MCPExternalAuthConfig/auth'))
@@ -411,8 +411,8 @@ t.test('what the watch brings while an object is read is not undone by the answe
     return { kind, spec, metadata: { ...metadata, resourceVersion: version } }
   }
   const backends = [backend('jira', 'jira')]
-  const providerOf = ({ world }: ReturnType<typeof serverWith>) =>
-    (world.get('MCPExternalAuthConfig', 'default', 'jira')?.spec as { upstreamInject?: object } | undefined)
+  const providerOf = ({ state }: ReturnType<typeof serverWith>) =>
+    (state.get('MCPExternalAuthConfig', 'default', 'jira')?.spec as { upstreamInject?: object } | undefined)
       ?.upstreamInject
 
   const comes = serverWith({ stored: backends })

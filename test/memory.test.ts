@@ -15,7 +15,7 @@ import { backend, gateway, group, headerConfig, inline } from '../src/kinds/betw
 import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { CurrentFindings } from '../src/review/current-findings.ts'
-import { type Budget, World } from '../src/review/world.ts'
+import { type Budget, ClusterState } from '../src/review/cluster-state.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { buildWebhook } from '../src/server/app.ts'
 import { Bodies, type Held, RefusedBody } from '../src/server/bodies.ts'
@@ -150,16 +150,16 @@ const put = (current: CurrentFindings, { kind, metadata, spec }: Other, namespac
   current.put(known, resourceOf(kind, spec, { ...metadata, namespace, resourceVersion: version }))
 }
 const viewOf = (budget: Budget) => {
-  const world = new World({ group: DEFAULT_API_GROUP, knows: () => true }, budget)
-  return { world, current: new CurrentFindings(world, DEFAULT_SETTINGS) }
+  const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: () => true }, budget)
+  return { state, current: new CurrentFindings(state, DEFAULT_SETTINGS) }
 }
 
 t.test(
   'a full cache leaves out objects of the largest namespace, and says of which nothing is known',
   async (t) => {
-    const { world, current } = viewOf({ all: 200_000, object: Infinity })
+    const { state, current } = viewOf({ all: 200_000, object: Infinity })
     const log: string[] = []
-    const view = new ClusterCache(world, current, {
+    const view = new ClusterCache(state, current, {
       warn: (_: object, text: string) => log.push(text),
       info: (_: object, text: string) => log.push(text),
     } as never)
@@ -173,33 +173,33 @@ t.test(
     const first = view.replace(server, undefined)
     first.add(all)
     first.commit()
-    t.ok(world.sizes.bytes <= 202_000 && world.sizes.bytes > 150_000)
-    t.ok([...world.all('MCPServer')].length < 1_000)
-    t.notOk(world.in('crowded').knows('MCPServer'))
+    t.ok(state.sizes.bytes <= 202_000 && state.sizes.bytes > 150_000)
+    t.ok([...state.all('MCPServer')].length < 1_000)
+    t.notOk(state.in('crowded').knows('MCPServer'))
     put(current, group(), 'quiet')
     put(current, headerConfig('key'), 'quiet')
-    t.ok(world.get('MCPExternalAuthConfig', 'quiet', 'key'), 'a small namespace is kept whole')
-    t.ok(world.in('quiet').knows('MCPExternalAuthConfig'))
-    t.ok(world.sizes.bytes <= 202_000)
+    t.ok(state.get('MCPExternalAuthConfig', 'quiet', 'key'), 'a small namespace is kept whole')
+    t.ok(state.in('quiet').knows('MCPExternalAuthConfig'))
+    t.ok(state.sizes.bytes <= 202_000)
     current.startRound()
     while (current.work(1_000));
-    t.ok(current.count <= 3 * [...world.all('MCPServer')].length, 'what is not kept has no findings')
+    t.ok(current.count <= 3 * [...state.all('MCPServer')].length, 'what is not kept has no findings')
     // Of the second list what was left out finds no room until the others are known to be gone.
     for (let i = 0; i < 2; i++) {
       const next = view.replace(server, undefined)
       next.add(all.slice(0, 50))
       next.commit()
     }
-    t.ok(world.in('crowded').knows('MCPServer'), 'when there is room again, all is known again')
+    t.ok(state.in('crowded').knows('MCPServer'), 'when there is room again, all is known again')
     t.strictSame(log, [
       'the cache is full (--cache-memory): objects are left out',
       'the cache has room for all objects again',
     ])
-    for (const { namespace, name } of [...world.all('MCPServer')]) current.remove(server, namespace, name)
+    for (const { namespace, name } of [...state.all('MCPServer')]) current.remove(server, namespace, name)
     for (const kind of ['MCPGroup', 'MCPExternalAuthConfig'])
-      for (const { namespace, name } of [...world.all(kind)])
+      for (const { namespace, name } of [...state.all(kind)])
         current.remove(kindNamed.get(kind) as never, namespace, name)
-    t.equal(world.sizes.bytes, 0, 'what goes is counted as what came')
+    t.equal(state.sizes.bytes, 0, 'what goes is counted as what came')
   },
 )
 

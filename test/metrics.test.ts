@@ -6,17 +6,17 @@ import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
 import { mcpServer } from '../src/kinds/mcp-server/index.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { CurrentFindings } from '../src/review/current-findings.ts'
-import { World } from '../src/review/world.ts'
+import { ClusterState } from '../src/review/cluster-state.ts'
 import { measureClock, measureCluster } from '../src/server/cluster-metrics.ts'
 import { createMetrics } from '../src/server/metrics.ts'
 import { resourceOf } from './support/review.ts'
 
 t.test('a thousand current findings have a series of their own, the others are counted', async (t) => {
-  const world = new World({ group: DEFAULT_API_GROUP, knows: () => true })
-  const current = new CurrentFindings(world, DEFAULT_SETTINGS)
+  const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: () => true })
+  const current = new CurrentFindings(state, DEFAULT_SETTINGS)
   const registry = new Registry()
   const age = { value: 1 }
-  const state: InformerStatus = {
+  const status: InformerStatus = {
     kind: 'MCPServer',
     namespace: undefined,
     state: 'watching',
@@ -28,7 +28,7 @@ t.test('a thousand current findings have a series of their own, the others are c
       return age.value
     },
   }
-  measureCluster(registry, { statuses: () => [state] }, { findings: current, world })
+  measureCluster(registry, { statuses: () => [status] }, { findings: current, state })
   const series = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values ?? []
   const hidden = async () => (await series('vmcp_admission_current_findings_hidden'))[0]?.value
   const put = (i: number) => {
@@ -59,9 +59,9 @@ t.test('counters and nothing else end in _total, and a probe has no sample befor
   metrics.serving(() => ({ expiry: { leaf: 1, ca: 2, bundle: 3 }, rotations: 7, errors: 8 }))
   metrics.arming(() => ({ ...arming, proved }))
   measureClock(metrics.registry, () => undefined)
-  const world = new World({ group: DEFAULT_API_GROUP, knows: () => true })
-  const findings = new CurrentFindings(world, DEFAULT_SETTINGS)
-  measureCluster(metrics.registry, { statuses: () => [] }, { findings, world })
+  const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: () => true })
+  const findings = new CurrentFindings(state, DEFAULT_SETTINGS)
+  measureCluster(metrics.registry, { statuses: () => [] }, { findings, state })
   const own = (await metrics.registry.getMetricsAsJSON()).filter(({ name }) => name.startsWith('vmcp_'))
   t.ok(own.length > 25)
   for (const { name, type } of own) t.equal(name.endsWith('_total'), String(type) === 'counter', name)

@@ -11,9 +11,9 @@ import { causeText } from '../src/review/finding.ts'
 import { judgeSubmission } from '../src/review/index.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { pathText } from '../src/rule/path.ts'
-import type { World } from '../src/review/world.ts'
+import type { ClusterState } from '../src/review/cluster-state.ts'
 import { submissionOf } from './support/review.ts'
-import { worldOf } from './support/world.ts'
+import { stateOf } from './support/cluster-state.ts'
 
 interface Found {
   readonly severity: string
@@ -27,10 +27,10 @@ const OF_FILES = new Set(['unknown-field', 'api-version-current', 'api-group-kno
 /** What only the webhook says; `--strict` makes the CLI say it too (decision 28). */
 const UNRESOLVED = 'unresolved-placeholder'
 
-function byWebhook(object: unknown, world: World): Found[] {
+function byWebhook(object: unknown, state: ClusterState): Found[] {
   const { kind, metadata } = object as { kind: string; metadata?: { name?: string } }
   const submission = submissionOf(kind, object, { name: metadata?.name ?? '' })
-  const engine = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS, world }
+  const engine = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS, state }
   const { errors, warnings } = judgeSubmission(submission, engine)
   return [...errors, ...warnings].map((finding) => ({
     severity: finding.severity,
@@ -40,12 +40,12 @@ function byWebhook(object: unknown, world: World): Found[] {
   }))
 }
 
-function byCli(text: string, strict: boolean, world: World): { findings: Found[]; report: Report } {
+function byCli(text: string, strict: boolean, state: ClusterState): { findings: Found[]; report: Report } {
   const report: Report = { files: [], resources: 0, others: 0, findings: [], notes: [], unread: [] }
   const judging = { group: DEFAULT_API_GROUP, namespace: 'default', strict, severities: [] }
   for (const document of loadDocuments(text)) {
     if ('error' in document) report.unread.push({ file: 'a', ...document.error })
-    else judgeDocument('a', document, judging, { world }, report)
+    else judgeDocument('a', document, judging, { state }, report)
   }
   const findings = report.findings
     .filter(({ id }) => !OF_FILES.has(id))
@@ -55,15 +55,15 @@ function byCli(text: string, strict: boolean, world: World): { findings: Found[]
 
 /** Compares the two ways of one resource, in JSON and in YAML; answers whether it holds a placeholder. */
 function compare(t: Tap, resource: unknown, title: string, others: readonly unknown[] = []): boolean {
-  const world = worldOf(others)
-  const expected = byWebhook(resource, world)
+  const state = stateOf(others)
+  const expected = byWebhook(resource, state)
   const json = JSON.stringify(resource)
   const yaml = stringify(resource, { aliasDuplicateObjects: false, lineWidth: 0 })
   for (const [form, text] of Object.entries({ json, yaml })) {
-    const strict = byCli(text, true, world)
+    const strict = byCli(text, true, state)
     t.strictSame([strict.report.unread, strict.report.notes], [[], []], `${title}, ${form}: is read`)
     t.strictSame(strict.findings, expected, `${title}, ${form}, strict`)
-    const { findings, report } = byCli(text, false, world)
+    const { findings, report } = byCli(text, false, state)
     const known = expected.filter(({ id }) => id !== UNRESOLVED)
     if (report.notes.length === 0) t.strictSame(findings, known, `${title}, ${form}`)
     else t.strictSame(without(findings, known), [], `${title}, ${form}: nothing more than the webhook`)
@@ -129,7 +129,7 @@ t.test('a placeholder is the one difference, and none with --strict', async (t) 
     }
     t.ok(compare(t, resource, title) || title.startsWith('as '), `${title}: the webhook warns`)
     t.ok(
-      byCli(JSON.stringify(resource), false, worldOf([])).report.notes.length > 0,
+      byCli(JSON.stringify(resource), false, stateOf([])).report.notes.length > 0,
       `${title}: the CLI notes it`,
     )
   }

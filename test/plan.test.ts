@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { plan } from '../src/cli/commands/plan.ts'
-import { worldOf } from '../src/cli/input/given-world.ts'
+import { stateOf } from '../src/cli/input/given-state.ts'
 import { changesMermaid, planMermaid } from '../src/cli/output/plan-mermaid.ts'
 import { changesText, planText } from '../src/cli/output/plan-text.ts'
 import { UsageError } from '../src/configuration/flags.ts'
@@ -13,7 +13,7 @@ import { virtualMcpServer } from '../src/kinds/virtual-mcp-server/index.ts'
 import { compare } from '../src/access/comparison.ts'
 import type { Outgoing } from '../src/access/outgoing.ts'
 import { type Plan, planOf, plansOf } from '../src/access/effective-authentication.ts'
-import { World } from '../src/review/world.ts'
+import { ClusterState } from '../src/review/cluster-state.ts'
 import { runCli } from './support/cli.ts'
 import { resourceOf } from './support/review.ts'
 
@@ -21,7 +21,7 @@ type Spec = Readonly<Record<string, unknown>>
 
 const READING = { group: DEFAULT_API_GROUP, namespace: 'default', strict: false }
 const named = (kind: string, name: string, spec: unknown) => resourceOf(kind, spec, { name })
-const plansIn = (objects: readonly unknown[]): Plan[] => plansOf(worldOf(objects, READING))
+const plansIn = (objects: readonly unknown[]): Plan[] => plansOf(stateOf(objects, READING))
 
 const group = named('MCPGroup', 'tools', {})
 const member = (name: string, config?: unknown, kind = 'MCPServer') =>
@@ -356,10 +356,14 @@ t.test('where the configuration comes from', async (t) => {
 })
 
 t.test('nobody says of what may not be read that it is not there', async (t) => {
-  const world = new World({ group: DEFAULT_API_GROUP, knows: () => false, where: () => 'in the cluster' })
-  world.put(mcpServer, member('jira', 'gone'))
-  world.put(virtualMcpServer, gateway({}))
-  const [found] = plansOf(world)
+  const state = new ClusterState({
+    group: DEFAULT_API_GROUP,
+    knows: () => false,
+    where: () => 'in the cluster',
+  })
+  state.put(mcpServer, member('jira', 'gone'))
+  state.put(virtualMcpServer, gateway({}))
+  const [found] = plansOf(state)
   t.equal(found?.group.reason, 'could not be looked for in the cluster')
   t.equal(
     found?.backends[0]?.summary,
@@ -685,10 +689,10 @@ VirtualMCPServer gateway (namespace default), MCPGroup tools (not found in the g
 
 t.test('the data', async (t) => {
   const objects = [group, INLINE, member('jira', 'jira'), config('jira', exchange())]
-  const world = worldOf([...objects, gateway({ ...oidc(), ...server('okta') })], READING)
-  t.equal(planOf(world, 'default', 'missing'), undefined)
-  t.equal(planOf(world, 'other', 'gateway'), undefined)
-  t.same(planOf(world, 'default', 'gateway'), {
+  const state = stateOf([...objects, gateway({ ...oidc(), ...server('okta') })], READING)
+  t.equal(planOf(state, 'default', 'missing'), undefined)
+  t.equal(planOf(state, 'other', 'gateway'), undefined)
+  t.same(planOf(state, 'default', 'gateway'), {
     namespace: 'default',
     name: 'gateway',
     group: { name: 'tools', reason: null },

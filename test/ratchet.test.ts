@@ -21,7 +21,7 @@ import { isObject } from '../src/rule/resource.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { resourceOf, submissionOf } from './support/review.ts'
 import { stepsOf } from './support/steps.ts'
-import { worldOf } from './support/world.ts'
+import { stateOf } from './support/cluster-state.ts'
 
 const ENFORCED: Settings = { mode: 'enforce', severities: [] }
 /** With every finding an error: the ratchet is for whatever an operator makes one. */
@@ -37,8 +37,8 @@ const resource = ({ kind, spec, metadata, ...rest }: Other) => ({
 
 /** The texts of what is denied when one object takes the place of another beside others. */
 function denied(others: readonly Other[], before: Other, after: Other, settings = ENFORCED): string[] {
-  const world = worldOf([...others, before].map(resource))
-  const engine: Situation = { group: DEFAULT_API_GROUP, settings, world }
+  const state = stateOf([...others, before].map(resource))
+  const engine: Situation = { group: DEFAULT_API_GROUP, settings, state }
   const submission = submissionOf(after.kind, resource(after), {
     operation: 'UPDATE',
     name: after.metadata.name,
@@ -321,7 +321,7 @@ function beside(node: SchemaNode | undefined, value: unknown): unknown {
 
 /** What is found in an object that is created. */
 function findsIn(others: readonly Other[], object: Other): string[] {
-  const engine = { group: DEFAULT_API_GROUP, settings: STRICT, world: worldOf(others.map(resource)) }
+  const engine = { group: DEFAULT_API_GROUP, settings: STRICT, state: stateOf(others.map(resource)) }
   const { errors } = judgeSubmission(
     submissionOf(object.kind, resource(object), { name: object.metadata.name }),
     engine,
@@ -361,8 +361,8 @@ t.test('an update with many stored errors costs little more than a create', (t) 
   const providers = Array.from({ length: 5_000 }, (_, i) => `${'p'.repeat(100)}-${i}`)
   const [before, after] = [providers, [...providers, 'new']].map((names) => resource(discovering(...names)))
   t.ok(JSON.stringify(before).length > 1_050_000)
-  const world = worldOf(configs.flat().map(resource))
-  const engine: Situation = { group: DEFAULT_API_GROUP, settings: ENFORCED, world }
+  const state = stateOf(configs.flat().map(resource))
+  const engine: Situation = { group: DEFAULT_API_GROUP, settings: ENFORCED, state }
   const review = (request: object) => () => {
     const { errors, warnings } = judgeSubmission(submissionOf('VirtualMCPServer', after, request), engine)
     t.ok(errors.length + warnings.length > 1_000)

@@ -8,7 +8,7 @@ import { nameText } from '../src/rule/cluster.ts'
 import { goQuote, shortQuote } from '../src/rule/go-text.ts'
 import { nearest } from '../src/rule/nearest.ts'
 import { jsonPointer, pathText, type Segment, valueAt } from '../src/rule/path.ts'
-import { worldOf } from './support/world.ts'
+import { stateOf } from './support/cluster-state.ts'
 
 const golden = (name: string) =>
   JSON.parse(readFileSync(new URL(`golden/${name}`, import.meta.url), 'utf8')) as unknown
@@ -157,7 +157,7 @@ t.test('no rule prints the user information of a URL, its own or of another obje
   for (const place of rulePlaces()) {
     for (const { resource, others, title } of examplesAt(place)) {
       const self = { kind: place.kind.kind, name: 'example' }
-      const cluster = worldOf(others.map((other) => leaking(other))).in('default')
+      const cluster = stateOf(others.map((other) => leaking(other))).in('default')
       const found = [resource, leaking(resource)].flatMap((value) => [
         ...findingsIn(place.kind, value, { cluster, self, old: () => resource }),
       ])

@@ -14,7 +14,7 @@ import {
   oidcConfig,
   serverConfig,
 } from '../src/kinds/between/examples.ts'
-import { BACKEND_KINDS } from '../src/kinds/between/neighbours.ts'
+import { BACKEND_KINDS } from '../src/kinds/between/related-resources.ts'
 import {
   allRules,
   examplesAt,
@@ -28,13 +28,13 @@ import { REFERENCES } from '../src/kinds/between/references.ts'
 import { DEFAULT_API_GROUP, KINDS } from '../src/kinds/index.ts'
 import { runRules } from '../src/review/check.ts'
 import { shape } from '../src/review/shape.ts'
-import { withObject } from '../src/review/with-object.ts'
+import { overlay } from '../src/review/overlay.ts'
 import { findingsIn, findingsOnDelete } from '../src/review/findings.ts'
 import { answering, type Cluster } from '../src/rule/cluster.ts'
 import { isObject } from '../src/rule/resource.ts'
 import { deepFreeze } from './support/freeze.ts'
 import { recording } from './support/recording.ts'
-import { worldOf } from './support/world.ts'
+import { stateOf } from './support/cluster-state.ts'
 
 const CONFIGS = ['example', 'jira', 'wiki', 'key', 'auth', 'token', 'inject', 'aws']
 
@@ -157,8 +157,8 @@ t.test('a value of a wrong type in another object fails no rule', async (t) => {
   t.strictSame([...failed], [])
 })
 
-t.test('the world in which they read has every reference to and from what is judged', async (t) => {
-  const cluster = worldOf(RICH).in('default')
+t.test('the state in which they read has every reference to and from what is judged', async (t) => {
+  const cluster = stateOf(RICH).in('default')
   for (const [from, fields] of Object.entries(REFERENCES)) {
     for (const { to } of fields) {
       t.ok(
@@ -218,13 +218,13 @@ function found(
   { onRead, onField }: Overhearing = {},
 ): readonly Finding[] {
   const { kind, rule } = place
-  const world = worldOf([...others, ...(old === undefined ? [] : [old])])
-  const cluster = onRead === undefined ? world.in('default') : listening(world.in('default'), onRead, onField)
+  const state = stateOf([...others, ...(old === undefined ? [] : [old])])
+  const cluster = onRead === undefined ? state.in('default') : listening(state.in('default'), onRead, onField)
   const around = { cluster, self: { kind: kind.kind, name: 'example' }, old: () => old }
   deepFreeze(resource)
   if (onRead !== undefined) {
     const readable = shape(kind, resource).resource ?? {}
-    const others = rule.when === 'delete' ? cluster : withObject(cluster, around.self, readable)
+    const others = rule.when === 'delete' ? cluster : overlay(cluster, around.self, readable)
     return runRules([{ at: place.at, rules: [rule] }], readable, others, around)
   }
   return rule.when === 'delete'

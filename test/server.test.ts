@@ -11,12 +11,12 @@ import { pino } from 'pino'
 import t from 'tap'
 import { localPair } from '../src/certificates/local.ts'
 import { authServer } from '../src/kinds/between/examples.ts'
-import { SINGLE_PROVIDER_KINDS } from '../src/kinds/between/neighbours.ts'
+import { SINGLE_PROVIDER_KINDS } from '../src/kinds/between/related-resources.ts'
 import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
 import { mcpServer } from '../src/kinds/mcp-server/index.ts'
 import { probeAnnotation } from '../src/arming/webhook-configurations.ts'
 import type { Situation } from '../src/review/index.ts'
-import { World } from '../src/review/world.ts'
+import { ClusterState } from '../src/review/cluster-state.ts'
 import { answering, type Cluster } from '../src/rule/cluster.ts'
 import { DEFAULT_SETTINGS, parseSeveritySetting, type SeveritySetting } from '../src/review/settings.ts'
 import { ALL_IDS } from '../src/review/engine-ids.ts'
@@ -56,7 +56,7 @@ interface Answer {
   error?: string
 }
 
-function server(settings: Partial<Situation['settings']> = {}, world?: Situation['world']) {
+function server(settings: Partial<Situation['settings']> = {}, state?: Situation['state']) {
   const log: string[] = []
   const stream = new Writable({
     write: (chunk, _encoding, done) => {
@@ -67,7 +67,7 @@ function server(settings: Partial<Situation['settings']> = {}, world?: Situation
   const engine = {
     group: DEFAULT_API_GROUP,
     settings: { ...DEFAULT_SETTINGS, ...settings },
-    world,
+    state,
   }
   const metrics = createMetrics()
   metrics.serving(() => ({
@@ -162,7 +162,7 @@ t.test('an answer with nothing but warnings', async (t) => {
 })
 
 /** A view that breaks when it is asked which workloads of one provider refer to something. */
-class Broken extends World {
+class Broken extends ClusterState {
   override in(namespace: string): Cluster {
     const cluster = super.in(namespace)
     const referrers: Cluster['referrers'] = (kind, name, among) => {
@@ -178,18 +178,18 @@ t.test('a rule that throws is a warning, a count and a line of the log; it never
   const configuration = { ...authServer('okta', 'github'), issuer: 'https://login.example.com' }
   const spec = { type: 'embeddedAuthServer', embeddedAuthServer: configuration }
   const review = reviewOf(resourceOf('MCPExternalAuthConfig', spec))
-  const judged = async (world: World, settings: Partial<Situation['settings']> = {}) => {
-    world.put(
+  const judged = async (state: ClusterState, settings: Partial<Situation['settings']> = {}) => {
+    state.put(
       mcpServer,
       resourceOf('MCPServer', { authServerRef: { kind: 'MCPExternalAuthConfig', name: 'example' } }),
     )
-    const { app, probes, log } = server(settings, world)
+    const { app, probes, log } = server(settings, state)
     const { body } = await send(app, '/validate', review)
     const failures = await counts(probes, 'vmcp_admission_rule_failures_total')
     return { ...body.response, failures, log }
   }
   const options = { group: DEFAULT_API_GROUP, knows: () => true }
-  const { auditAnnotations, failures: none } = await judged(new World(options))
+  const { auditAnnotations, failures: none } = await judged(new ClusterState(options))
   t.strictSame([auditAnnotations?.errors, none], [id, []], 'where it can run, it denies')
 
   const { allowed, warnings, failures, log } = await judged(new Broken(options))

@@ -1,7 +1,7 @@
-import { type Gateway, getGateway, groupOf, olderGroupOf } from '../kinds/between/neighbours.ts'
+import { type Gateway, getGateway, groupOf, olderGroupOf } from '../kinds/between/related-resources.ts'
 import { backendsOf } from '../kinds/between/reach.ts'
 import type { Cluster } from '../rule/cluster.ts'
-import type { World } from '../review/world.ts'
+import type { ClusterState } from '../review/cluster-state.ts'
 import { type AuthServer, authServerOf, type Incoming, incomingOf } from './incoming.ts'
 import { type Outgoing, outgoingOf } from './outgoing.ts'
 import { releaseNotesOfServer } from './releases.ts'
@@ -28,8 +28,8 @@ export interface Group {
 }
 
 /** Undefined when there is no such VirtualMCPServer. */
-export function planOf(world: World, namespace: string, name: string): Plan | undefined {
-  const cluster = world.in(namespace)
+export function planOf(state: ClusterState, namespace: string, name: string): Plan | undefined {
+  const cluster = state.in(namespace)
   const gateway = getGateway(cluster, name)
   if (gateway === undefined) return undefined
   const incoming = incomingOf(gateway, cluster)
@@ -45,10 +45,10 @@ export function planOf(world: World, namespace: string, name: string): Plan | un
 }
 
 /** Every VirtualMCPServer, in the order of namespace and name. */
-export function plansOf(world: World): Plan[] {
-  return [...world.all('VirtualMCPServer')]
+export function plansOf(state: ClusterState): Plan[] {
+  return [...state.all('VirtualMCPServer')]
     .toSorted((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name))
-    .map(({ namespace, name }) => planOf(world, namespace, name))
+    .map(({ namespace, name }) => planOf(state, namespace, name))
     .filter((plan) => plan !== undefined)
 }
 

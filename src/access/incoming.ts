@@ -1,4 +1,9 @@
-import { type Gateway, getOidcConfig, oidcConfigNamed, providersOf } from '../kinds/between/neighbours.ts'
+import {
+  type Gateway,
+  getOidcConfig,
+  oidcConfigNamed,
+  providersOf,
+} from '../kinds/between/related-resources.ts'
 import type { Cluster } from '../rule/cluster.ts'
 import { withoutUserInfo } from '../rule/go-text.ts'
 import { isAbsent } from '../rule/resource.ts'

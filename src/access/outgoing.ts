@@ -7,7 +7,7 @@ import {
   leavesSubjectProvider,
   namedProvider,
   providersOf,
-} from '../kinds/between/neighbours.ts'
+} from '../kinds/between/related-resources.ts'
 import { type Backend, sourceOf } from '../kinds/between/reach.ts'
 import { agreedProvider, knowsReachers } from '../kinds/between/subject-provider.ts'
 import { type Cluster, nameText } from '../rule/cluster.ts'

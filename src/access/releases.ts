@@ -1,5 +1,10 @@
 import { NOT_FOR_BACKENDS } from '../kinds/between/matrix.ts'
-import { authConfigNamed, type Gateway, getAuthConfig, getWorkload } from '../kinds/between/neighbours.ts'
+import {
+  authConfigNamed,
+  type Gateway,
+  getAuthConfig,
+  getWorkload,
+} from '../kinds/between/related-resources.ts'
 import { type Backend, sourceOf } from '../kinds/between/reach.ts'
 import { type Cluster, nameText, type ObjectName } from '../rule/cluster.ts'
 import { referencesOf } from '../kinds/between/references.ts'

@@ -5,7 +5,7 @@ import {
   leavesSubjectProvider,
   writtenAnnotation,
   writtenProvider,
-} from '../kinds/between/neighbours.ts'
+} from '../kinds/between/related-resources.ts'
 import { agreedProvider, knowsReachers } from '../kinds/between/subject-provider.ts'
 import type { Cluster } from '../rule/cluster.ts'
 import { isAbsent, isObject, type Resource } from '../rule/resource.ts'

@@ -5,9 +5,9 @@ import { isObject, type Resource } from '../rule/resource.ts'
 import type { Finding } from './finding.ts'
 import { judgeSubmission, storedSubmission } from './index.ts'
 import type { Settings } from './settings.ts'
-import type { World } from './world.ts'
+import type { ClusterState } from './cluster-state.ts'
 
-/** A finding about an object as it is stored: which, not where. */
+/** A finding in a stored object: its id, without the place in the object. */
 export interface CurrentFinding {
   readonly kind: string
   readonly namespace: string
@@ -16,7 +16,7 @@ export interface CurrentFinding {
   readonly severity: 'error' | 'warning'
 }
 
-/** How many sets of findings are shared between objects. */
+/** Most distinct sets of findings that objects share; beyond it the table starts anew. */
 const MOST_SHARED = 10_000
 
 /** `id severity` of each finding in one object, shared among the objects that have the same. */
@@ -26,30 +26,30 @@ type Tags = readonly string[]
 interface Check {
   readonly namespace: string
   readonly left: ObjectName[]
-  /** The view, and the number of changes it was made at: what one object has found out is of use to the next. */
-  view: Cluster
+  /** Shared by the objects of the namespace until `changes` is another number, so that they compute shared facts once. */
+  cluster: Cluster
   changes: number
 }
 
 /**
- * The objects of a world as they are stored, and what is found in each. A change makes its namespace due; a round checks
+ * The findings in the stored objects of a cluster state. A change makes its namespace due; a round checks
  * every object of the namespaces that are due when it starts, one namespace after the other. A namespace that changes
  * while it is checked is due for the next round.
  */
 export class CurrentFindings {
-  readonly #world: World
+  readonly #state: ClusterState
   readonly #settings: Settings
   readonly #tags = new Map<string, Map<string, Tags>>()
   readonly #shared = new Map<string, Tags>()
   readonly #due = new Set<string>()
-  /** The namespaces of the round that wait. */
+  /** The namespaces of the round that are not checked yet. */
   #round: string[] = []
   #check: Check | undefined
   #removals = 0
   #onChange: () => void = () => undefined
 
-  constructor(world: World, settings: Settings) {
-    this.#world = world
+  constructor(state: ClusterState, settings: Settings) {
+    this.#state = state
     this.#settings = settings
   }
 
@@ -58,23 +58,23 @@ export class CurrentFindings {
     this.#onChange = listener
   }
 
-  /** Puts an object of the cluster into the world, unless it is there in this version. */
+  /** Stores an object of the cluster in the state, unless the state has this version of it. */
   put(kind: Kind, object: unknown): void {
     const { name, namespace, resourceVersion } = metadataOf(object)
     if (typeof name !== 'string' || typeof namespace !== 'string') return
     if (
       typeof resourceVersion === 'string' &&
-      this.#world.version(kind.kind, namespace, name) === resourceVersion
+      this.#state.version(kind.kind, namespace, name) === resourceVersion
     )
       return
-    const displaced = this.#world.put(kind, withReadMetadata(object, this.#world.group))
+    const displaced = this.#state.put(kind, withReadMetadata(object, this.#state.group))
     for (const other of displaced) {
       this.#keep(other.namespace, other, [])
       this.#enqueue(other.namespace)
     }
     const self = { kind: kind.kind, name }
     // The facts that are kept of a large object cannot be judged: its own findings are those of the whole, alone.
-    if (!this.#world.isWhole(kind.kind, namespace, name))
+    if (!this.#state.isWhole(kind.kind, namespace, name))
       this.#keep(
         namespace,
         self,
@@ -86,34 +86,34 @@ export class CurrentFindings {
   remove(kind: Kind, namespace: string, name: string): void {
     if (!this.has(kind.kind, namespace, name)) return
     this.#removals += 1
-    this.#world.remove(kind.kind, namespace, name)
+    this.#state.remove(kind.kind, namespace, name)
     this.#keep(namespace, { kind: kind.kind, name }, [])
     this.#enqueue(namespace)
   }
 
-  /** Whether the world has an object. */
+  /** Whether the state has an object, whole or only facts of it. */
   has(kind: string, namespace: string, name: string): boolean {
-    return this.#world.get(kind, namespace, name) !== undefined
+    return this.#state.get(kind, namespace, name) !== undefined
   }
 
-  /** Whether the world has an object, and not only facts of it. */
+  /** Whether the state has an object whole, and not only facts of it. */
   isWhole(kind: string, namespace: string, name: string): boolean {
-    return this.#world.isWhole(kind, namespace, name)
+    return this.#state.isWhole(kind, namespace, name)
   }
 
-  /** Whether the world has anything of the namespace. */
+  /** Whether the state has any object of the namespace. */
   hasNamespace(namespace: string): boolean {
-    return this.#world.hasNamespace(namespace)
+    return this.#state.hasNamespace(namespace)
   }
 
-  /** A text that is another one once the object has come, changed or gone since; it may be another one without that. */
+  /** A text that differs after the object was added, changed or removed; it may also differ without that. */
   stamp(kind: string, namespace: string, name: string): string {
-    return this.#world.version(kind, namespace, name) ?? `gone ${this.#removals}`
+    return this.#state.version(kind, namespace, name) ?? `gone ${this.#removals}`
   }
 
-  /** Checks a namespace again, or all: whether every object of a kind is known there has changed. */
+  /** Makes a namespace due, or all: the informers now know every object of a kind there, or no longer do. */
   recheck(namespace: string | undefined): void {
-    for (const each of namespace === undefined ? this.#world.namespaces() : [namespace]) this.#enqueue(each)
+    for (const each of namespace === undefined ? this.#state.namespaces() : [namespace]) this.#enqueue(each)
   }
 
   startRound(): void {
@@ -121,7 +121,7 @@ export class CurrentFindings {
     this.#due.clear()
   }
 
-  /** Checks up to `most` objects of the round; answers whether some of it is left. */
+  /** Checks up to `most` objects of the round; returns whether any are left. */
   work(most: number): boolean {
     for (let count = 0; count < most; count++) {
       const check = (this.#check ??= this.#begin())
@@ -169,25 +169,30 @@ export class CurrentFindings {
     const namespace = this.#round.shift()
     if (namespace === undefined) return undefined
     const left = KINDS.flatMap(({ kind }) =>
-      Array.from(this.#world.all(kind, namespace), ({ name }) => ({ kind, name })),
+      Array.from(this.#state.all(kind, namespace), ({ name }) => ({ kind, name })),
     )
-    return { namespace, left, view: this.#world.in(namespace), changes: this.#world.changes(namespace) }
+    return { namespace, left, cluster: this.#state.in(namespace), changes: this.#state.changes(namespace) }
   }
 
   #checkObject(check: Check, self: ObjectName): void {
     const { namespace } = check
-    const object = this.#world.object(self.kind, namespace, self.name)
-    if (object === undefined || !this.#world.isWhole(self.kind, namespace, self.name)) return
-    if (this.#world.changes(namespace) !== check.changes) {
-      check.view = this.#world.in(namespace)
-      check.changes = this.#world.changes(namespace)
+    const object = this.#state.object(self.kind, namespace, self.name)
+    if (object === undefined || !this.#state.isWhole(self.kind, namespace, self.name)) return
+    if (this.#state.changes(namespace) !== check.changes) {
+      check.cluster = this.#state.in(namespace)
+      check.changes = this.#state.changes(namespace)
     }
-    this.#keep(namespace, self, this.#findingsIn(self, namespace, object, check.view))
+    this.#keep(namespace, self, this.#findingsIn(self, namespace, object, check.cluster))
   }
 
-  #findingsIn(self: ObjectName, namespace: string, object: unknown, view?: Cluster): readonly Finding[] {
-    const { group } = this.#world
-    const situation = { group, settings: this.#settings, phase: 'stored', ...(view && { view }) } as const
+  #findingsIn(self: ObjectName, namespace: string, object: unknown, cluster?: Cluster): readonly Finding[] {
+    const { group } = this.#state
+    const situation = {
+      group,
+      settings: this.#settings,
+      phase: 'stored',
+      ...(cluster && { cluster }),
+    } as const
     const { errors, warnings } = judgeSubmission(
       storedSubmission(self, { namespace, group, object }),
       situation,

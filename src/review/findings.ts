@@ -8,7 +8,7 @@ import { ALONE, check, type Surroundings } from './check.ts'
 import type { Finding } from './finding.ts'
 import { mayHoldPlaceholders, type Placeholder, placeholdersIn, unresolved } from './placeholder.ts'
 import { ANYTHING, type Contents, outside, shape } from './shape.ts'
-import { withObject } from './with-object.ts'
+import { overlay } from './overlay.ts'
 
 /** Everything found in one object among the others; severities are those of the rules. */
 export function findingsIn(
@@ -64,5 +64,5 @@ export function findingsOnDelete(kind: Kind, value: unknown, around: Surrounding
 /** The other objects and the judged one: what a rule judges is part of what it sees. */
 function including(resource: Resource, { cluster, self, isStored }: Surroundings): Cluster {
   if (cluster === undefined) return emptyCluster()
-  return isStored ? cluster : withObject(cluster, self, resource)
+  return isStored ? cluster : overlay(cluster, self, resource)
 }

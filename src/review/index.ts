@@ -13,27 +13,27 @@ import type { Placeholder } from './placeholder.ts'
 import { type Settings, severityByPlace } from './settings.ts'
 import { type Contents, shape } from './shape.ts'
 import { unknownFields } from './unknown-fields.ts'
-import { withObject } from './with-object.ts'
-import type { World } from './world.ts'
+import { overlay } from './overlay.ts'
+import type { ClusterState } from './cluster-state.ts'
 
-/** One request to store an object, whoever it comes from: the API server, a file, a test. */
+/** One request to store or delete an object: from the API server, a file or a test. */
 export interface Submission {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
   readonly group: string
   readonly kind: string
   readonly namespace: string
-  /** Empty while the API server has not made one. */
+  /** Empty when the API server will make it from `generateName`. */
   readonly name: string
   readonly subResource: string
-  /** Nothing will be stored. */
+  /** The API server will store nothing. */
   readonly dryRun: boolean
-  /** Who asks. */
+  /** The name of the user who sends the request; empty outside of admission. */
   readonly user: string
   /** The object as submitted; may have any JSON type. */
   readonly object: unknown
   /** The stored object on UPDATE and DELETE. */
   readonly oldObject: unknown
-  /** What is known of the object without looking into it again. */
+  /** What the reader of the object already knows of it, so that nothing searches it again. */
   readonly contents?: Contents
 }
 
@@ -67,7 +67,7 @@ export const submissionOf = (
 export const storedSubmission = (self: ObjectName, given: Omit<Given, 'oldObject'>): Submission =>
   submissionOf(self, { ...given, oldObject: given.object })
 
-/** What the judgement of a submission depends on beside it. */
+/** What the verdict on a submission depends on beside it. */
 export interface Situation {
   readonly group: string
   readonly settings: Settings
@@ -79,26 +79,29 @@ export interface Situation {
   /** Before deployment: placeholders count as they stand, and unknown fields are errors. */
   readonly strict?: boolean
   /** The other objects; absent where nothing is known of them. */
-  readonly world?: World | undefined
+  readonly state?: ClusterState | undefined
   /** Before deployment: the other objects as they are now, beside which the stored object is judged. */
-  readonly worldNow?: World | undefined
-  /** A view of the world from the namespace that further reviews share, until the world changes; a new one by default. */
-  readonly view?: Cluster
-  /** Which of the other objects have just been read from the API server; without it the world is taken for the truth. */
+  readonly stateNow?: ClusterState | undefined
+  /** `state.in(namespace)`, for several reviews to share until the state changes; made for the review when absent. */
+  readonly cluster?: Cluster
+  /** Which of the other objects have just been read from the API server; without it the cluster state is taken for the truth. */
   readonly confirmed?: Confirmed | undefined
   /** Audience that /mutate writes for tokens of service accounts; none when empty (decision 4). */
   readonly serviceAccountAudience?: string
 }
 
-/** What a review comes to. */
+/** The result of a review. */
 export interface Outcome extends Verdict {
-  /** Before deployment: the values that were not judged. */
+  /** Before deployment: the values with a placeholder, which are not judged (decision 28). */
   readonly placeholders: readonly Placeholder[]
 }
 
 const ADMITTED: Outcome = { ...NO_FINDINGS, placeholders: [] }
 
-/** Judges a submission: pure, synchronous, never throws on any JSON. Every front end calls this function, and no other. */
+/**
+ * Judges a submission: pure, synchronous, never throws on any JSON. Every front end judges through this function. The
+ * findings carry field paths; their severities are those of the settings and the ratchet (decisions 7 to 9).
+ */
 export function judgeSubmission(submission: Submission, situation: Situation): Outcome {
   const { phase = 'admission', settings } = situation
   if (phase === 'admission' && passesFreely(submission)) return ADMITTED
@@ -117,16 +120,16 @@ export function judgeSubmission(submission: Submission, situation: Situation): O
   const completedOf = (value: unknown) => () => completed(kind, value, namespace)
   const verdict = judge({ findings, value: completedOf(object) }, judging, () => {
     if (old === undefined || phase === 'stored') return undefined
-    const { worldNow, strict = false } = situation
+    const { stateNow, strict = false } = situation
     const beside =
-      worldNow === undefined ? around : surroundings(kind, submission, { ...situation, world: worldNow })
+      stateNow === undefined ? around : surroundings(kind, submission, { ...situation, state: stateNow })
     const unknown = phase === 'before deployment' ? unknownIn(kind, old, strict) : []
     return { findings: [...findingsIn(kind, old, beside), ...unknown], value: completedOf(old) }
   })
   return { ...verdict, placeholders }
 }
 
-/** Everything found in the object of a submission that its phase asks for. */
+/** The findings in the object of a submission; its phase decides which checks run. */
 function found(
   kind: Kind,
   submission: Submission,
@@ -147,7 +150,7 @@ function found(
   return { findings: [...others, ...findings], placeholders }
 }
 
-/** The unknown fields of an object in a file; errors where that is strict. */
+/** The unknown fields of an object in a file (decision 2); errors with `strict`. */
 function unknownIn(kind: Kind, object: unknown, strict: boolean): readonly Finding[] {
   const unknown = unknownFields(kind, object)
   return strict ? unknown.map((finding) => ({ ...finding, severity: 'error' })) : unknown
@@ -156,9 +159,9 @@ function unknownIn(kind: Kind, object: unknown, strict: boolean): readonly Findi
 function surroundings(
   { kind }: Kind,
   { namespace, name }: Submission,
-  { world, view, confirmed, phase, settings }: Situation,
+  { state, cluster: shared, confirmed, phase, settings }: Situation,
 ): Surroundings {
-  const cluster = view ?? world?.in(namespace)
+  const cluster = shared ?? state?.in(namespace)
   return {
     cluster: cluster && confirmed ? confirmed.with(cluster) : cluster,
     self: { kind, name },
@@ -167,12 +170,12 @@ function surroundings(
   }
 }
 
-/** The stored object as rules read it; most rules never look, so it is shaped only for the few objects that change. */
+/** The stored object as rules read it; shaped when a rule asks for it, which few do. */
 function readable(kind: Kind, old: unknown): Resource | undefined {
   return old === undefined ? undefined : shape(kind, old).resource
 }
 
-/** The defaults to add to the submitted object (decisions 23 to 26); none when it must not be touched. */
+/** The defaults that /mutate adds to the submitted object (decisions 23 to 26); none when it must stay as it is. */
 export function mutate(submission: Submission, situation: Situation): readonly Change[] {
   if (passesFreely(submission) || submission.operation === 'DELETE') return []
   const kind = kindOf(submission, situation)
@@ -181,11 +184,11 @@ export function mutate(submission: Submission, situation: Situation): readonly C
   const { object, namespace, name, contents } = submission
   const { mistyped, resource } = shape(kind, object, contents)
   if (mistyped || resource === undefined) return []
-  const { world, group, serviceAccountAudience = '' } = situation
+  const { state, group, serviceAccountAudience = '' } = situation
   const own = defaultsFor(kind, object, namespace)
-  // Of what is not kept nobody knows which provider it would agree on.
-  if (!world?.knowsWholeNamespace(namespace)) return own
-  const cluster = withObject(world.in(namespace), { kind: kind.kind, name }, resource)
+  // An object that is not kept may choose another subject provider.
+  if (!state?.knowsWholeNamespace(namespace)) return own
+  const cluster = overlay(state.in(namespace), { kind: kind.kind, name }, resource)
   return [...own, ...defaultsBetween(kind.kind, resource, { cluster, group, name, serviceAccountAudience })]
 }
 
@@ -194,8 +197,8 @@ function kindOf({ group, kind }: Submission, situation: Situation): Kind | undef
 }
 
 /**
- * What is admitted unjudged: a metadata-only update must never wedge a finalizer or a storage migration, and what is
- * being deleted only needs to go (decision 8).
+ * Whether a submission is admitted without a review (decision 8): a change of metadata alone must never block a finalizer
+ * or a storage migration, and an object that is being deleted must be able to go.
  */
 export function passesFreely({ operation, subResource, object, oldObject }: Submission): boolean {
   if (operation === 'CONNECT' || subResource !== '') return true
@@ -205,7 +208,7 @@ export function passesFreely({ operation, subResource, object, oldObject }: Subm
   return operation === 'UPDATE' && isObject(oldObject) && deepEqual(object.spec, oldObject.spec)
 }
 
-/** A crafted review can name one kind and hold another; the registered one decides, and the object must agree. */
+/** A crafted AdmissionReview can name one kind and hold another: `request.kind` decides, and the object must agree. */
 function disagreement({ group, kind, object }: Submission): Finding[] {
   if (!isObject(object)) return []
   const { apiVersion, kind: given } = object
@@ -233,7 +236,7 @@ function registrationTooWide({ group, kind }: Submission): Finding {
   }
 }
 
-/** A file may still name an older version, or one that there never was. */
+/** A file may name `v1alpha1`, or a version that never existed (decision 1). */
 function otherVersion(object: unknown, strict: boolean): Finding[] {
   const version = String(isObject(object) ? object.apiVersion : '').split('/')[1]
   if (version === API_VERSION) return []

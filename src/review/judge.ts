@@ -4,7 +4,7 @@ import { jsonKey, valueAt } from '../rule/path.ts'
 import { compareFindings, type Finding, NOT_JUDGED } from './finding.ts'
 import { type Settings, severityAt } from './settings.ts'
 
-/** What is decided about a resource: it is refused when there is an error. Both lists are in order. */
+/** The decision on a resource: it is denied when there is an error. Errors and warnings are sorted by `compareFindings`. */
 export interface Verdict {
   readonly errors: readonly Finding[]
   readonly warnings: readonly Finding[]
@@ -16,16 +16,16 @@ export interface Verdict {
 
 export const NO_FINDINGS: Verdict = { errors: [], warnings: [], exempted: [], failures: [] }
 
-/** A judged object: what was found in it, and the object as it was submitted or stored, with the defaults that it lacks. */
+/** The findings in an object, and the object as submitted or stored, completed with the defaults that it lacks. */
 export interface Judged {
   readonly findings: readonly Finding[]
   readonly value: () => unknown
 }
 
-/** What has just been read from the API server. */
+/** The objects that were just read from the API server, for an error that depends on them. */
 export interface Confirmed {
   has(name: ObjectName): boolean
-  /** The view with what is read for one review only: what Secrets hold. */
+  /** The cluster with the Secrets that were read for this review only. */
   with(cluster: Cluster): Cluster
 }
 
@@ -37,8 +37,8 @@ export interface Judging {
 }
 
 /**
- * Severity, then the ratchet (decision 8), then what an error is worth that rests on other objects (decision 9), then
- * the mode, then order. `old` is asked for only when there is an error.
+ * Decides on findings, in this order: severities of the settings (decision 7), the ratchet (decision 8), errors that
+ * depend on other objects (decision 9), the mode, sorting. Calls `old`, for the stored object, only when there is an error.
  */
 export function judge(
   { findings, value }: Judged,
@@ -79,8 +79,8 @@ export function judge(
 const isError = ({ severity }: Finding) => severity === 'error'
 
 /**
- * No error denies in a trial. One that depends on other objects denies neither while they could not be read from the API
- * server, nor in a dry run: they may be about to change too.
+ * Makes an error a warning in a trial (mode `warn`). Does so too where the error depends on other objects, when these
+ * could not be read from the API server, and in a dry run, in which the objects applied with it are not stored.
  */
 function settle(
   finding: Finding,
@@ -108,7 +108,7 @@ function excuseStored(findings: readonly Finding[], value: unknown, old: Judged)
   )
 }
 
-/** How often something was found in the stored object. Long words are never joined: a thousand errors may share one. */
+/** Counts the things that errors of the stored object are about. Words are not joined: a thousand errors may share a long one. */
 class Tally {
   readonly #root: Counted = { count: 0, next: new Map() }
 
@@ -116,7 +116,7 @@ class Tally {
     for (const thing of things) this.#at(thing).count += 1
   }
 
-  /** Takes all of the things away, each once; nothing when one of them is not there, or there are none. */
+  /** Takes each of the things away once and returns true; takes none when one is missing or the list is empty. */
   takeAll(things: readonly Thing[]): boolean {
     if (things.length === 0) return false
     const taken: Counted[] = []
@@ -150,9 +150,9 @@ interface Counted {
 const COMPARES_NO_VALUE = new Set(['required', 'forbidden'])
 
 /**
- * What makes it the same error: the things that it is about, or else the id, the place without list indexes, the other
- * objects and the value. A list or an object at the place is not looked into: the error is that it is there. Which errors of a rule are not shown is not known: that there are some is one error. What was
- * not looked at may be new.
+ * The things by which the ratchet recognises an error: those in `about`, or else the id, the place without list indexes,
+ * the other objects and the value at the place. Of a list or an object only the presence counts. "And more" of a rule is
+ * one thing, because the errors behind it are unknown; "not judged further" is none, because the rest may be new.
  */
 function thingsOf({ id, error, more }: Finding, object: unknown): readonly Thing[] {
   if (more) return id === NOT_JUDGED ? [] : [['more', id]]

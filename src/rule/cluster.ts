@@ -9,14 +9,14 @@ export interface ObjectName {
 }
 
 /**
- * The other objects as a rule sees them: those of the namespace of the judged object, with that object as it will be
- * once it is stored. A view answers the same until the objects change; then a new view is made. A rule asks only for the
- * kinds in its `reads`.
+ * The objects of one namespace as a rule sees them, with the judged object as it will be once it is stored. The answers of
+ * one `Cluster` do not change; after a change of the objects there is a new one. A rule asks only for the kinds in its
+ * `reads`.
  */
 export interface Cluster {
-  /** Undefined when there is no such object, or none is known. */
+  /** Undefined when the object does not exist, or is not known. */
   get(kind: string, name: string): Resource | undefined
-  /** The objects that refer to this one by name, in the order of kind and name; of the given kinds only. */
+  /** The objects that refer to this one by name, sorted by kind and name; those of the given kinds when these are given. */
   referrers(kind: string, name: string, among?: readonly string[]): readonly ObjectName[]
   /** Whether every object of the kind is known, so that one that is not found does not exist. */
   knows(kind: string): boolean
@@ -24,7 +24,7 @@ export interface Cluster {
   names(kind: string): Iterable<string>
   /** The other namespaces that have an object of this kind and name, in order. */
   elsewhere(kind: string, name: string): readonly string[]
-  /** Where the objects were looked for: `in namespace 'tools'`, `in the given files`. */
+  /** Where the objects were searched, for messages: `in namespace 'tools'`, `in the given files`. */
   readonly where: string
   /** The API group of the objects and of the annotations that /mutate writes. */
   readonly group: string
@@ -38,7 +38,7 @@ export const oncePerCluster =
   (of: Of, cluster: Cluster): R =>
     remembered(cluster.memo, compute, of, cluster)
 
-/** A view that gives other answers to some questions. */
+/** The cluster with some of its functions replaced, and a memo of its own. */
 export function answering(cluster: Cluster, answers: Partial<Cluster>): Cluster {
   return {
     get: (kind, name) => cluster.get(kind, name),
@@ -59,7 +59,7 @@ export const compareNames = (a: ObjectName, b: ObjectName): number =>
 
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
-/** The view of a server or a CLI that knows no other resource. */
+/** A cluster of which no object is known. */
 export const emptyCluster = (): Cluster => ({
   get: () => undefined,
   referrers: () => [],
@@ -71,13 +71,13 @@ export const emptyCluster = (): Cluster => ({
   memo: new Map(),
 })
 
-/** One key for one object; names may be long and alike. */
+/** The object as one text, to be a key: `MCPServer/jira`. */
 export const nameKey = ({ kind, name }: ObjectName): string => `${kind}/${name}`
 
 /** An object as a message names it: `MCPServer "jira"`. */
 export const nameText = ({ kind, name }: ObjectName): string => `${kind} ${shortQuote(name)}`
 
-/** `MCPServer "a", MCPServer "b" and 3 more`: names that a person can go and look at, in little space. */
+/** The first names and the number of the others: `MCPServer "a", MCPServer "b" and 3 more`. */
 export function namesText(names: readonly ObjectName[], most = 3): string {
   const count = names.length === most + 1 ? most + 1 : most
   const shown = names.slice(0, count).map(nameText)

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Replacement, Sink } from '../cluster/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import type { CurrentFindings } from '../review/current-findings.ts'
-import type { World } from '../review/world.ts'
+import type { ClusterState } from '../review/cluster-state.ts'
 import { isObject } from '../rule/resource.ts'
 
 /** Milliseconds from a change to the round that checks its namespace: changes that come together are checked once. */
@@ -16,21 +16,21 @@ const PAUSE = 40
  * current findings follow the cluster.
  */
 export class ClusterCache implements Sink {
-  readonly #world: World
+  readonly #state: ClusterState
   readonly #findings: CurrentFindings
   readonly #logger: Pick<Logger, 'warn' | 'info'>
   #wasFull = false
 
-  constructor(world: World, findings: CurrentFindings, logger: Pick<Logger, 'warn' | 'info'>) {
-    this.#world = world
+  constructor(state: ClusterState, findings: CurrentFindings, logger: Pick<Logger, 'warn' | 'info'>) {
+    this.#state = state
     this.#findings = findings
     this.#logger = logger
   }
 
   put(kind: Kind, resource: unknown): void {
-    const { partial } = this.#world.sizes
+    const { partial } = this.#state.sizes
     this.#findings.put(kind, resource)
-    if (this.#world.sizes.partial > partial)
+    if (this.#state.sizes.partial > partial)
       this.#logger.warn(
         { kind: kind.kind, ...placeOf(resource) },
         'too large to keep whole: read when needed',
@@ -39,9 +39,9 @@ export class ClusterCache implements Sink {
   }
 
   #logWhetherFull(): void {
-    if (this.#world.isFull === this.#wasFull) return
-    this.#wasFull = this.#world.isFull
-    const { bytes } = this.#world.sizes
+    if (this.#state.isFull === this.#wasFull) return
+    this.#wasFull = this.#state.isFull
+    const { bytes } = this.#state.sizes
     if (this.#wasFull)
       this.#logger.warn({ bytes }, 'the cache is full (--cache-memory): objects are left out')
     else this.#logger.info({ bytes }, 'the cache has room for all objects again')
@@ -57,12 +57,12 @@ export class ClusterCache implements Sink {
   }
 
   lacks(kind: Kind, namespace: string | undefined): boolean {
-    return this.#world.lacks(kind.kind, namespace)
+    return this.#state.lacks(kind.kind, namespace)
   }
 
   replace(kind: Kind, namespace: string | undefined): Replacement {
     const listed = new Set<string>()
-    const { leftOut } = this.#world.sizes
+    const { leftOut } = this.#state.sizes
     return {
       add: (resources) => {
         for (const resource of resources) {
@@ -72,11 +72,11 @@ export class ClusterCache implements Sink {
         }
       },
       commit: () => {
-        const gone = [...this.#world.all(kind.kind, namespace)].filter(
+        const gone = [...this.#state.all(kind.kind, namespace)].filter(
           (place) => !listed.has(`${place.namespace}/${place.name}`),
         )
         for (const place of gone) this.#findings.remove(kind, place.namespace, place.name)
-        for (const each of this.#world.settle(kind.kind, namespace, leftOut)) this.recheck(kind, each)
+        for (const each of this.#state.settle(kind.kind, namespace, leftOut)) this.recheck(kind, each)
         this.#logWhetherFull()
       },
     }

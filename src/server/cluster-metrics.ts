@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Informers, InformerStatus } from '../cluster/index.ts'
 import type { CurrentFindings } from '../review/current-findings.ts'
-import type { World } from '../review/world.ts'
+import type { ClusterState } from '../review/cluster-state.ts'
 import type { ReadOutcome } from './live.ts'
 import { measureCounter, measureGauge } from './measure.ts'
 
@@ -26,10 +26,10 @@ export function measureClock(registry: Registry, offset: () => number | undefine
 export function measureCluster(
   registry: Registry,
   informers: Pick<Informers, 'statuses'>,
-  { findings, world }: { readonly findings: CurrentFindings; readonly world: Pick<World, 'sizes'> },
+  { findings, state }: { readonly findings: CurrentFindings; readonly state: Pick<ClusterState, 'sizes'> },
 ): (outcome: ReadOutcome) => void {
   measureInformers(registry, informers)
-  measureCache(registry, world)
+  measureCache(registry, state)
   measureFindings(registry, findings)
   const reads = new Counter({
     name: 'vmcp_admission_live_reads_total',
@@ -86,24 +86,24 @@ function measureInformers(registry: Registry, informers: Pick<Informers, 'status
   })
 }
 
-function measureCache(registry: Registry, world: Pick<World, 'sizes'>): void {
+function measureCache(registry: Registry, state: Pick<ClusterState, 'sizes'>): void {
   measureGauge(
     registry,
     'vmcp_admission_cluster_cache_bytes',
     'Memory that the cached objects take, as it is estimated.',
-    () => world.sizes.bytes,
+    () => state.sizes.bytes,
   )
   measureGauge(
     registry,
     'vmcp_admission_cluster_cache_partial_objects',
     'Objects that are too large to be cached whole: they are read from the API server when a verdict needs them.',
-    () => world.sizes.partial,
+    () => state.sizes.partial,
   )
   measureCounter(
     registry,
     'vmcp_admission_cluster_cache_left_out_objects_total',
     'How often an object was left out because the cache was full (--cache-memory).',
-    () => world.sizes.leftOut,
+    () => state.sizes.leftOut,
   )
 }
 

@@ -5,7 +5,7 @@ import type { Kind } from '../kinds/kind.ts'
 import type { Confirmed, Verdict } from '../review/judge.ts'
 import type { CurrentFindings } from '../review/current-findings.ts'
 import { shape } from '../review/shape.ts'
-import { withObject } from '../review/with-object.ts'
+import { overlay } from '../review/overlay.ts'
 import { answering, nameKey, type ObjectName } from '../rule/cluster.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
 import { ReadLimits } from './read-limits.ts'
@@ -65,7 +65,7 @@ export class Live {
           get: (kind, name) => (kind === 'Secret' ? secrets.get(name) : undefined) ?? cluster.get(kind, name),
         })
         return [...uncached.values()].reduce(
-          (view, { name, resource }) => withObject(view, name, resource),
+          (view, { name, resource }) => overlay(view, name, resource),
           seen,
         )
       },

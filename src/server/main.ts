@@ -105,7 +105,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   const bodies = new Bodies(memoryBudget(configuration['body-memory'], 0.1))
   metrics.bodies(bodies)
   const parts: Parts = {
-    engine: { group, settings, world: cluster?.world, serviceAccountAudience },
+    engine: { group, settings, state: cluster?.state, serviceAccountAudience },
     logger,
     metrics,
     live: cluster?.live,

@@ -5,7 +5,7 @@ import { UsageError } from '../configuration/flags.ts'
 import { kindNamed } from '../kinds/index.ts'
 import type { Settings } from '../review/settings.ts'
 import { CurrentFindings } from '../review/current-findings.ts'
-import { type Extent, World } from '../review/world.ts'
+import { type Extent, ClusterState } from '../review/cluster-state.ts'
 import { ClusterCache } from './cluster-cache.ts'
 import { measureClock, measureCluster } from './cluster-metrics.ts'
 import { memoryBudget, type ServerConfiguration } from './configuration.ts'
@@ -13,7 +13,7 @@ import { Live } from './live.ts'
 
 /** The cluster beside whose objects resources are judged. */
 export interface FollowedCluster {
-  readonly world: World
+  readonly state: ClusterState
   readonly live: Live
   isSynced(): boolean
   /** Stops following; the connection stays open. */
@@ -60,10 +60,10 @@ export function followCluster(
     isWatched(namespace) &&
     (kind === 'Secret' ? checksSecrets : kindNamed.has(kind) && isKnown(kind, namespace))
   const budget = { all: memoryBudget(configuration['cache-memory'], CACHE_SHARE), object: MOST_OF_ONE }
-  const world = new World({ group, knows }, budget)
+  const state = new ClusterState({ group, knows }, budget)
   // In a trial period (--mode warn) the current findings are still errors.
-  const findings = new CurrentFindings(world, { ...settings, mode: 'enforce' })
-  const cache = new ClusterCache(world, findings, logger)
+  const findings = new CurrentFindings(state, { ...settings, mode: 'enforce' })
+  const cache = new ClusterCache(state, findings, logger)
   measureClock(registry, () => connection.clockOffset())
   const informers = connection.startInformers(cache, {
     logger,
@@ -72,9 +72,9 @@ export function followCluster(
   isKnown = (kind, namespace) => informers.knows(kind, namespace)
   const stopped = new AbortController()
   void informers.synced.then(() => cache.keepChecking(stopped.signal))
-  const live = new Live(connection, findings, measureCluster(registry, informers, { findings, world }))
+  const live = new Live(connection, findings, measureCluster(registry, informers, { findings, state }))
   return {
-    world,
+    state,
     live,
     isSynced: () => informers.isSynced(),
     stop: () => {

@@ -13,16 +13,16 @@ const ID = 'others-known'
  * The objects that the cache does not keep, or not whole, and that a verdict may rest on: large ones of the namespace,
  * and, where objects of it are left out, those that the submitted one refers to. Mostly none.
  */
-export function uncachedBeside(submission: Submission, { world, group }: Situation): readonly ObjectName[] {
+export function uncachedBeside(submission: Submission, { state, group }: Situation): readonly ObjectName[] {
   const { namespace, kind: name, object } = submission
   const kind = submission.group === group ? kindNamed.get(name) : undefined
-  if (world === undefined || kind === undefined || passesFreely(submission)) return []
+  if (state === undefined || kind === undefined || passesFreely(submission)) return []
   const isSelf = (other: ObjectName) => other.kind === name && other.name === submission.name
-  const found = [...world.partialIn(namespace)]
-  if (world.lacksObjectsIn(namespace) && submission.operation !== 'DELETE') {
+  const found = [...state.partialIn(namespace)]
+  if (state.lacksObjectsIn(namespace) && submission.operation !== 'DELETE') {
     const { resource } = shape(kind, object)
     for (const { to } of resource === undefined ? [] : referencesOf(name, resource)) {
-      if (world.get(to.kind, namespace, to.name) === undefined) found.push(to)
+      if (state.get(to.kind, namespace, to.name) === undefined) found.push(to)
     }
   }
   return found.filter((other) => !isSelf(other))
@@ -34,10 +34,10 @@ export function withDoubt(
   { submission, engine, read }: Doubtful,
   uncached: readonly ObjectName[],
 ): Verdict {
-  const { world, settings } = engine
+  const { state, settings } = engine
   const { namespace } = submission
   const missed = uncached.find((name) => !read.has(name))
-  const lacks = world?.lacksObjectsIn(namespace) === true && !passesFreely(submission)
+  const lacks = state?.lacksObjectsIn(namespace) === true && !passesFreely(submission)
   if (missed === undefined && !lacks) return verdict
   const severity = severityAt(settings, { id: ID, at: [], namespace }, 'warning')
   if (severity === 'off') return verdict

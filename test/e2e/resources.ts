@@ -132,9 +132,12 @@ export async function settled(api: ApiServer, server: RunningServer, namespace =
     return resources.every((resource) => found.some((text) => text.startsWith(`${textOf(resource)} `)))
   }
   await waitFor(isHeard, { seconds: 20, what: 'the server to hear of what is stored' })
-  await waitFor(async () => (await metric(server, 'vmcp_admission_current_findings_pending_namespaces')).get('') === 0, {
-    seconds: 20,
-    what: 'the server to judge what is stored',
-  })
+  await waitFor(
+    async () => (await metric(server, 'vmcp_admission_current_findings_pending_namespaces')).get('') === 0,
+    {
+      seconds: 20,
+      what: 'the server to judge what is stored',
+    },
+  )
   await inBatches(resources, (resource) => remove(api, resource))
 }

@@ -106,7 +106,7 @@ await withApiServer(
     const metric = async (line: RegExp) => line.test(await (await fetch(`${server.probeUrl}/metrics`)).text())
     await waitFor(() => metric(/^vmcp_admission_armed 1$/m), { seconds: 40, what: 'the webhook to be armed' })
 
-    await t.test('a world in which everything is read', async (t) => {
+    await t.test('every kind is read', async (t) => {
       const apply = (object: object) =>
         api.kubectl(['apply', '-f', '-'], {
           stdin: JSON.stringify({ apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`, ...object }),

@@ -5,7 +5,7 @@ import { judgeSubmission, storedSubmission } from '../../review/index.ts'
 import type { SeveritySetting } from '../../review/settings.ts'
 import { absences, doubts } from '../output/missing-crds.ts'
 import { LIVE_FLAGS } from '../input/cluster-flags.ts'
-import { worldOfCluster } from '../input/given-world.ts'
+import { stateOfCluster } from '../input/given-state.ts'
 import type { Live, LiveObject, SecretName } from '../input/live.ts'
 import { tellUnread } from '../input/reading.ts'
 import { addVerdict, exitCode, IN_CLUSTER, printHuman, printJson, type Report } from '../output/report.ts'
@@ -57,7 +57,7 @@ function judgeAll(live: Live, group: string, severities: readonly SeveritySettin
     notes: [...absences(live.absent, group), ...doubts(live.doubtful)],
     unread: live.unread.map((message) => ({ ...IN_CLUSTER, message })),
   }
-  const world = worldOfCluster(live, group)
+  const state = stateOfCluster(live, group)
   for (const { kind, namespace, name, value } of live.objects) {
     const subject = { kind: kind.kind, namespace, name }
     const submission = storedSubmission(subject, { namespace, group, object: value })
@@ -65,7 +65,7 @@ function judgeAll(live: Live, group: string, severities: readonly SeveritySettin
       group,
       settings: { mode: 'enforce', severities },
       phase: 'stored',
-      world,
+      state,
     })
     addVerdict(report, outcome, subject, () => IN_CLUSTER)
   }

@@ -1,10 +1,10 @@
-import type { World } from '../../review/world.ts'
+import type { ClusterState } from '../../review/cluster-state.ts'
 import { isObject } from '../../rule/resource.ts'
 import { choice, isNamespaceName, readFlags, toggle, UsageError } from '../../configuration/flags.ts'
 import { JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { CHECK_SECRETS, CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { type Documents, readDocuments } from '../input/documents.ts'
-import { kindOf, worldOf } from '../input/given-world.ts'
+import { kindOf, stateOf } from '../input/given-state.ts'
 import { joinCluster, type Joined, namespaceOf } from '../input/overlay.ts'
 import { type Beside, judgeDocument, type Judging } from './judge-document.ts'
 import { absences } from '../output/missing-crds.ts'
@@ -55,19 +55,19 @@ interface Checked {
   readonly scope: string
 }
 
-/** All files are one world. */
+/** Judges the documents of all files beside each other. */
 function alone(documents: Documents, judging: Judging): Checked {
-  const world = worldOf(
+  const state = stateOf(
     documents.documents.map(({ document }) => document.value),
     judging,
   )
-  return { report: examine(documents, judging, { world }), scope: counted(documents.files.length, 'file') }
+  return { report: examine(documents, judging, { state }), scope: counted(documents.files.length, 'file') }
 }
 
-/** The files and the cluster are one world. */
+/** Judges the documents beside each other and the objects of the cluster. */
 function onto({ live, reading, before, after, get }: Joined, documents: Documents, given: Judging): Checked {
   const judging = { ...given, ...reading }
-  const report = examine(documents, judging, { world: after, stored: { world: before, get } })
+  const report = examine(documents, judging, { state: after, stored: { state: before, get } })
   report.unread.unshift(...live.unread.map((message) => ({ ...IN_CLUSTER, message })))
   const kinds = new Set(documents.documents.map(({ document }) => kindOf(document.value, judging)))
   report.notes.push(
@@ -94,14 +94,14 @@ function examine(documents: Documents, judging: Judging, beside: Beside): Report
   const { files, patches, unread } = documents
   const report: Report = { files, resources: 0, others: 0, findings: [], notes: [...patches], unread }
   for (const { file, document } of documents.documents) judgeDocument(file, document, judging, beside, report)
-  report.notes.push(...repetitions(documents, judging, beside.world))
+  report.notes.push(...repetitions(documents, judging, beside.state))
   return report
 }
 
 /** Of resources to which others refer: where they come again. Beside which one the others are judged depends on the order. */
-function repetitions({ documents }: Documents, judging: Judging, world: World): Located[] {
+function repetitions({ documents }: Documents, judging: Judging, state: ClusterState): Located[] {
   const keyed = documents.flatMap((each) => {
-    const key = resourceKey(each.document.value, judging, world)
+    const key = resourceKey(each.document.value, judging, state)
     return key === undefined ? [] : [[key, each] as const]
   })
   const last = new Map(keyed)
@@ -118,10 +118,10 @@ function repetitions({ documents }: Documents, judging: Judging, world: World): 
 const NAME = ['metadata', 'name']
 
 /** Undefined for what is no resource of ours, has no name yet, or has none that refers to it. */
-function resourceKey(value: unknown, judging: Judging, world: World): string | undefined {
+function resourceKey(value: unknown, judging: Judging, state: ClusterState): string | undefined {
   const kind = kindOf(value, judging)?.kind
   const { name } = isObject(value) && isObject(value.metadata) ? value.metadata : {}
   if (kind === undefined || typeof name !== 'string') return undefined
   const namespace = namespaceOf(value, judging)
-  return world.in(namespace).referrers(kind, name).length === 0 ? undefined : `${kind}/${namespace}/${name}`
+  return state.in(namespace).referrers(kind, name).length === 0 ? undefined : `${kind}/${namespace}/${name}`
 }

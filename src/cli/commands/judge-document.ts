@@ -2,12 +2,12 @@ import type { Kind } from '../../kinds/kind.ts'
 import { judgeSubmission, submissionOf } from '../../review/index.ts'
 import { judge, type Verdict } from '../../review/judge.ts'
 import type { SeveritySetting } from '../../review/settings.ts'
-import type { World } from '../../review/world.ts'
+import type { ClusterState } from '../../review/cluster-state.ts'
 import type { Cluster } from '../../rule/cluster.ts'
 import { jsonKey, pathText, valueAt } from '../../rule/path.ts'
 import { isObject, type Resource } from '../../rule/resource.ts'
 import { nameOfPlaceholder } from '../input/fill.ts'
-import { kindOf, type Reading } from '../input/given-world.ts'
+import { kindOf, type Reading } from '../input/given-state.ts'
 import type { ReadDocument } from '../input/load.ts'
 import { notJudged } from '../output/not-judged.ts'
 import { addVerdict, type Report, type Subject } from '../output/report.ts'
@@ -19,10 +19,10 @@ export interface Judging extends Reading {
 /** What documents are judged beside. */
 export interface Beside {
   /** As it will be with the documents. */
-  readonly world: World
+  readonly state: ClusterState
   /** What is there without them. */
   readonly stored?: {
-    readonly world: World
+    readonly state: ClusterState
     get(subject: Subject): unknown
   }
 }
@@ -35,7 +35,7 @@ export function judgeDocument(
   file: string,
   document: ReadDocument,
   judging: Judging,
-  { world, stored }: Beside,
+  { state, stored }: Beside,
   report: Report,
 ): void {
   const { value } = document
@@ -62,15 +62,15 @@ export function judgeDocument(
     settings: { mode: 'enforce', severities },
     phase: 'before deployment',
     strict,
-    world,
-    worldNow: stored?.world,
+    state,
+    stateNow: stored?.state,
   })
   addVerdict(report, outcome, subject, ({ id, error }) => {
     // A map or a list is shown by its name, not by its first member on the next line.
     const named = id === 'unknown-field' || typeof valueAt(value, error.at) === 'object'
     return { file, ...document.locate(error.at.map(jsonKey), named ? 'key' : 'value') }
   })
-  if (!namesNamespace(value) && isAstray(outcome, world.in(subject.namespace))) {
+  if (!namesNamespace(value) && isAstray(outcome, state.in(subject.namespace))) {
     const message = `names no namespace, and is judged in '${subject.namespace}'; --namespace NAME says which`
     report.notes.push({ file, ...document.locate(['metadata', 'namespace'], 'key'), message })
   }

@@ -13,7 +13,7 @@ import { type Plan, plansOf } from '../../access/effective-authentication.ts'
 import { absences, doubts } from '../output/missing-crds.ts'
 import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { type Documents, readDocuments, type ReadOptions } from '../input/documents.ts'
-import { type Reading, worldOf, worldOfCluster } from '../input/given-world.ts'
+import { type Reading, stateOf, stateOfCluster } from '../input/given-state.ts'
 import { joinCluster } from '../input/overlay.ts'
 import type { Live } from '../input/live.ts'
 import { changesMermaid, planMermaid } from '../output/plan-mermaid.ts'
@@ -72,7 +72,7 @@ async function ofCluster(names: readonly string[], flags: Flags, environment: En
     }
     const live = await readCluster(wanted, environment)
     tellAbsent(live, group)
-    return single({ plans: plansOf(worldOfCluster(live, group)), unread: unreadOf(live) }, output)
+    return single({ plans: plansOf(stateOfCluster(live, group)), unread: unreadOf(live) }, output)
   }
   if (namespaces.length > 0)
     throw new UsageError(
@@ -165,9 +165,9 @@ const json = (value: unknown) => `${JSON.stringify(value, undefined, 2)}\n`
 async function plansIn(names: readonly string[], options: ReadOptions, reading: Reading): Promise<ReadFiles> {
   const documents = await readDocuments(names, options)
   tell(documents.patches)
-  const world = worldOf(
+  const state = stateOf(
     documents.documents.map(({ document }) => document.value),
     reading,
   )
-  return { plans: plansOf(world), unread: documents.unread, documents }
+  return { plans: plansOf(state), unread: documents.unread, documents }
 }

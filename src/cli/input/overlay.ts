@@ -1,10 +1,14 @@
 import { isNamespaceName } from '../../configuration/flags.ts'
-import { leavesSubjectProvider, namedProvider, writtenAnnotation } from '../../kinds/between/neighbours.ts'
+import {
+  leavesSubjectProvider,
+  namedProvider,
+  writtenAnnotation,
+} from '../../kinds/between/related-resources.ts'
 import { secretReferencesOf } from '../../kinds/between/secrets.ts'
-import type { World } from '../../review/world.ts'
+import type { ClusterState } from '../../review/cluster-state.ts'
 import { isObject } from '../../rule/resource.ts'
 import type { Documents } from './documents.ts'
-import { kindOf, type Reading, worldOfBoth, worldOfCluster } from './given-world.ts'
+import { kindOf, type Reading, stateOfBoth, stateOfCluster } from './given-state.ts'
 import type { Live, LiveObject, SecretName } from './live.ts'
 import type { Subject } from '../output/report.ts'
 
@@ -14,8 +18,8 @@ export interface Joined {
   /** With the namespace of the kubeconfig where none is given. */
   readonly reading: Reading
   /** The cluster as it is, and as it would be. */
-  readonly before: World
-  readonly after: World
+  readonly before: ClusterState
+  readonly after: ClusterState
   /** The live object of this name. */
   get(subject: Subject): LiveObject['value'] | undefined
 }
@@ -63,8 +67,8 @@ export async function joinCluster(
   return {
     live,
     reading,
-    before: worldOfCluster(live, group),
-    after: worldOfBoth(live, values.map(applied), reading),
+    before: stateOfCluster(live, group),
+    after: stateOfBoth(live, values.map(applied), reading),
     get,
   }
 }

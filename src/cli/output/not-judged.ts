@@ -4,7 +4,7 @@ import { holdsPlaceholder } from '../../review/placeholder.ts'
 import { nearest } from '../../rule/nearest.ts'
 import type { Segment } from '../input/nodes.ts'
 import { isObject, type Resource } from '../../rule/resource.ts'
-import { kindOf, type Reading } from '../input/given-world.ts'
+import { kindOf, type Reading } from '../input/given-state.ts'
 
 /** What is said of a document, or of an item of a list, that is not judged. */
 export interface NotJudged {

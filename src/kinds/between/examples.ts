@@ -1,5 +1,5 @@
 import type { Other } from '../../rule/rule.ts'
-import type { Gateway, Workload } from './neighbours.ts'
+import type { Gateway, Workload } from './related-resources.ts'
 
 /** Other objects of examples: each is one that a production operator could have. */
 

@@ -1,5 +1,5 @@
 import { shortQuote } from '../../rule/go-text.ts'
-import type { Gateway, OidcConfig } from './neighbours.ts'
+import type { Gateway, OidcConfig } from './related-resources.ts'
 
 /** Why the MCPOIDCConfig of a VirtualMCPServer does not accept the tokens that its authorization server issues. */
 export type Refusal =

@@ -1,4 +1,4 @@
-import { type AuthConfig, groupOf, type Workload } from './neighbours.ts'
+import { type AuthConfig, groupOf, type Workload } from './related-resources.ts'
 import { referencesOf } from './references.ts'
 
 /** How a workload uses a configuration, as far as it matters to what the type does. */

@@ -11,7 +11,7 @@ import {
   namedProvider,
   type Providers,
   providersOf,
-} from './neighbours.ts'
+} from './related-resources.ts'
 import { configsReached, type Reached, routeOf } from './reach.ts'
 
 /** Why a VirtualMCPServer cannot serve a configuration that it reaches. */

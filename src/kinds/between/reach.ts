@@ -12,7 +12,7 @@ import {
   membersNamed,
   membersOf,
   type Workload,
-} from './neighbours.ts'
+} from './related-resources.ts'
 import { isOwnStrategy } from './references.ts'
 
 /** The kinds that are read to know what a VirtualMCPServer reaches. */

@@ -1,6 +1,6 @@
 import { type Cluster, type ObjectName, oncePerCluster } from '../../rule/cluster.ts'
 import { shortQuote } from '../../rule/go-text.ts'
-import { BACKEND_KINDS, type Gateway, providersOf } from './neighbours.ts'
+import { BACKEND_KINDS, type Gateway, providersOf } from './related-resources.ts'
 import { configsReached, mayBeReached, reachersOf } from './reach.ts'
 
 /**

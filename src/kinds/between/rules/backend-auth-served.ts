@@ -5,7 +5,7 @@ import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
 import { MCPServerEntry } from '../../mcp-server-entry/schema.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import { authServer, gateway, injectConfig, inline, workload } from '../examples.ts'
-import { getAuthConfig, groupOf } from '../neighbours.ts'
+import { getAuthConfig, groupOf } from '../related-resources.ts'
 import { neededProvider, unserved, unservedText } from '../providers.ts'
 import { frontersOf } from '../reach.ts'
 

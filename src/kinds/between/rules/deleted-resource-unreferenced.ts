@@ -5,7 +5,7 @@ import { MCPExternalAuthConfig } from '../../mcp-external-auth-config/schema.ts'
 import { MCPGroup } from '../../mcp-group/schema.ts'
 import { MCPOIDCConfig } from '../../mcp-oidc-config/schema.ts'
 import { backend, gateway, headerConfig, inline, oidcConfig } from '../examples.ts'
-import { BACKEND_KINDS } from '../neighbours.ts'
+import { BACKEND_KINDS } from '../related-resources.ts'
 
 const REFERRERS = ['VirtualMCPServer', ...BACKEND_KINDS]
 

@@ -5,7 +5,7 @@ import { defineRule } from '../../../rule/rule.ts'
 import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import { serverConfig, workload } from '../examples.ts'
-import { getAuthConfig } from '../neighbours.ts'
+import { getAuthConfig } from '../related-resources.ts'
 import { referencesOf } from '../references.ts'
 
 export const workloadAuthServerSingleProvider = defineRule({

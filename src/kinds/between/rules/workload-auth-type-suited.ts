@@ -16,7 +16,7 @@ import {
   workload,
 } from '../examples.ts'
 import { needsGateway, unsuited, unsuitedForBackends, unusedText, useOf } from '../matrix.ts'
-import { getAuthConfig, groupOf } from '../neighbours.ts'
+import { getAuthConfig, groupOf } from '../related-resources.ts'
 import { frontingsOf, isUnused } from '../reach.ts'
 import { referencesOf } from '../references.ts'
 

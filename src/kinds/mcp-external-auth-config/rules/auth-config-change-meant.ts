@@ -8,7 +8,7 @@ import {
   BACKEND_KINDS,
   leavesSubjectProvider,
   providersOf,
-} from '../../between/neighbours.ts'
+} from '../../between/related-resources.ts'
 import { reachersOf } from '../../between/reach.ts'
 import { exchanging, injecting } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'

@@ -10,7 +10,7 @@ import {
   unusedText,
   useOf,
 } from '../../between/matrix.ts'
-import { type AuthConfig, BACKEND_KINDS, getWorkload } from '../../between/neighbours.ts'
+import { type AuthConfig, BACKEND_KINDS, getWorkload } from '../../between/related-resources.ts'
 import { isUnused, reachersOf } from '../../between/reach.ts'
 import { exchanging, injecting } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'

@@ -1,7 +1,7 @@
 import { advice } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, backend, gateway } from '../../between/examples.ts'
-import { leavesSubjectProvider } from '../../between/neighbours.ts'
+import { leavesSubjectProvider } from '../../between/related-resources.ts'
 import { choicesText, subjectProviders } from '../../between/subject-provider.ts'
 import { exchanging } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'

@@ -2,7 +2,7 @@ import { namesText } from '../../../rule/cluster.ts'
 import { aboutEach, restingOn, tooMany } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, backend, gateway, inline } from '../../between/examples.ts'
-import { SINGLE_PROVIDER_KINDS } from '../../between/neighbours.ts'
+import { SINGLE_PROVIDER_KINDS } from '../../between/related-resources.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
 export const upstreamProviderSingleForWorkloads = defineRule({

@@ -3,7 +3,7 @@ import { advice } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, gateway } from '../../between/examples.ts'
 import { issuerText, refusalOf } from '../../between/issuers.ts'
-import { getGateway } from '../../between/neighbours.ts'
+import { getGateway } from '../../between/related-resources.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
 

@@ -3,7 +3,7 @@ import { invalid, restingOn } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, gatewayOf, oidcConfig } from '../../between/examples.ts'
 import { issuerText, refusalOf } from '../../between/issuers.ts'
-import { getOidcConfig, oidcConfigNamed } from '../../between/neighbours.ts'
+import { getOidcConfig, oidcConfigNamed } from '../../between/related-resources.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 export const authServerTokensAccepted = defineRule({

@@ -12,7 +12,7 @@ import {
   serverConfig,
 } from '../../between/examples.ts'
 import { hasIgnoredHeader, NOT_FOR_BACKENDS } from '../../between/matrix.ts'
-import { authConfigNamed } from '../../between/neighbours.ts'
+import { authConfigNamed } from '../../between/related-resources.ts'
 import { configsReached, REACHED_KINDS, routeOf } from '../../between/reach.ts'
 import { VirtualMCPServer } from '../schema.ts'
 

@@ -2,7 +2,7 @@ import { namesText } from '../../../rule/cluster.ts'
 import { aboutEach, advice } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { backend, gatewayOf, headerConfig, inline } from '../../between/examples.ts'
-import { hasNoStrategy } from '../../between/neighbours.ts'
+import { hasNoStrategy } from '../../between/related-resources.ts'
 import { REACHED_KINDS, sourceOf, withoutStrategy } from '../../between/reach.ts'
 import { VirtualMCPServer } from '../schema.ts'
 

@@ -2,7 +2,7 @@ import { advice } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { backend, gatewayOf, group } from '../../between/examples.ts'
-import { BACKEND_KINDS, groupOf, membersOf } from '../../between/neighbours.ts'
+import { BACKEND_KINDS, groupOf, membersOf } from '../../between/related-resources.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 /** That a group is empty rests on no object that could be read: the finding says 'yet'. */

@@ -2,7 +2,7 @@ import { advice } from '../../../rule/field-error.ts'
 import { isAbsent } from '../../../rule/resource.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { defineRule } from '../../../rule/rule.ts'
-import { olderGroupOf } from '../../between/neighbours.ts'
+import { olderGroupOf } from '../../between/related-resources.ts'
 import { oidc, server } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 

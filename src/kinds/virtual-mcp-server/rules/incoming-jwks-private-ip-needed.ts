@@ -2,7 +2,7 @@ import { nameText } from '../../../rule/cluster.ts'
 import { advice } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, gatewayOf, oidcConfig } from '../../between/examples.ts'
-import { getOidcConfig, oidcConfigNamed } from '../../between/neighbours.ts'
+import { getOidcConfig, oidcConfigNamed } from '../../between/related-resources.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 export const incomingJwksPrivateIpNeeded = defineRule({

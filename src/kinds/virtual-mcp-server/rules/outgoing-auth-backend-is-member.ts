@@ -4,7 +4,7 @@ import { MOST_HINTS, nearest } from '../../../rule/nearest.ts'
 import type { Path } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { backend, gatewayOf, group, headerConfig, inline } from '../../between/examples.ts'
-import { BACKEND_KINDS, groupOf, membersOf } from '../../between/neighbours.ts'
+import { BACKEND_KINDS, groupOf, membersOf } from '../../between/related-resources.ts'
 import { listedIn, sourceOf } from '../../between/reach.ts'
 import { VirtualMCPServer } from '../schema.ts'
 

@@ -1,6 +1,6 @@
 import { advice } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
-import { hasNoStrategy } from '../../between/neighbours.ts'
+import { hasNoStrategy } from '../../between/related-resources.ts'
 import { outgoing } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 

@@ -10,7 +10,7 @@ import {
   gateway,
   gatewayOf,
 } from '../../between/examples.ts'
-import { authConfigNamed, leavesSubjectProvider, providersOf } from '../../between/neighbours.ts'
+import { authConfigNamed, leavesSubjectProvider, providersOf } from '../../between/related-resources.ts'
 import { configsReached, REACHED_KINDS } from '../../between/reach.ts'
 import { agreedProvider, firstProvider, knowsReachers } from '../../between/subject-provider.ts'
 import { VirtualMCPServer } from '../schema.ts'

@@ -2,10 +2,10 @@ import { referencesOf } from '../kinds/between/references.ts'
 import { answering, type Cluster, compareNames, nameKey, type ObjectName } from '../rule/cluster.ts'
 import type { Resource } from '../rule/resource.ts'
 
-/** A view with one object put in place of the stored one of its name: what a rule judges is part of what it sees. */
-export function withObject(cluster: Cluster, self: ObjectName, resource: Resource): Cluster {
+/** The cluster with one object in place of the stored one of its name: rules see the judged object among the others. */
+export function overlay(cluster: Cluster, self: ObjectName, resource: Resource): Cluster {
   const isSelf = (kind: string, name: string) => name === self.name && kind === self.kind
-  /** What the object refers to, and what the stored one does; worked out when a rule asks for referrers. */
+  /** The keys of the objects to which the stored and the new object refer; computed when a rule asks for referrers. */
   let both: { readonly before: ReadonlySet<string>; readonly after: ReadonlySet<string> } | undefined
   const targets = () => {
     const stored = cluster.get(self.kind, self.name)

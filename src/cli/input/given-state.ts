@@ -1,10 +1,10 @@
-import { BACKEND_KINDS } from '../../kinds/between/neighbours.ts'
+import { BACKEND_KINDS } from '../../kinds/between/related-resources.ts'
 import { nameIn } from '../../kinds/between/references.ts'
 import { secretFacts } from '../../kinds/between/secrets.ts'
 import { kindNamed } from '../../kinds/index.ts'
 import type { Kind } from '../../kinds/kind.ts'
 import { holdsPlaceholder, placeholdersIn } from '../../review/placeholder.ts'
-import { World } from '../../review/world.ts'
+import { ClusterState } from '../../review/cluster-state.ts'
 import { isObject } from '../../rule/resource.ts'
 import type { Live } from './live.ts'
 
@@ -24,49 +24,49 @@ export function kindOf(value: unknown, { group }: Reading): Kind | undefined {
   return value.apiVersion.startsWith(`${group}/`) ? kindNamed.get(value.kind) : undefined
 }
 
-/** All documents as one world: what is not among them does not exist, except Secrets, which are seldom in files. */
-export function worldOf(values: readonly unknown[], reading: Reading): World {
+/** The state of the cluster that has these documents only. Secrets may exist besides: files seldom hold them. */
+export function stateOf(values: readonly unknown[], reading: Reading): ClusterState {
   const { group } = reading
   const hidden = hiddenIn(values, reading)
   const knows = (kind: string, namespace: string) => kindNamed.has(kind) && !hidden(kind, namespace)
-  const world = new World({ group, knows, where: () => 'in the given files' })
-  putAll(world, values, reading)
-  return world
+  const state = new ClusterState({ group, knows, where: () => 'in the given files' })
+  putAll(state, values, reading)
+  return state
 }
 
 /** The cluster as it is. */
-export function worldOfCluster(live: Live, group: string): World {
-  return liveWorld(live, new World({ group, knows: live.knows }))
+export function stateOfCluster(live: Live, group: string): ClusterState {
+  return liveState(live, new ClusterState({ group, knows: live.knows }))
 }
 
 /** The cluster as it would be with the documents applied. */
-export function worldOfBoth(live: Live, values: readonly unknown[], reading: Reading): World {
+export function stateOfBoth(live: Live, values: readonly unknown[], reading: Reading): ClusterState {
   const where = (namespace: string) => `in namespace '${namespace}' or the given files`
   const hidden = hiddenIn(values, reading)
   const knows = (kind: string, namespace: string) => live.knows(kind, namespace) && !hidden(kind, namespace)
-  const world = liveWorld(live, new World({ group: reading.group, knows, where }))
-  putAll(world, values, reading)
-  return world
+  const state = liveState(live, new ClusterState({ group: reading.group, knows, where }))
+  putAll(state, values, reading)
+  return state
 }
 
-function liveWorld({ objects, secrets }: Live, world: World): World {
-  for (const { kind, value } of objects) world.put(kind, value)
-  for (const { namespace, name, facts } of secrets) world.putSecret(namespace, name, facts)
-  return world
+function liveState({ objects, secrets }: Live, state: ClusterState): ClusterState {
+  for (const { kind, value } of objects) state.put(kind, value)
+  for (const { namespace, name, facts } of secrets) state.putSecret(namespace, name, facts)
+  return state
 }
 
-/** Puts documents into a world, each in place of the object of its name. */
-export function putAll(world: World, values: readonly unknown[], reading: Reading): void {
+/** Puts documents into the state, each in place of the object of its name. */
+export function putAll(state: ClusterState, values: readonly unknown[], reading: Reading): void {
   for (const value of values) {
     const kind = kindOf(value, reading)
     if (kind !== undefined) {
       const filled = isObject(value) && !reading.strict ? placeholdersIn(kind, value) : []
       const places = filled.map(({ at }) => at)
-      world.put(kind, value, reading.namespace, places)
+      state.put(kind, value, reading.namespace, places)
     } else if (isObject(value) && value.kind === 'Secret' && value.apiVersion === 'v1') {
       const { name, namespace = reading.namespace } = isObject(value.metadata) ? value.metadata : {}
       if (typeof name === 'string' && typeof namespace === 'string')
-        world.putSecret(namespace, name, secretFacts(value, reading.strict ? undefined : isFilled))
+        state.putSecret(namespace, name, secretFacts(value, reading.strict ? undefined : isFilled))
     }
   }
 }

@@ -1,4 +1,4 @@
-/** The other objects as rules look them up: per namespace, by kind and name, and by who refers to them. */
+/** The objects of a cluster, or of files, as rules look them up: per namespace, by kind and name, and by their referrers. */
 
 import { referencesOf } from '../kinds/between/references.ts'
 import type { SecretFacts } from '../kinds/between/secrets.ts'
@@ -10,16 +10,16 @@ import type { Resource } from '../rule/resource.ts'
 import { ANYTHING, shape } from './shape.ts'
 import { factsOf, storedBytes } from './size.ts'
 
-/** Where a world has its objects from. */
+/** Where the objects come from. */
 export interface Extent {
   readonly group: string
   /** Whether every object of the kind in the namespace is known. */
   knows(kind: string, namespace: string): boolean
-  /** Where the objects of a namespace were looked for, as in `in the given files`; by default the namespace. */
+  /** Where the objects of a namespace were searched, for messages: `in the given files`; by default `in namespace 'tools'`. */
   where?(namespace: string): string
 }
 
-/** How many bytes a world may keep, as they are estimated: of all objects, and of one. */
+/** Most estimated bytes of all objects, and of one. */
 export interface Budget {
   readonly all: number
   readonly object: number
@@ -27,14 +27,14 @@ export interface Budget {
 
 const UNBOUNDED: Budget = { all: Infinity, object: Infinity }
 
-/** An object that was left out to make room for others. */
+/** An object that was dropped to make room for others. */
 export interface Displaced extends ObjectName {
   readonly namespace: string
 }
 
 interface Stored {
   readonly name: ObjectName
-  /** As it came, without the metadata that no rule reads. */
+  /** As it was put, without the metadata that no rule reads. */
   readonly object: unknown
   /** As rules read it: without nulls and parts of a wrong JSON type. */
   readonly resource: Resource
@@ -47,14 +47,14 @@ interface Stored {
 
 interface Referrers {
   readonly names: Map<string, ObjectName>
-  /** The same in order; worked out when it is asked for, and forgotten when a name comes or goes. */
+  /** The same, sorted; computed on demand, and dropped when a name is added or removed. */
   sorted: readonly ObjectName[] | undefined
 }
 
 interface Namespace {
   /** By kind, then by name. */
   readonly objects: Map<string, Map<string, Stored>>
-  /** By `kind/name` of the object referred to, whether or not it exists. */
+  /** By `kind/name` of the target, whether or not the target exists. */
   readonly referrers: Map<string, Referrers>
   /** The objects of which only facts are kept. */
   readonly partial: Set<ObjectName>
@@ -64,11 +64,11 @@ interface Namespace {
   bytes: number
 }
 
-/** Names for a near one are taken from this many. */
+/** Most names that the search for a near name looks at. */
 const MOST_NAMES = 2_000
 
-/** The other objects: those of a cluster, or those of the given files. */
-export class World {
+/** The objects of a cluster or of files. With a budget it keeps facts of large objects, and drops objects when it is full. */
+export class ClusterState {
   readonly #extent: Extent
   readonly #namespaces = new Map<string, Namespace>()
   readonly #budget: Budget
@@ -88,10 +88,10 @@ export class World {
   }
 
   /**
-   * Takes an object in place of the one of its name. `fallback` is the namespace of an object that names none; the values
-   * at the places of `unknown` cannot be read yet. An object without a name is left out: nothing can refer to it. Of one
-   * over the budget only facts are kept. When the world is full, objects of the largest namespace are left out; the answer
-   * names them.
+   * Stores an object in place of the one of its name. `fallback` is the namespace of an object that names none; the values
+   * at the places in `unknown` are placeholders and read as unreadable. Ignores an object without a name: nothing can refer
+   * to it. Keeps only facts (`factsOf`) of an object over the budget. When the state is full, drops objects of the largest
+   * namespace, and returns their names.
    */
   put(
     kind: Kind,
@@ -116,12 +116,12 @@ export class World {
     return this.#namespaces.get(namespace)?.partial ?? []
   }
 
-  /** Whether objects of the namespace are left out because the world is full. */
+  /** Whether objects of the namespace are left out because the state is full. */
   lacksObjectsIn(namespace: string): boolean {
     return this.#lacking.has(namespace)
   }
 
-  /** Whether objects of the kind are left out because the world is full, in one namespace or (undefined) in any. */
+  /** Whether objects of the kind are left out because the state is full, in one namespace or (undefined) in any. */
   lacks(kind: string, within: string | undefined): boolean {
     for (const [namespace, kinds] of this.#lacking) {
       if (kinds.has(kind) && (within === undefined || within === namespace)) return true
@@ -209,9 +209,9 @@ export class World {
     return this.#namespaces.get(namespace)?.changes ?? -1
   }
 
-  /** The view from one namespace; to be made anew after a change. */
+  /** The objects as rules in one namespace see them. After a change the caller makes a new one. */
   in(namespace: string): Cluster {
-    return new NamespaceView(namespace, this.#namespaces, this.#extent, this.#lacking.get(namespace))
+    return new NamespaceObjects(namespace, this.#namespaces, this.#extent, this.#lacking.get(namespace))
   }
 
   #find(kind: string, namespace: string, name: string): Stored | undefined {
@@ -329,8 +329,8 @@ const EMPTY: Namespace = {
   bytes: 0,
 }
 
-/** The objects of a world as they are seen from one namespace. */
-class NamespaceView implements Cluster {
+/** The objects as rules in one namespace see them. */
+class NamespaceObjects implements Cluster {
   readonly memo: Memo = new Map()
   readonly #namespace: string
   readonly #all: ReadonlyMap<string, Namespace>

@@ -1,10 +1,10 @@
 import { DEFAULT_API_GROUP, kindNamed } from '../../src/kinds/index.ts'
 import { secretFacts } from '../../src/kinds/between/secrets.ts'
-import { World } from '../../src/review/world.ts'
+import { ClusterState } from '../../src/review/cluster-state.ts'
 
 /** A view in which every object is known: those given, and no others. */
-export function worldOf(objects: readonly unknown[]): World {
-  const world = new World({ group: DEFAULT_API_GROUP, knows: () => true })
+export function stateOf(objects: readonly unknown[]): ClusterState {
+  const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: () => true })
   for (const object of objects) {
     const { kind: named, metadata } = object as {
       readonly kind: string
@@ -12,8 +12,8 @@ export function worldOf(objects: readonly unknown[]): World {
     }
     const kind = kindNamed.get(named)
     if (kind === undefined)
-      world.putSecret(metadata.namespace ?? '', metadata.name, secretFacts(object as Record<string, unknown>))
-    else world.put(kind, object)
+      state.putSecret(metadata.namespace ?? '', metadata.name, secretFacts(object as Record<string, unknown>))
+    else state.put(kind, object)
   }
-  return world
+  return state
 }

@@ -28,8 +28,8 @@ import { judgeSubmission, mutate } from '../src/review/index.ts'
 import { jsonPatch } from '../src/review/patch.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { CurrentFindings } from '../src/review/current-findings.ts'
-import { withObject } from '../src/review/with-object.ts'
-import { World } from '../src/review/world.ts'
+import { overlay } from '../src/review/overlay.ts'
+import { ClusterState } from '../src/review/cluster-state.ts'
 import type { Cluster } from '../src/rule/cluster.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { submissionOf } from './support/review.ts'
@@ -106,7 +106,7 @@ const steps = fc.array(
 
 const kindOf = ({ kind }: Stored): Kind => kindNamed.get(kind) ?? mcpGroup
 const keyOf = ({ kind, metadata }: Stored) => `${kind}/${metadata.namespace}/${metadata.name}`
-const newWorld = () => new World({ group: DEFAULT_API_GROUP, knows: (kind) => kind !== 'Secret' })
+const newWorld = () => new ClusterState({ group: DEFAULT_API_GROUP, knows: (kind) => kind !== 'Secret' })
 
 /** What is there after the steps. */
 function after(all: readonly Step[]): Stored[] {
@@ -118,9 +118,9 @@ function after(all: readonly Step[]): Stored[] {
   return [...there.values()]
 }
 
-function follow(all: readonly Step[]): { world: World; current: CurrentFindings } {
-  const world = newWorld()
-  const current = new CurrentFindings(world, DEFAULT_SETTINGS)
+function follow(all: readonly Step[]): { state: ClusterState; current: CurrentFindings } {
+  const state = newWorld()
+  const current = new CurrentFindings(state, DEFAULT_SETTINGS)
   for (const step of all) {
     if ('put' in step) current.put(kindOf(step.put), step.put)
     else if ('work' in step) {
@@ -128,7 +128,7 @@ function follow(all: readonly Step[]): { world: World; current: CurrentFindings 
       current.work(step.work)
     } else current.remove(kindOf(step.remove), step.remove.metadata.namespace, step.remove.metadata.name)
   }
-  return { world, current }
+  return { state, current }
 }
 
 /** The answers to every question that a rule can ask in a namespace, as texts. */
@@ -150,7 +150,7 @@ t.test('whatever came and went, the view is that of what is there', async () => 
       const fresh = newWorld()
       for (const object of there) fresh.put(kindOf(object), object)
       for (const namespace of NAMESPACES) {
-        const cluster = follow(all).world.in(namespace)
+        const cluster = follow(all).state.in(namespace)
         assert.deepEqual(answers(cluster), answers(fresh.in(namespace)))
         for (const { kind } of KINDS) {
           for (const each of NAMES) {
@@ -170,12 +170,12 @@ t.test('whatever came and went, the view is that of what is there', async () => 
   )
 })
 
-t.test('of an object the world keeps spec, status and the metadata that rules read', async () => {
+t.test('of an object the state keeps spec, status and the metadata that rules read', async () => {
   const record = `${DEFAULT_API_GROUP}/subject-provider-written`
-  const world = newWorld()
+  const state = newWorld()
   const place = { name: 'a', namespace: 'x', resourceVersion: '7' }
   const kept = { apiVersion: 'v1beta1', kind: 'MCPExternalAuthConfig', spec: { type: 'awsSts' }, status: {} }
-  new CurrentFindings(world, DEFAULT_SETTINGS).put(kindNamed.get(kept.kind) ?? mcpGroup, {
+  new CurrentFindings(state, DEFAULT_SETTINGS).put(kindNamed.get(kept.kind) ?? mcpGroup, {
     ...kept,
     metadata: {
       ...place,
@@ -184,7 +184,7 @@ t.test('of an object the world keeps spec, status and the metadata that rules re
       managedFields: [{ manager: 'kubectl' }],
     },
   })
-  assert.deepEqual(world.object(kept.kind, 'x', 'a'), {
+  assert.deepEqual(state.object(kept.kind, 'x', 'a'), {
     ...kept,
     metadata: { ...place, annotations: { [record]: 'okta' } },
   })
@@ -194,9 +194,9 @@ t.test('an object put over the view answers as one that is in it', async () => {
   fc.assert(
     fc.property(steps, stored, (all, object) => {
       const { namespace, name: own } = object.metadata
-      const before = follow(all).world
-      const over = answers(withObject(before.in(namespace), { kind: object.kind, name: own }, object))
-      const within = follow([...all, { put: object }]).world
+      const before = follow(all).state
+      const over = answers(overlay(before.in(namespace), { kind: object.kind, name: own }, object))
+      const within = follow([...all, { put: object }]).state
       // The view keeps less of an object than it was given, and does not know of it by name only.
       const comparable = (texts: readonly string[]) =>
         texts.filter(
@@ -221,11 +221,11 @@ t.test('what stands is what judging everything anew finds', async () => {
   fc.assert(
     fc.property(steps, (all) => {
       const there = after(all)
-      const { world } = follow(there.map((put) => ({ put })))
+      const { state } = follow(there.map((put) => ({ put })))
       const expected = there.flatMap((object) => {
         const { namespace, name: own } = object.metadata
         const self = { kind: object.kind, name: own }
-        const around = { cluster: world.in(namespace), self, old: () => object }
+        const around = { cluster: state.in(namespace), self, old: () => object }
         const found = findingsIn(kindOf(object), object, around)
         return [...new Set(found.map(({ id, severity }) => `${keyOf(object)} ${id} ${severity}`))]
       })
@@ -240,8 +240,11 @@ t.test('what stands is what judging everything anew finds', async () => {
 
 t.test('what may not be read is missed by nobody, and again when it may', async () => {
   let readable = false
-  const world = new World({ group: DEFAULT_API_GROUP, knows: (kind) => kind !== 'MCPGroup' || readable })
-  const current = new CurrentFindings(world, DEFAULT_SETTINGS)
+  const state = new ClusterState({
+    group: DEFAULT_API_GROUP,
+    knows: (kind) => kind !== 'MCPGroup' || readable,
+  })
+  const current = new CurrentFindings(state, DEFAULT_SETTINGS)
   for (const namespace of NAMESPACES) {
     const metadata = { name: 'jira', namespace, resourceVersion: '1' }
     current.put(mcpServer, { ...backend('jira'), metadata })
@@ -263,12 +266,12 @@ t.test('defaults that rest on others: twice is once, and no finding comes or goe
   let written = 0
   fc.assert(
     fc.property(steps, stored, (all, object) => {
-      const { world } = follow(all)
+      const { state } = follow(all)
       const { namespace, name: own } = object.metadata
       const engine = {
         group: DEFAULT_API_GROUP,
         settings: DEFAULT_SETTINGS,
-        world,
+        state,
         serviceAccountAudience: 'x',
       }
       const submission = (value: object) => submissionOf(object.kind, value, { namespace, name: own })
@@ -276,7 +279,7 @@ t.test('defaults that rest on others: twice is once, and no finding comes or goe
       const defaulted = withChanges(object, changes)
       if (changes.some(({ at }) => at.includes('subjectProviderName'))) written += 1
       assert.deepEqual(mutate(submission(defaulted), engine), [])
-      const around = { cluster: world.in(namespace), self: { kind: object.kind, name: own } }
+      const around = { cluster: state.in(namespace), self: { kind: object.kind, name: own } }
       const texts = (value: object) =>
         findingsIn(kindOf(object), value, around).toSorted(compareFindings).map(findingText)
       assert.deepEqual(texts(defaulted), texts(object))
@@ -295,10 +298,10 @@ t.test('an error stored without defaults is the same one when they are written',
     ],
   ]
   for (const [{ kind, spec, metadata }, others] of rows) {
-    const world = newWorld()
+    const state = newWorld()
     const old = { kind, spec, metadata }
-    for (const other of [...others, old]) world.put(kindNamed.get(other.kind) ?? mcpGroup, other, 'x')
-    const engine = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS, world }
+    for (const other of [...others, old]) state.put(kindNamed.get(other.kind) ?? mcpGroup, other, 'x')
+    const engine = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS, state }
     const update = (object: object) =>
       submissionOf(kind, object, { operation: 'UPDATE', namespace: 'x', name: metadata.name, oldObject: old })
     const changed = { ...old, spec: { ...(spec as object), replicas: 2 } }
@@ -339,8 +342,8 @@ t.test('every patch applies, and an annotation of another group takes nothing aw
       subject,
       others,
       (group, version, annotations, type, subjectProviderName, others) => {
-        const world = new World({ group, knows: () => true })
-        for (const other of others) world.put(kindNamed.get(other.kind) ?? mcpGroup, other, 'x')
+        const state = new ClusterState({ group, knows: () => true })
+        for (const other of others) state.put(kindNamed.get(other.kind) ?? mcpGroup, other, 'x')
         const object = {
           apiVersion: `${group}/${version}`,
           kind: 'MCPExternalAuthConfig',
@@ -350,7 +353,7 @@ t.test('every patch applies, and an annotation of another group takes nothing aw
         const changes = mutate(submissionOf(object.kind, object, { group, namespace: 'x', name: 'a' }), {
           group,
           settings: DEFAULT_SETTINGS,
-          world,
+          state,
         })
         const patched = JSON.parse(JSON.stringify(object)) as typeof object
         assert.deepEqual(applyPatch(patched, jsonPatch(changes)).filter(Boolean), [])
