@@ -92,7 +92,7 @@ t.test('every example of every rule, at every place where the rule applies', asy
         if (rule.reads.length > 0) {
           const named = own
             .filter(({ error, severity }) => severity === 'error' || error.type === 'notFound')
-            .every(({ error }) => (error.restsOn ?? []).length > 0)
+            .every(({ error }) => (error.dependsOn ?? []).length > 0)
           t.ok(named, `${title}: an error or a miss names the other objects that it rests on`)
         }
       }

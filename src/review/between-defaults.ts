@@ -11,7 +11,7 @@ import type { Cluster } from '../rule/cluster.ts'
 import { isAbsent, isObject, type Resource } from '../rule/resource.ts'
 import type { Change } from './defaults.ts'
 
-/** What the defaults that rest on other objects need to know. */
+/** What the defaults that depend on other objects need to know. */
 export interface Known {
   readonly cluster: Cluster
   readonly group: string
@@ -21,7 +21,7 @@ export interface Known {
   readonly serviceAccountAudience: string
 }
 
-/** The defaults that rest on other objects. The resource has the JSON types of its schema, and no nulls. */
+/** The defaults that depend on other objects. The resource has the JSON types of its schema, and no nulls. */
 export function defaultsBetween(kind: string, resource: Resource, known: Known): Change[] {
   if (kind === 'MCPExternalAuthConfig') return subjectProvider(resource as AuthConfig, known)
   if (kind === 'VirtualMCPServer') return audience(resource as Gateway, known)

@@ -26,7 +26,7 @@ export function findingsIn(
 }
 
 /**
- * As `findingsIn`, before deployment: a value with a placeholder in it is not judged, and nothing that rests on it is
+ * As `findingsIn`, before deployment: a value with a placeholder in it is not judged, and nothing that depends on it is
  * reported; the placeholders are returned instead (decision 28).
  */
 export function findingsBeforeDeployment(

@@ -86,12 +86,12 @@ function settle(
   finding: Finding,
   { dryRun, confirmed, trial }: { dryRun: boolean; confirmed: Confirmed | undefined; trial: boolean },
 ): Finding {
-  const { restsOn } = finding.error
-  if (restsOn !== undefined && confirmed !== undefined && !restsOn.every((name) => confirmed.has(name)))
+  const { dependsOn } = finding.error
+  if (dependsOn !== undefined && confirmed !== undefined && !dependsOn.every((name) => confirmed.has(name)))
     return { ...finding, severity: 'warning', prefix: `not confirmed: ${finding.prefix ?? ''}` }
   if (!isError(finding)) return finding
   if (trial) return { ...finding, severity: 'warning', prefix: 'would be denied: ' }
-  return dryRun && restsOn !== undefined
+  return dryRun && dependsOn !== undefined
     ? { ...finding, severity: 'warning', prefix: 'alone, this would be denied: ' }
     : finding
 }
@@ -156,11 +156,11 @@ const COMPARES_NO_VALUE = new Set(['required', 'forbidden'])
  */
 function thingsOf({ id, error, more }: Finding, object: unknown): readonly Thing[] {
   if (more) return id === NOT_JUDGED ? [] : [['more', id]]
-  const { about, at, restsOn = [], type } = error
+  const { about, at, dependsOn = [], type } = error
   if (about !== undefined) return [...about()]
   const value = COMPARES_NO_VALUE.has(type) ? undefined : valueAt(object, at)
   const place = at.flatMap((segment) => (typeof segment === 'number' ? [] : [String(jsonKey(segment))]))
-  const others = restsOn.flatMap(({ kind, name }) => [kind, name])
+  const others = dependsOn.flatMap(({ kind, name }) => [kind, name])
   return [[id, type, ...place, '', ...others, '', ...wordsOf(value)]]
 }
 

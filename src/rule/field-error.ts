@@ -30,8 +30,8 @@ export interface FieldError {
   readonly at: readonly Segment[]
   readonly value?: unknown
   readonly detail: string
-  /** The other objects that it rests on: what they hold, or that they are not there. */
-  readonly restsOn?: readonly ObjectName[]
+  /** The other objects that it depends on: what they hold, or that they are not there. */
+  readonly dependsOn?: readonly ObjectName[]
   /**
    * What it is about, where that is not the value at its place. The ratchet takes an error for stored when the stored
    * object has errors about the same things, whatever their rule, place and text (decision 8).
@@ -66,9 +66,9 @@ export function tooMany(path: At, count: number, detail: string): FieldError {
   return { type: 'tooMany', at: segmentsOf(path), value: count, detail }
 }
 
-/** The error with the other objects that it rests on; an error of two objects always names them. */
-export function restingOn(error: FieldError, ...restsOn: readonly ObjectName[]): FieldError {
-  return { ...error, restsOn }
+/** The error with the other objects that it depends on; an error of two objects always names them. */
+export function dependingOn(error: FieldError, ...dependsOn: readonly ObjectName[]): FieldError {
+  return { ...error, dependsOn }
 }
 
 /** The error with the one thing that it is about. */

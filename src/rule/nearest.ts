@@ -33,7 +33,7 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
 const plain = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, '')
 
 /**
- * Insertions, deletions, replacements and swaps of neighbours; over `limit` as soon as that is certain. Only the band of
+ * Insertions, deletions, replacements and swaps of related resources; over `limit` as soon as that is certain. Only the band of
  * the table is worked out in which a distance within the limit can lie, and the cell at each side of it.
  */
 function editDistance(one: string, other: string, limit: number): number {

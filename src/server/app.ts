@@ -18,7 +18,7 @@ import {
 import { type Bodies, type Held, RefusedBody } from './bodies.ts'
 import { BodyError, parseBody } from './json.ts'
 import { mayBlock } from './deletion.ts'
-import { both, type Live, MOST_READS, type Read, restsOn, UNCONFIRMED } from './live.ts'
+import { both, type Live, MOST_READS, type Read, dependsOn, UNCONFIRMED } from './live.ts'
 import type { Metrics } from './metrics.ts'
 import { readBudgetMs } from './read-budget.ts'
 import { grouping } from './together.ts'
@@ -29,7 +29,7 @@ export interface Parts {
   readonly engine: Situation
   readonly logger: Logger
   readonly metrics: Metrics
-  /** Reads from the API server what a verdict rests on; absent without a cluster. */
+  /** Reads from the API server what a verdict depends on; absent without a cluster. */
   readonly live?: Live | undefined
   /** How many reviews may wait for it at a time. */
   readonly mostInFlight: number
@@ -153,7 +153,7 @@ function leaving({ isStopping }: Parts, reply: FastifyReply): FastifyReply {
   return isStopping() ? reply.header('connection', 'close') : reply
 }
 
-/** Judges at once, unless the verdict rests on other objects: these are read first, and it is judged once more. */
+/** Judges at once, unless the verdict depends on other objects: these are read first, and it is judged once more. */
 function validateReview(parts: Parts, review: Review, request: FastifyRequest): Answer | Promise<Answer> {
   const { submission } = review
   const nonce = probeIn(submission, parts.engine.group)
@@ -161,7 +161,7 @@ function validateReview(parts: Parts, review: Review, request: FastifyRequest): 
   const verdict = judgeSubmission(submission, parts.engine)
   if (parts.live === undefined) return answerVerdict(parts, review, verdict)
   const uncached = uncachedBeside(submission, parts.engine)
-  const names = [...restsOn(verdict), ...uncached]
+  const names = [...dependsOn(verdict), ...uncached]
   const doubted = (sure: Verdict, read: Read) =>
     answerVerdict(parts, review, withDoubt(sure, { submission, engine: parts.engine, read }, uncached))
   if (names.length === 0) return doubted(verdict, UNCONFIRMED)
@@ -188,7 +188,7 @@ function unconfirmed(
   answer: (verdict: Verdict, read: Read) => Answer,
 ): Answer {
   const { submission } = review
-  const isOpen = errors.length > 0 && errors.every(({ error }) => error.restsOn !== undefined)
+  const isOpen = errors.length > 0 && errors.every(({ error }) => error.dependsOn !== undefined)
   if (isOpen && submission.operation !== 'DELETE') return shed(parts, review)
   return answer(judgeSubmission(submission, { ...parts.engine, confirmed: UNCONFIRMED }), UNCONFIRMED)
 }
@@ -204,7 +204,7 @@ async function confirmed(
   { engine }: Parts,
   live: Live,
   { submission }: Review,
-  names: ReturnType<typeof restsOn>,
+  names: ReturnType<typeof dependsOn>,
   milliseconds: number,
 ): Promise<{ readonly sure: Verdict; readonly read: Read }> {
   const { namespace, operation } = submission
@@ -213,8 +213,8 @@ async function confirmed(
   let read = await live.confirm(namespace, names, milliseconds)
   let sure = judgeSubmission(submission, { ...engine, confirmed: read })
   if (read.hasUncached) {
-    // What was not known before may rest on further objects.
-    const more = restsOn(sure).filter((name) => !read.has(name))
+    // What was not known before may depend on further objects.
+    const more = dependsOn(sure).filter((name) => !read.has(name))
     if (more.length > 0) {
       read = both(read, await live.confirm(namespace, more.slice(0, MOST_READS), left()))
       sure = judgeSubmission(submission, { ...engine, confirmed: read })

@@ -20,7 +20,7 @@ const MISS_HOLDS = 1_000
 /** What the reads of a review came to, for a metric. */
 export type ReadOutcome = 'found' | 'missing' | 'failed' | 'limited'
 
-/** Reads from the API server what a verdict rests on, so that nobody is denied on stale news. */
+/** Reads from the API server what a verdict depends on, so that nobody is denied on stale news. */
 export class Live {
   readonly #connection: Pick<ClusterConnection, 'read' | 'readSecret' | 'readNamespace'>
   readonly #findings: CurrentFindings
@@ -181,11 +181,11 @@ export const both = (one: Read, other: Read): Read => ({
   hasUncached: one.hasUncached || other.hasUncached,
 })
 
-/** What a verdict rests on, errors first, each object once. */
-export function restsOn({ errors, warnings }: Verdict): ObjectName[] {
+/** What a verdict depends on, errors first, each object once. */
+export function dependsOn({ errors, warnings }: Verdict): ObjectName[] {
   const found = new Map<string, ObjectName>()
   for (const { error } of [...errors, ...warnings]) {
-    for (const name of error.restsOn ?? []) found.set(nameKey(name), name)
+    for (const name of error.dependsOn ?? []) found.set(nameKey(name), name)
   }
   return [...found.values()]
 }

@@ -10,7 +10,7 @@ import { nameKey, type ObjectName } from '../rule/cluster.ts'
 const ID = 'others-known'
 
 /**
- * The objects that the cache does not keep, or not whole, and that a verdict may rest on: large ones of the namespace,
+ * The objects that the cache does not keep, or not whole, and that a verdict may depend on: large ones of the namespace,
  * and, where objects of it are left out, those that the submitted one refers to. Mostly none.
  */
 export function uncachedBeside(submission: Submission, { state, group }: Situation): readonly ObjectName[] {

@@ -31,7 +31,7 @@ export function readRelease(text: string): string {
   throw new Error(`'${text}' is not a release of the operator such as 0.58 or v0.58.0`)
 }
 
-/** All generations without a release; both neighbours of a release that is in none. */
+/** All generations without a release; both related resources of a release that is in none. */
 export function generationsOf(release: string): readonly Generation[] {
   const [, major, minor] = RELEASE.exec(release) ?? []
   if (major === undefined) return GENERATIONS

@@ -87,7 +87,7 @@ const namesNamespace = (value: unknown): boolean =>
 
 /** Whether something is missed that there is in another namespace. */
 function isAstray({ errors, warnings }: Verdict, cluster: Cluster): boolean {
-  const named = [...errors, ...warnings].flatMap(({ error }) => error.restsOn ?? [])
+  const named = [...errors, ...warnings].flatMap(({ error }) => error.dependsOn ?? [])
   return named.some(
     ({ kind, name }) => cluster.get(kind, name) === undefined && cluster.elsewhere(kind, name).length > 0,
   )

@@ -1,5 +1,5 @@
 import { type Cluster, type ObjectName, nameText, namesText, oncePerCluster } from '../../rule/cluster.ts'
-import { about, type FieldError, invalid, notFound, required, restingOn } from '../../rule/field-error.ts'
+import { about, type FieldError, invalid, notFound, required, dependingOn } from '../../rule/field-error.ts'
 import { shortQuote } from '../../rule/go-text.ts'
 import { MOST_HINTS, nearest } from '../../rule/nearest.ts'
 import { type Path, pathTo } from '../../rule/path.ts'
@@ -71,16 +71,16 @@ function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>, isHin
   const { field, provider, reason, written } = problem
   if (at !== undefined) {
     const detail = `${nameText(config)} ${claim(problem)}, and ${lacking(problem, isHinted)}`
-    return restingOn(invalid(pathTo<string>(at()), reached.config, detail), ...rests)
+    return dependingOn(invalid(pathTo<string>(at()), reached.config, detail), ...rests)
   }
   const users = `used by ${namesText(members)}`
   if (reason === 'no authorization server') {
     const detail = `set an authorization server with the provider, or use another configuration; ${nameText(config)} ${claim(problem)}, ${users}`
-    return restingOn(required(path.spec.authServerConfig, detail), ...rests)
+    return dependingOn(required(path.spec.authServerConfig, detail), ...rests)
   }
   const hint = written ? '; written by default: set or remove it there' : nearText(problem, isHinted)
   const detail = `${nameText(config)} has it as ${field}${hint}; ${users}`
-  return restingOn(
+  return dependingOn(
     notFound(path.spec.authServerConfig.upstreamProviders as Path<unknown>, provider, detail),
     ...rests,
   )

@@ -1,5 +1,5 @@
 import { namesText } from '../../../rule/cluster.ts'
-import { advice, restingOn } from '../../../rule/field-error.ts'
+import { advice, dependingOn } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPExternalAuthConfig } from '../../mcp-external-auth-config/schema.ts'
 import { MCPGroup } from '../../mcp-group/schema.ts'
@@ -28,7 +28,7 @@ export const deletedResourceUnreferenced = defineRule({
     const referrers = cluster.referrers(self.kind, self.name, REFERRERS)
     const [first] = referrers
     if (first === undefined) return
-    yield restingOn(advice(path.metadata.name, `is still referred to by ${namesText(referrers)}`), first)
+    yield dependingOn(advice(path.metadata.name, `is still referred to by ${namesText(referrers)}`), first)
   },
   examples: {
     valid: [

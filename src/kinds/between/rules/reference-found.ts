@@ -1,4 +1,4 @@
-import { notFound, restingOn } from '../../../rule/field-error.ts'
+import { notFound, dependingOn } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { MOST_HINTS, nearest } from '../../../rule/nearest.ts'
 import { pathTo } from '../../../rule/path.ts'
@@ -40,7 +40,7 @@ export const referenceFound = defineRule({
           : other !== undefined
             ? `; there is one in namespace '${other}', but references stay within their own`
             : ' yet'
-      yield restingOn(
+      yield dependingOn(
         notFound(pathTo<string>(at()), to.name, `no ${to.kind} of this name ${cluster.where}${hint}`),
         to,
       )

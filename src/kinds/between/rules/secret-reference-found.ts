@@ -1,4 +1,4 @@
-import { notFound, restingOn } from '../../../rule/field-error.ts'
+import { notFound, dependingOn } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { nearest } from '../../../rule/nearest.ts'
 import { pathTo } from '../../../rule/path.ts'
@@ -25,11 +25,11 @@ export const secretReferenceFound = defineRule({
       const path = (field: string) => pathTo<string>([...at, field])
       if (secret === undefined) {
         if (!cluster.knows('Secret')) continue
-        yield restingOn(notFound(path('name'), name, `no Secret of this name ${cluster.where} yet`), named)
+        yield dependingOn(notFound(path('name'), name, `no Secret of this name ${cluster.where} yet`), named)
       } else if (secret.complete && !Object.hasOwn(secret.bytes, key)) {
         const near = nearest(key, Object.keys(secret.bytes).slice(0, 100))
         const hint = near === undefined ? '' : `; did you mean ${shortQuote(near)}`
-        yield restingOn(
+        yield dependingOn(
           notFound(path('key'), key, `the Secret ${shortQuote(name)} has no such key${hint}`),
           named,
         )

@@ -1,5 +1,5 @@
 import { nameText } from '../../../rule/cluster.ts'
-import { invalid, restingOn } from '../../../rule/field-error.ts'
+import { invalid, dependingOn } from '../../../rule/field-error.ts'
 import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
@@ -31,7 +31,7 @@ export const workloadAuthServerSingleProvider = defineRule({
       const count = config?.embeddedAuthServer?.upstreamProviders?.length ?? 0
       if (config?.type !== 'embeddedAuthServer' || count < 2) continue
       const detail = `${nameText(to)} has ${count} upstream providers, and ${self.kind} accepts one`
-      yield restingOn(invalid(pathTo<string>(at()), to.name, detail), to)
+      yield dependingOn(invalid(pathTo<string>(at()), to.name, detail), to)
     }
   },
   examples: {

@@ -1,4 +1,4 @@
-import { invalid, restingOn } from '../../../rule/field-error.ts'
+import { invalid, dependingOn } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { getSecret } from '../../between/secrets.ts'
@@ -32,7 +32,7 @@ export const hmacSecretLongEnough = defineRule({
     const bytes = secret && Object.hasOwn(secret.bytes, key) ? secret.bytes[key] : undefined
     if (bytes === undefined || bytes >= LEAST_BYTES) return
     const detail = `the Secret ${shortQuote(name)} holds too little there: at least ${LEAST_BYTES} bytes are needed, such as those of 'openssl rand 32'`
-    yield restingOn(invalid(path.hmacSecretRefs.at(0).key, key, detail), { kind: 'Secret', name })
+    yield dependingOn(invalid(path.hmacSecretRefs.at(0).key, key, detail), { kind: 'Secret', name })
   },
   examples: {
     valid: [

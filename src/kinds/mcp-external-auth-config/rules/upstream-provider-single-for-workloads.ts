@@ -1,5 +1,5 @@
 import { namesText } from '../../../rule/cluster.ts'
-import { aboutEach, restingOn, tooMany } from '../../../rule/field-error.ts'
+import { aboutEach, dependingOn, tooMany } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, backend, gateway, inline } from '../../between/examples.ts'
 import { SINGLE_PROVIDER_KINDS } from '../../between/related-resources.ts'
@@ -30,7 +30,7 @@ export const upstreamProviderSingleForWorkloads = defineRule({
     const detail = `must have at most 1 item while it is referred to by ${namesText(holders)}`
     const error = tooMany(path.spec.embeddedAuthServer.upstreamProviders, count, detail)
     // One fewer is no new error, one more is.
-    yield aboutEach(restingOn(error, first), () =>
+    yield aboutEach(dependingOn(error, first), () =>
       Array.from(
         { length: count - 1 },
         (_, i) => ['upstream-provider-single-for-workloads', String(i + 2)] as const,

@@ -1,5 +1,5 @@
 import { nameText } from '../../../rule/cluster.ts'
-import { invalid, restingOn } from '../../../rule/field-error.ts'
+import { invalid, dependingOn } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, gatewayOf, oidcConfig } from '../../between/examples.ts'
 import { issuerText, refusalOf } from '../../between/issuers.ts'
@@ -27,11 +27,11 @@ export const authServerTokensAccepted = defineRule({
     const named = oidcConfigNamed(name)
     if (refusal.reason === 'type') {
       const detail = `${nameText(named)} accepts only tokens of the cluster (type kubernetesServiceAccount), and none of authServerConfig; name one of type inline with the same issuer`
-      yield restingOn(invalid(path.spec.incomingAuth.oidcConfigRef.name, name, detail), named)
+      yield dependingOn(invalid(path.spec.incomingAuth.oidcConfigRef.name, name, detail), named)
     } else {
       const { issued, accepted } = refusal
       const detail = `must equal the issuer of ${nameText(named)}, ${issuerText(accepted, issued)}`
-      yield restingOn(invalid(path.spec.authServerConfig.issuer, issued, detail), named)
+      yield dependingOn(invalid(path.spec.authServerConfig.issuer, issued, detail), named)
     }
   },
   examples: {

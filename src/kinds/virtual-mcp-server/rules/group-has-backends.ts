@@ -5,7 +5,7 @@ import { backend, gatewayOf, group } from '../../between/examples.ts'
 import { BACKEND_KINDS, groupOf, membersOf } from '../../between/related-resources.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
-/** That a group is empty rests on no object that could be read: the finding says 'yet'. */
+/** That a group is empty depends on no object that could be read: the finding says 'yet'. */
 export const groupHasBackends = defineRule({
   id: 'group-has-backends',
   on: VirtualMCPServer,

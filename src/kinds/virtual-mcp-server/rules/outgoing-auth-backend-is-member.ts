@@ -1,4 +1,4 @@
-import { about, notFound, restingOn } from '../../../rule/field-error.ts'
+import { about, notFound, dependingOn } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { MOST_HINTS, nearest } from '../../../rule/nearest.ts'
 import type { Path } from '../../../rule/path.ts'
@@ -42,7 +42,7 @@ export const outgoingAuthBackendIsMember = defineRule({
       const at: Path<unknown> = path.spec.outgoingAuth.backends.at(key)
       const error = notFound(at, key, `no backend of group ${shortQuote(group)} ${cluster.where}${hint}`)
       const others = BACKEND_KINDS.map((kind) => ({ kind, name: key }))
-      yield about(restingOn(error, ...others), 'outgoing-auth-backend-is-member', group, key)
+      yield about(dependingOn(error, ...others), 'outgoing-auth-backend-is-member', group, key)
     }
   },
   examples: {
