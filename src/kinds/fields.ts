@@ -96,7 +96,7 @@ export const object = <P extends TProperties>(
   annotations?: Annotations,
 ): TObject<P> => Type.Object(properties, describe(description, annotations))
 
-/** An optional field of other releases, of the type that they give it: no CRD of ours declares it. */
+/** An optional field of other releases, with the type that it has there; our CRDs do not declare it. */
 export const newer = <T extends TSchema>(field: T) => Type.Optional<T>({ ...field, newer: true })
 
 export const optional = Type.Optional

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import type { Segment } from '../rule/path.ts'
 
-/** All we know about one Kubernetes kind. */
+/** One Kubernetes kind: its names, its schema and the parts of it that have rules of their own. */
 export interface Kind {
   readonly kind: string
   readonly plural: string

@@ -1,13 +1,13 @@
 import { compilePattern, PATTERNS } from './patterns.ts'
 
-/** A longer text is no slip of one who writes it by hand. */
+/** Longest text that gets advice: longer ones are not written by hand. */
 const LONGEST = 256
 
 const ARN = compilePattern(PATTERNS.arn.ecmaScript)
 const REGION = compilePattern(PATTERNS.region.ecmaScript)
 const ISSUER = compilePattern(PATTERNS.issuer.ecmaScript)
 
-/** What is wrong with a text that does not match, where that can be told; by pattern. What it says to write does match. */
+/** By pattern: advice for a text that does not match, or undefined when the mistake is not a known one. The text that it proposes matches. */
 const ADVICE: ReadonlyMap<string, (text: string) => string | undefined> = new Map([
   [PATTERNS.arn.ecmaScript, ofArn],
   [PATTERNS.region.ecmaScript, ofRegion],
@@ -18,12 +18,12 @@ const ADVICE: ReadonlyMap<string, (text: string) => string | undefined> = new Ma
 
 const DETAILS = new Map(Object.values(PATTERNS).map(({ ecmaScript, detail }) => [ecmaScript, detail]))
 
-/** What an ECMAScript pattern asks for. */
+/** The requirement of an ECMAScript pattern, as a message says it. */
 export function patternDetail(ecmaScript: string): string {
   return DETAILS.get(ecmaScript) ?? `must match ${ecmaScript}`
 }
 
-/** What is wrong with a text that does not match an ECMAScript pattern, and what to write. */
+/** The detail of an error for a text that does not match an ECMAScript pattern: the requirement, and what to write. */
 export function mismatchDetail(ecmaScript: string, text: string): string {
   const advice = text.length > LONGEST ? undefined : ADVICE.get(ecmaScript)?.(text)
   return advice ?? patternDetail(ecmaScript)

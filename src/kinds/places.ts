@@ -40,7 +40,7 @@ export const placesOf = (rule: Rule): RulePlace[] => rulePlaces().filter((place)
 /** Every rule once, by kind as `rulePlaces`. */
 export const allRules = (): Rule[] => [...new Set(rulePlaces().map(({ rule }) => rule))]
 
-/** Our kinds that some rule looks up: those that the server watches and has the right to watch. */
+/** The kinds that some rule reads: the server watches these, and its ClusterRole allows no others. */
 export function readKinds(): Kind[] {
   const read = new Set(RULES.flatMap(({ reads }) => reads))
   return KINDS.filter(({ kind }) => read.has(kind))

@@ -19,14 +19,14 @@ export interface Holder {
   readonly section: string | undefined
 }
 
-/** Decision 3: a required field, and the fields of newer releases to which it gives way. */
+/** Required fields, each with the fields of newer releases that replace it (decision 3). */
 export const ALTERNATIVES: Readonly<Record<string, readonly string[]>> = {
   clientId: ['dcrConfig'],
   userInfo: ['identityFromToken', 'dcrConfig'],
   sentinelConfig: ['addr'],
 }
 
-/** The fields that stand in for a field of this object: none where the object declares none. */
+/** The fields that replace a required field of this object; none when the object does not declare them. */
 export function alternativesOf(holder: SchemaNode, field: string): readonly string[] {
   return (ALTERNATIVES[field] ?? []).filter((name) => holder.properties?.[name] !== undefined)
 }
@@ -82,7 +82,7 @@ export function keywordsOf({ node, required }: Field): string[] {
   ]
 }
 
-/** How a text that is code is written: Markdown has its own way. */
+/** Formats a text that is code, for Markdown or for a terminal. */
 type Quote = (text: string) => string
 
 export function typeText(node: SchemaNode): string {
@@ -100,7 +100,7 @@ export function requiredText({ name, required, holder }: Field, quote: Quote): s
   return required ? 'yes' : ''
 }
 
-/** What /mutate writes where the field is absent. */
+/** The default that /mutate writes when the field is absent, as a phrase; undefined when it has none. */
 export function defaultText(node: SchemaNode, quote: Quote): string | undefined {
   if (node.default !== undefined) return quote(JSON.stringify(node.default))
   if (node.defaultFrom !== undefined) return `that of ${quote(node.defaultFrom)}`
@@ -115,7 +115,7 @@ const BOUNDS = {
   maximum: 'at most %',
 }
 
-/** What the schema asks for beside the type, a phrase each. */
+/** The constraints of a field beside its type, one phrase each. */
 export function constraintTexts(node: SchemaNode, quote: Quote): string[] {
   const decided = (node.decided ?? []) as readonly string[]
   const bounds = Object.entries(BOUNDS)

@@ -8,7 +8,7 @@ type Typed<Field extends string> = { readonly type?: string | undefined } & Read
   Partial<Record<Field, unknown>>
 >
 
-/** The field named like the type must be there and no other may; silent when the type is missing or unknown. */
+/** The field named like the type must be there and no other may; no finding when the type is missing or unknown. */
 export function* settingsOfType<Field extends string>(
   spec: Typed<Field> | undefined,
   types: readonly string[],

@@ -11,7 +11,7 @@ import type { Cluster } from '../rule/cluster.ts'
 import { isAbsent, isObject, type Resource } from '../rule/resource.ts'
 import type { Change } from './defaults.ts'
 
-/** What the defaults that depend on other objects need to know. */
+/** The situation of an object whose defaults depend on other objects. */
 export interface Known {
   readonly cluster: Cluster
   readonly group: string
@@ -31,8 +31,8 @@ export function defaultsBetween(kind: string, resource: Resource, known: Known):
 const FIELD = ['spec', 'tokenExchange', 'subjectProviderName']
 
 /**
- * The upstream provider whose token is exchanged, and the record that we wrote it (specification 2.4.5, decision 25).
- * A value of ours counts as none: it is written anew, or taken away when nothing supports it any more.
+ * The upstream provider whose token is exchanged, and the annotation that /mutate wrote it (specification 2.4.5, decision 25).
+ * A value that /mutate wrote counts as absent: it is written again, or removed when no VirtualMCPServer decides it any more.
  */
 function subjectProvider(config: AuthConfig, { cluster, group, name }: Known): Change[] {
   const written = writtenProvider(config, group)
@@ -50,13 +50,13 @@ function subjectProvider(config: AuthConfig, { cluster, group, name }: Known): C
   return [{ at: FIELD, value: provider }, ...record(config, annotation, provider)]
 }
 
-/** Annotations may not be there yet. */
+/** Sets the annotation, and creates `metadata.annotations` when it is absent. */
 function record({ metadata }: AuthConfig, annotation: Change['at'], provider: string): Change[] {
   const parents = isObject(metadata?.annotations) ? [] : [{ at: ['metadata', 'annotations'], value: {} }]
   return [...parents, { at: annotation, value: provider }]
 }
 
-/** The audience of service account tokens, for who does not set one (specification 2.3). */
+/** The audience of service account tokens, for a VirtualMCPServer that sets none (specification 2.3). */
 function audience({ spec }: Gateway, { cluster, serviceAccountAudience }: Known): Change[] {
   const incomingAuth = spec?.incomingAuth
   const reference = incomingAuth?.oidcConfigRef

@@ -13,20 +13,20 @@ export interface RulesAt {
   readonly rules: readonly Rule[]
 }
 
-/** What the rules see beside the resource itself. */
+/** The situation of a resource that is checked. */
 export interface Surroundings {
-  /** The other objects; undefined where nothing is known of them. */
+  /** The other objects; undefined when none are known. */
   readonly cluster: Cluster | undefined
-  /** Whether they hold the resource already, as it is stored. */
+  /** Whether `cluster` holds the resource already, as stored. */
   readonly isStored?: boolean
   readonly self: ObjectName
   /** The stored resource, on an update; every part has the right JSON type. */
   readonly old?: () => Resource | undefined
-  /** What a finding is worth at its place; as its rule says when absent. */
+  /** The severity of a finding at its place; that of its rule when absent. */
   readonly severityOf?: ((finding: Finding) => Severity) | undefined
 }
 
-/** A resource on its own. */
+/** The situation of a resource of which nothing else is known. */
 export const ALONE: Surroundings = { cluster: undefined, self: { kind: '', name: '' } }
 
 /** Which rules run: those of a write, or those of a deletion. */
@@ -34,7 +34,7 @@ export type Selection = 'write' | 'delete'
 
 const selected = { write: new Map<Kind, readonly RulesAt[]>(), delete: new Map<Kind, readonly RulesAt[]>() }
 
-/** The rules of a kind and of its parts, by place; worked out at the first resource of the kind. */
+/** The rules of a kind and of its parts, by place; computed at the first resource of the kind. */
 function rulesOf(kind: Kind, selection: Selection): readonly RulesAt[] {
   let found = selected[selection].get(kind)
   if (found === undefined) {
@@ -98,7 +98,7 @@ function runRule(
       counts.set(weight, count)
       if (count <= MOST_FINDINGS) findings.push(finding)
       else if (count === MOST_FINDINGS + 1) findings.push(andMore(finding))
-      // Further on there may be one that is worth more.
+      // Later findings may be errors by a severity setting for their path.
       if (count > MOST_FINDINGS && (severityOf === undefined || weight === 'error')) break
     }
   } catch (failure) {

@@ -73,7 +73,7 @@ export class CurrentFindings {
       this.#enqueue(other.namespace)
     }
     const self = { kind: kind.kind, name }
-    // The facts that are kept of a large object cannot be judged: its own findings are those of the whole, alone.
+    // Facts cannot be judged: a large object is judged whole now, without the other objects.
     if (!this.#state.isWhole(kind.kind, namespace, name))
       this.#keep(
         namespace,

@@ -97,7 +97,7 @@ function complete(
   if (values !== undefined) for (const key of Object.keys(value)) step({ key }, values, value[key])
 }
 
-/** What an absent field becomes: its default, or an object of defaults, or nothing. */
+/** The value for an absent field: its default, an object of defaults, or undefined. */
 function initial(defaults: Defaults, source: unknown): unknown {
   if (defaults.value !== undefined) return copyOf(defaults.value)
   if (defaults.from !== undefined) return valueAt(source, defaults.from)
@@ -111,7 +111,7 @@ function copyOf(value: unknown): unknown {
   return Array.isArray(value) ? [...(value as unknown[])] : value
 }
 
-/** The object with the defaults that it lacks; as it is when it is no object. */
+/** The value completed with the defaults that it lacks; unchanged when it is not an object. */
 export const completed = (kind: Kind, value: unknown, namespace: string): unknown =>
   isObject(value) ? withChanges(value, defaultsFor(kind, value, namespace)) : value
 

@@ -3,7 +3,7 @@ import { allRules } from '../kinds/places.ts'
 import type { NonEmpty, Source } from '../rule/rule.ts'
 import { NOT_JUDGED } from './finding.ts'
 
-/** What can be found without a rule of a kind: by the schema, or by the way a submission is read. */
+/** An id of findings that come from the schema, or from reading a submission, and not from a rule. */
 export interface EngineId {
   readonly id: string
   readonly severity: 'error' | 'warning'

@@ -6,21 +6,21 @@ export interface Finding {
   readonly id: string
   readonly severity: 'error' | 'warning'
   readonly error: FieldError
-  /** What became of it on the way: put before the text, such as `would be denied: `. */
+  /** Put before the text of an error that became a warning: `would be denied: `. */
   readonly prefix?: string
   /** Set when the rule itself failed; for the log. */
   readonly failure?: unknown
-  /** Set when it stands for this one and all further ones, which are not shown. */
+  /** Set when the finding stands for several that are not shown. */
   readonly more?: true
 }
 
 /** How many findings of one rule, or of the schema, are shown of one object: a body has room for a million. */
 export const MOST_FINDINGS = 1_000
 
-/** The id of the error that part of an object was not looked at. */
+/** The id of the error that part of an object was not judged. */
 export const NOT_JUDGED = 'object-judged-whole'
 
-/** Says at the place of the first violation that is not shown that nothing further was looked at. */
+/** The error, at the first violation that is not shown, that nothing further was judged. */
 export const andNotJudged = (at: readonly Segment[]): Finding => ({
   id: NOT_JUDGED,
   severity: 'error',
@@ -32,7 +32,7 @@ export const andNotJudged = (at: readonly Segment[]): Finding => ({
   more: true,
 })
 
-/** Says at the place of the first finding that is not shown that there are more. */
+/** The finding, at the place of the first one that is not shown, that there are more. */
 export function andMore({ id, severity, error: { at } }: Finding): Finding {
   const detail = `and more; only the first ${MOST_FINDINGS} are shown`
   return { id, severity, error: { type: 'advice', at, detail }, more: true }
@@ -55,8 +55,8 @@ export function withPlace({ error, prefix = '' }: Finding, cause: string): strin
 }
 
 /**
- * By place (list items in order, names alphabetically), then id, then text: the same findings in the same order. That
- * there are more comes last.
+ * Sorts by place (list items in order, names alphabetically), then id, then text; "and more" comes last. Rules therefore
+ * run in any order.
  */
 export function compareFindings(a: Finding, b: Finding): number {
   return (

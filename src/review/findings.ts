@@ -1,4 +1,4 @@
-/** The steps that find everything in one object: shape, check, placeholders. */
+/** The steps that produce the findings of one object: shape, check, placeholders. */
 
 import type { Kind } from '../kinds/kind.ts'
 import { type Cluster, emptyCluster } from '../rule/cluster.ts'
@@ -10,7 +10,7 @@ import { mayHoldPlaceholders, type Placeholder, placeholdersIn, unresolved } fro
 import { ANYTHING, type Contents, outside, shape } from './shape.ts'
 import { overlay } from './overlay.ts'
 
-/** Everything found in one object among the others; severities are those of the rules. */
+/** The findings of one object beside the others; severities are those of the rules. */
 export function findingsIn(
   kind: Kind,
   value: unknown,
@@ -42,7 +42,7 @@ export function findingsBeforeDeployment(
   const findings = found(placeholders.map(({ at }) => at))
   const maps = placeholders.flatMap(({ at, members }) => (members === undefined ? [] : [at]))
   if (maps.length === 0) return { findings, placeholders }
-  // Which members a map will have is not known; those that have a name are judged by themselves.
+  // A placeholder as a key of a map stands for unknown members; the named members are judged by themselves.
   const members = placeholders.flatMap((placeholder) => placeholder.members ?? [placeholder.at])
   const named = outside(members, found(members))
   const elsewhere = new Set(outside(maps, named))
@@ -53,7 +53,7 @@ export function findingsBeforeDeployment(
   return { findings: [...findings, ...ofMembers], placeholders }
 }
 
-/** What is to be said when an object goes. */
+/** The findings of an object that is about to be deleted. */
 export function findingsOnDelete(kind: Kind, value: unknown, around: Surroundings): readonly Finding[] {
   const { resource } = shape(kind, value)
   return resource === undefined
@@ -61,7 +61,7 @@ export function findingsOnDelete(kind: Kind, value: unknown, around: Surrounding
     : check(kind, resource, around.cluster ?? emptyCluster(), around, [], 'delete')
 }
 
-/** The other objects and the judged one: what a rule judges is part of what it sees. */
+/** The other objects with the judged one among them. */
 function including(resource: Resource, { cluster, self, isStored }: Surroundings): Cluster {
   if (cluster === undefined) return emptyCluster()
   return isStored ? cluster : overlay(cluster, self, resource)

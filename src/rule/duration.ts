@@ -13,8 +13,8 @@ const SIMPLE = /^([0-9]{1,6})(h|m|s|ms)$/
 const TERM = /([0-9]*)(?:\.([0-9]*))?([^0-9.]+)/y
 
 /**
- * Nanoseconds as `time.ParseDuration` of Go 1.26 computes them; undefined where it refuses: no duration, or one that
- * overflows int64. Takes time linear in the length of the text.
+ * Nanoseconds as `time.ParseDuration` of Go 1.26 computes them; undefined for a text that it refuses: not a duration, or
+ * one that overflows int64. Takes time linear in the length of the text.
  */
 export function parseDuration(text: string): bigint | undefined {
   const simple = SIMPLE.exec(text)

@@ -24,22 +24,22 @@ const WITHOUT_VALUE: ReadonlySet<ErrorType> = new Set<ErrorType>([
   'advice',
 ])
 
-/** Something wrong, or advice, at one place. `value` is what the user wrote there; it is printed, so never a secret. */
+/** An error or advice about one field. Messages print `value`, which the user wrote there, so it is never a secret. */
 export interface FieldError {
   readonly type: ErrorType
   readonly at: readonly Segment[]
   readonly value?: unknown
   readonly detail: string
-  /** The other objects that it depends on: what they hold, or that they are not there. */
+  /** The other objects that the error depends on: on what they hold, or on their absence. */
   readonly dependsOn?: readonly ObjectName[]
   /**
-   * What it is about, where that is not the value at its place. The ratchet takes an error for stored when the stored
+   * The things that the error is about; the value at its place when absent. The ratchet excuses an error when the stored
    * object has errors about the same things, whatever their rule, place and text (decision 8).
    */
   readonly about?: () => Iterable<Thing>
 }
 
-/** Words that together stand for one thing; the first says what it is. */
+/** Words that identify one thing together, such as a rule's id and the names of objects. */
 export type Thing = readonly [what: string, ...names: readonly string[]]
 
 type At = Path<unknown>
@@ -57,7 +57,7 @@ export function invalid<T>(path: Path<T>, value: Value<T>, detail: string): Fiel
   return { type: 'invalid', at: segmentsOf(path), value, detail }
 }
 
-/** A reference to what is not there. */
+/** A reference to an object or key that does not exist. */
 export function notFound<T>(path: Path<T>, value: Value<T>, detail: string): FieldError {
   return { type: 'notFound', at: segmentsOf(path), value, detail }
 }

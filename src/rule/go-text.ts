@@ -58,8 +58,8 @@ function goNumber(value: number): string {
 const LONGEST_QUOTED = 200
 
 /**
- * As `goQuote`, cut where it is long and without user information: a text of another object, which may be anything and
- * be told of many times.
+ * As `goQuote`, at most 200 characters and without user information: for a text of another object, which may be of any
+ * length and stand in many messages.
  */
 export function shortQuote(text: string): string {
   const shown = withoutUserInfo(text)
@@ -73,8 +73,8 @@ const WITHOUT_SLASHES = /^((?:https?:\/?)?)[^\s/?#@:"'()[\]{}]+:[^\s/?#"']*@/i
 
 /**
  * A text as it may be printed: messages end up in logs, and `https://user:password@host` is printed as
- * `https://***@host`. A password may hold anything, a `/` too; an e-mail address stays. What is too far behind to be printed
- * is not looked at, so that a long text takes little time.
+ * `https://***@host`. A password may hold any character, a `/` too; an e-mail address stays. The text is read only as far as
+ * messages print it, so that a long one takes little time.
  */
 export function withoutUserInfo(text: string): string {
   const last = text.lastIndexOf('@')

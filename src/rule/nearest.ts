@@ -1,14 +1,14 @@
-/** No name of Kubernetes is longer, and nobody misspells more. */
+/** Longest text that has a near name: names in Kubernetes have at most 253 characters. */
 const LONGEST = 253
 const MOST = 500
 
-/** For how many findings of a rule a near name is looked for: a list of references may be long, and any name in it. */
+/** How many findings of a rule get a near name: a list of references may be long, and each search takes time. */
 export const MOST_HINTS = 5
 
 /**
  * The known name that the given one was probably meant to be; undefined when none is near. Case and `_` count little;
  * of several that are equally near, the first by name.
- * Both sides may be anybody's: long texts have no near name, and only the first five hundred names are looked at.
+ * Users write both sides: long texts have no near name, and the search stops after five hundred names.
  */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > LONGEST) return undefined
@@ -33,8 +33,9 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
 const plain = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, '')
 
 /**
- * Insertions, deletions, replacements and swaps of related resources; over `limit` as soon as that is certain. Only the band of
- * the table is worked out in which a distance within the limit can lie, and the cell at each side of it.
+ * Insertions, deletions, replacements and swaps of adjacent letters (Damerau-Levenshtein, optimal string
+ * alignment); more than `limit` as soon as that is certain. Computes only the band of the table in which a distance within
+ * the limit can lie, and the cell at each side of it.
  */
 function editDistance(one: string, other: string, limit: number): number {
   if (Math.abs(one.length - other.length) > limit) return limit + 1

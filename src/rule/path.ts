@@ -61,7 +61,7 @@ function pathStart(segments: readonly Segment[], most: number): string {
 /** Most characters of a path or a value that are shown to a person. */
 export const LONGEST_SHOWN = 1_024
 
-/** As `pathText`, cut where it is long: the keys of maps are anybody's, and a thousand findings may lie below one. */
+/** As `pathText`, cut where it is long: users choose the keys of maps, and a thousand findings may lie below one. */
 export function shownPath(segments: readonly Segment[]): string {
   const text = pathStart(segments, LONGEST_SHOWN)
   return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN).toWellFormed()}…`
@@ -89,7 +89,7 @@ export const pointerToken = (key: string): string =>
 export const keyOfToken = (token: string): string =>
   token.includes('~') ? token.split('~1').join('/').split('~0').join('~') : token
 
-/** The value at the place, or undefined where nothing is. Own properties only, so `__proto__` is a key like any other. */
+/** The value at the place, or undefined when the place is absent. Own properties only, so `__proto__` is a key like any other. */
 export function valueAt(root: unknown, segments: readonly Segment[]): unknown {
   let value = root
   for (const segment of segments) {

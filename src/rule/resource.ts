@@ -10,7 +10,7 @@ export type Given<T> = unknown extends T
       ? { readonly [K in keyof T]?: Given<T[K]> | undefined }
       : T
 
-/** The least that a Kubernetes object has. */
+/** The fields that every Kubernetes object may have. */
 export interface Resource {
   readonly apiVersion?: unknown
   readonly kind?: unknown

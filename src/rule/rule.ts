@@ -28,7 +28,7 @@ export function sourceNames(sources: readonly Source[]): string[] {
 
 /** A check on every value of the schemas in `on`: of whole resources, or of a part that several kinds hold. */
 export interface RuleFor<S extends TSchema> {
-  /** The truth it asks for, subject first; also the file name and the anchor in docs/rules. */
+  /** What must be true, subject first; also the file name and the anchor in docs/rules. */
   readonly id: string
   /**
    * The schema, or the schemas, that it applies to: those of kinds, or of parts. The engine runs the rule wherever one
@@ -42,7 +42,7 @@ export interface RuleFor<S extends TSchema> {
   readonly severity: Exclude<Severity, 'off'>
   /** What must be true: one sentence. */
   readonly summary: string
-  /** What happens to the user otherwise. */
+  /** What happens at run time when it is not true: one or two sentences. */
   readonly why: string
   readonly sources: NonEmpty<Source>
   /** Pure and synchronous; never throws on a resource in which any part is missing. */

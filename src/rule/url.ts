@@ -1,4 +1,4 @@
-/** What rules read of a URL, as it stands in the text; only the scheme is put in lower case. */
+/** The parts of a URL that rules read, as written; only the scheme is in lower case. */
 export interface Url {
   /** Empty in a relative reference. */
   readonly scheme: string
@@ -11,7 +11,7 @@ export interface Url {
 /**
  * The text cut where `net/url.Parse` of Go 1.26 cuts it; undefined where Parse refuses. Never WHATWG `URL`, which reads
  * `127.1` and `127.0.0.1\@evil.com` as loopback hosts. Percent-escapes are checked as there but stay as written: in a
- * host they can only stand for what no rule looks for. Takes time linear in the length of the text.
+ * host they only encode characters that no rule searches. Takes time linear in the length of the text.
  */
 export function parseUrl(text: string): Url | undefined {
   const plain = PLAIN.exec(text)
@@ -46,7 +46,7 @@ export function isLoopback(host: string): boolean {
   return host === '::1' || /^localhost$/i.test(host) || LOOPBACK_IPV4.test(host)
 }
 
-/** What nearly every URL looks like; the long way gives the same for it. */
+/** The form of nearly every URL, read with one expression; the full parser gives the same result for it. */
 const PLAIN = /^(https?):\/\/([A-Za-z0-9.-]+)(?::(\d*))?(?:\/[A-Za-z0-9\-._~/]*)?$/
 
 const LOOPBACK_IPV4 = /^127(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/

@@ -4,17 +4,17 @@ import { shortQuote } from '../../rule/go-text.ts'
 import type { Path } from '../../rule/path.ts'
 import { isAbsent } from '../../rule/resource.ts'
 
-/** What a field holds: null when it is absent, undefined when it cannot be read. */
+/** The value of a field: null when it is absent, undefined when its JSON type is wrong. */
 export type Held = string | null | undefined
 
-/** A field that others rely on, as it was and as it will be. */
+/** A field on which referrers depend, before and after the update. */
 export interface Watched {
   readonly at: Path<unknown>
   readonly before: Held
   readonly after: Held
 }
 
-/** What a field of a holder holds; that of no holder cannot be told. */
+/** The value of a field of the holder; undefined when there is no holder. */
 export function heldIn<F extends string>(
   holder: Readonly<Partial<Record<F, string | undefined>>> | undefined,
   field: F,
@@ -22,7 +22,7 @@ export function heldIn<F extends string>(
   return holder === undefined ? undefined : isAbsent(holder, field) ? null : holder[field]
 }
 
-/** One piece of advice for each field that changes, if anybody uses the object; another type brings other fields. */
+/** Advice for each field that changes, when the object has consumers; of a changed type only for the type. */
 export function* changesFor(
   consumers: readonly ObjectName[],
   type: Watched,

@@ -1,7 +1,7 @@
 import type { Other } from '../../rule/rule.ts'
 import type { Gateway, Workload } from './related-resources.ts'
 
-/** Other objects of examples: each is one that a production operator could have. */
+/** The other objects of examples; each is valid and realistic. */
 
 export const group = (name = 'tools'): Other => ({ kind: 'MCPGroup', metadata: { name }, spec: {} })
 

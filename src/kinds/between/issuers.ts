@@ -6,7 +6,7 @@ export type Refusal =
   | { readonly reason: 'type' }
   | { readonly reason: 'issuer'; readonly issued: string; readonly accepted: string }
 
-/** Undefined when it does, or when it cannot be told. Issuers are compared as text. Section 5.1. */
+/** The reason; undefined when it accepts them, or when a field cannot be read. Compares issuers as text. Section 5.1. */
 export function refusalOf(gateway: Gateway, config: OidcConfig): Refusal | undefined {
   const { authServerConfig, incomingAuth } = gateway.spec ?? {}
   if (authServerConfig === undefined || incomingAuth?.type !== 'oidc') return undefined
@@ -18,7 +18,7 @@ export function refusalOf(gateway: Gateway, config: OidcConfig): Refusal | undef
   return { reason: 'issuer', issued, accepted }
 }
 
-/** How two issuers differ that look alike. */
+/** The difference between two issuers that look alike, as the end of a sentence; else empty. */
 export function differenceText(one: string, other: string): string {
   if (`${one}/` === other || `${other}/` === one) return ', which differs by the slash at its end'
   return one.toLowerCase() === other.toLowerCase() ? ', which differs by case' : ''

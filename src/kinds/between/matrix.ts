@@ -1,7 +1,7 @@
 import { type AuthConfig, groupOf, type Workload } from './related-resources.ts'
 import { referencesOf } from './references.ts'
 
-/** How a workload uses a configuration, as far as it matters to what the type does. */
+/** The facts about a workload that decide whether the type of a configuration has an effect on it. */
 export interface Use {
   readonly kind: string
   /** The fields in which the workload names the configuration. */
@@ -39,7 +39,7 @@ export function hasIgnoredHeader({ spec }: AuthConfig): boolean {
 
 const NO_STRATEGY = 'cannot be used for backends by ToolHive releases'
 
-/** Of a workload itself, beside what vMCP makes of its reference: what a type does not do. */
+/** By kind and type: why the type has no effect on the workload itself, apart from its use by a VirtualMCPServer. */
 const NOT_FOR_WORKLOAD: Readonly<Record<string, Readonly<Partial<Record<AuthType, string>>>>> = {
   MCPServer: {
     headerInjection: 'has no effect on an MCPServer outside a group',
@@ -57,7 +57,7 @@ const NOT_FOR_WORKLOAD: Readonly<Record<string, Readonly<Partial<Record<AuthType
   },
 }
 
-/** What releases of vMCP do not do with a configuration of a backend. */
+/** Why releases of vMCP ignore a configuration of a backend; undefined when they use it. */
 export function unsuitedForBackends(config: AuthConfig): string | undefined {
   const type = config.spec?.type
   if (type !== undefined && NOT_FOR_BACKENDS.includes(type)) return NO_STRATEGY
@@ -66,7 +66,7 @@ export function unsuitedForBackends(config: AuthConfig): string | undefined {
     : undefined
 }
 
-/** What vMCP uses by itself when the workload is one of its backends. */
+/** The types that a VirtualMCPServer uses for a workload that is one of its backends. */
 const USED_BY_GATEWAY: ReadonlySet<string> = new Set<AuthType>(['headerInjection', 'upstreamInject'])
 
 /**
@@ -87,7 +87,7 @@ export function unsuited(use: Use, field: string, { spec }: AuthConfig): string 
   return NOT_FOR_WORKLOAD[kind]?.[type]
 }
 
-/** Why, for each field in which the workload names it; a reason once. */
+/** The reasons of `unsuited` for all fields in which the workload names the configuration, each reason once. */
 export function allUnsuited(use: Use, config: AuthConfig): string[] {
   const reasons: string[] = []
   for (const field of use.fields) {
@@ -97,11 +97,11 @@ export function allUnsuited(use: Use, config: AuthConfig): string[] {
   return reasons
 }
 
-/** Whether it does something only where a VirtualMCPServer of the group uses it for the workload. */
+/** Whether a configuration has an effect on the workload only when a VirtualMCPServer of the group uses it. */
 export const needsGateway = ({ inGroup }: Use, field: string, { spec }: AuthConfig): boolean =>
   inGroup && field !== 'authServerRef' && USED_BY_GATEWAY.has(spec?.type ?? '')
 
-/** The same of some field in which the workload names it. */
+/** `needsGateway` for any field in which the workload names the configuration. */
 export const someNeedsGateway = (use: Use, config: AuthConfig): boolean =>
   use.fields.some((field) => needsGateway(use, field, config))
 

@@ -21,14 +21,14 @@ export interface Unserved extends NamedProvider {
 }
 
 const NONE: Providers = { names: [], complete: true }
-/** Whichever provider a configuration takes the token of: it cannot be read, or nobody has said it. */
+/** Stands for a provider that cannot be read, or that the configuration leaves open. */
 const ANY: NamedProvider = { field: 'upstreamInject.providerName', provider: '', written: false }
 
 /** The provider of which a configuration needs a token from each VirtualMCPServer that reaches it, if it needs one. */
 export const neededProvider = (config: AuthConfig, group: string): NamedProvider | undefined =>
   namedProvider(config, group) ?? (config.spec?.type === 'upstreamInject' ? ANY : undefined)
 
-/** Undefined when it can, or when it cannot be told. Sections 2.4.5, 2.4.6, 5.2. */
+/** The problem; undefined when it can serve it, or when a field cannot be read. Sections 2.4.5, 2.4.6, 5.2. */
 export function unserved(
   { spec }: Gateway,
   needed: NamedProvider,
@@ -39,7 +39,7 @@ export function unserved(
   return { ...needed, reason: 'no such provider', providers }
 }
 
-/** What a VirtualMCPServer reaches and cannot serve; `wanted` chooses among the reasons. */
+/** The configurations that a VirtualMCPServer reaches and cannot serve, for the reasons that `wanted` accepts. */
 export function* unservedBy(
   gateway: Gateway,
   path: Path<Gateway>,
@@ -86,11 +86,11 @@ function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>, isHin
   )
 }
 
-/** What a configuration asks of a VirtualMCPServer. */
+/** The field and value by which a configuration names a provider, as a message says it. */
 const claim = ({ field, provider }: Unserved): string =>
   provider === '' ? 'is of type upstreamInject' : `has ${field} ${shortQuote(provider)}`
 
-/** What the VirtualMCPServer lacks, as the end of a sentence. */
+/** The provider or server that the VirtualMCPServer lacks, as the end of a sentence. */
 function lacking(problem: Unserved, isHinted: boolean): string {
   return problem.reason === 'no authorization server'
     ? 'there is no authServerConfig'
@@ -103,7 +103,7 @@ function nearText({ provider, providers: { names } }: Unserved, isHinted: boolea
   return names.length === 0 ? '' : `; there is ${names.slice(0, 5).map(shortQuote).join(', ')}`
 }
 
-/** The same for the reader of the other object. */
+/** The same in a message about the other object. */
 export function unservedText(gateway: ObjectName, problem: Unserved, isHinted: boolean): string {
   const { written } = problem
   return `${nameText(gateway)} cannot use it: it ${claim(problem)}${written ? ' (written by default)' : ''}, and ${lacking(problem, isHinted)}`

@@ -18,7 +18,7 @@ import { isOwnStrategy } from './references.ts'
 /** The kinds that are read to know what a VirtualMCPServer reaches. */
 export const REACHED_KINDS: readonly string[] = [...BACKEND_KINDS, 'MCPExternalAuthConfig']
 
-/** How the strategy of a backend is chosen. `unknown` is one that cannot be read, or that only releases know. */
+/** How the strategy of a backend is chosen. `unknown`: a field cannot be read, or has a value of releases. */
 export type From = 'discovered' | 'backends' | 'default' | 'none' | 'unknown'
 
 /** A backend of a VirtualMCPServer and the MCPExternalAuthConfig that it is contacted with. */
@@ -32,7 +32,7 @@ export interface Backend {
   readonly at?: () => readonly Segment[]
 }
 
-/** Where the strategies come from, given or default; undefined when it cannot be read. Section 2.2, decision 10. */
+/** The source of the strategies, given or default; undefined when it cannot be read. Section 2.2, decision 10. */
 export function sourceOf({ spec }: Gateway): 'discovered' | 'inline' | undefined {
   if (spec === undefined) return undefined
   if (isAbsent(spec, 'outgoingAuth')) return 'discovered'
@@ -68,7 +68,7 @@ function ownConfigOf({ spec }: Workload): Pick<Backend, 'from' | 'config'> {
   return config === undefined ? { from: 'unknown' } : { from: 'discovered', config }
 }
 
-/** What a VirtualMCPServer with the source `inline` has for the backend of the name. */
+/** The strategy that a VirtualMCPServer with the source `inline` has for the backend of this name. */
 export function inlineBackend({ spec }: Gateway, name: string): Backend {
   const outgoingAuth = spec?.outgoingAuth
   if (outgoingAuth === undefined) return { name, from: 'unknown' }
@@ -119,7 +119,7 @@ function gatewaysAmong(names: readonly ObjectName[], cluster: Cluster): NamedGat
   return found
 }
 
-/** A VirtualMCPServer of the group of a workload, and what it contacts the workload with. */
+/** A VirtualMCPServer of the group of a workload, and the strategy with which it contacts the workload. */
 export interface Fronting extends Backend {
   readonly gateway: ObjectName
   readonly source: 'discovered' | 'inline' | undefined
@@ -170,7 +170,7 @@ export interface Reached {
   readonly members: readonly ObjectName[]
 }
 
-/** Which way a VirtualMCPServer reaches a configuration: by a place of its own, or by the group whose backends name it. */
+/** The way in which a VirtualMCPServer reaches a configuration: a field of its own, or the group whose backends name it. */
 export const routeOf = ({ at }: Reached, gateway: Gateway): readonly string[] =>
   at === undefined ? ['group', groupOf(gateway) ?? ''] : ['place', pathText(at())]
 
@@ -221,7 +221,7 @@ export const listedIn = oncePerCluster((gateway: Gateway, cluster) => {
   }))
 })
 
-/** The backends that are contacted without credentials, for want of a strategy. */
+/** The backends without a strategy, which are contacted without credentials. */
 export function withoutStrategy(gateway: Gateway, cluster: Cluster): readonly ObjectName[] {
   const source = sourceOf(gateway)
   if (source === 'inline' && defaultOf(gateway).from === 'none') return unlisted(gateway, cluster)
@@ -249,7 +249,7 @@ export const reachersOf = oncePerCluster((config: string, cluster): readonly Nam
   return found.filter(({ name }, i) => name.name !== found[i - 1]?.name.name)
 })
 
-/** Whether some VirtualMCPServer may reach the configuration, of which that cannot be read. */
+/** Whether a VirtualMCPServer with an unreadable field may reach the configuration. */
 export const mayBeReached = (config: string, cluster: Cluster): boolean =>
   candidates(config, cluster).some(({ gateways }) =>
     gateways.some(({ source }) => source !== 'inline' && source !== 'discovered'),

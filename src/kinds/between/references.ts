@@ -7,15 +7,15 @@ export interface Reference {
   readonly to: ObjectName
   /** The field of the spec that it is in. */
   readonly field: string
-  /** Where the name stands; worked out by those who have something to say of it. */
+  /** The path of the name; computed only for a finding. */
   readonly at: () => readonly Segment[]
 }
 
 interface Field {
-  /** Where the reference stands; `*` is every key of a map. */
+  /** The path of the reference; `*` is every key of a map. */
   readonly at: readonly string[]
   readonly to: string
-  /** Whether the reference counts, by the object that holds it; it always does when absent. */
+  /** Whether the reference counts, given the object that holds it; every reference counts when absent. */
   readonly isRead?: (holder: Readonly<Record<string, unknown>>) => boolean
 }
 
@@ -28,19 +28,19 @@ const OF_RELEASES: readonly Field[] = [
 ]
 
 /**
- * Whether an entry of `backends` is contacted with what it names itself. Type `discovered`, a value of releases, is the
- * backend's own reference, whatever stands beside it (decision 5); one that cannot be read may be that.
+ * Whether the strategy of an entry of `backends` is the one that the entry names. With type `discovered`, a value of
+ * releases, it is the backend's own reference (decision 5); a type that cannot be read may be `discovered`.
  */
 export function isOwnStrategy(entry: { readonly type?: unknown }): boolean {
   return entry.type === undefined ? isAbsent(entry, 'type') : entry.type !== 'discovered'
 }
 
-/** Whether `authServerRef` leads to a configuration: it says the kind, of which there may be others. */
+/** Whether `authServerRef` refers to an MCPExternalAuthConfig: it names a kind too, which may be another. */
 function isToConfig({ authServerRef: reference }: Readonly<Record<string, unknown>>): boolean {
   return !isObject(reference) || isAbsent(reference, 'kind') || reference.kind === 'MCPExternalAuthConfig'
 }
 
-/** Where each kind refers to others. Sections 1, 2.2; decision 5. */
+/** The relations: where each kind refers to others. A rule that follows a new reference adds it here. Sections 1, 2.2; decision 5. */
 export const REFERENCES: Readonly<Record<string, readonly Field[]>> = {
   VirtualMCPServer: [
     GROUP,
@@ -72,7 +72,7 @@ export function nameIn(reference: unknown, to: string): unknown {
   return to === 'MCPGroup' ? reference : undefined
 }
 
-/** `key` is the one of the map on the way. */
+/** `key` is the key of the map on the way to the reference. */
 function collect(value: unknown, field: Field, depth: number, key: string, found: Reference[]): void {
   const step = field.at[depth]
   if (step === undefined) {

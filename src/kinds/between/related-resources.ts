@@ -7,7 +7,7 @@ import type { MCPServer } from '../mcp-server/schema.ts'
 import type { VirtualMCPServer } from '../virtual-mcp-server/schema.ts'
 import { nameIn } from './references.ts'
 
-/** The kinds as rules see them when they look at each other. */
+/** The kinds as rules read them through `context.cluster`. */
 export type AuthConfig = Given<Static<typeof MCPExternalAuthConfig>>
 export type OidcConfig = Given<Static<typeof MCPOIDCConfig>>
 export type Gateway = Given<Static<typeof VirtualMCPServer>>
@@ -32,7 +32,7 @@ export const getGateway = (cluster: Cluster, name: string) =>
 export const getWorkload = (cluster: Cluster, { kind, name }: ObjectName) =>
   cluster.get(kind, name) as Workload | undefined
 
-/** The backends of a group: who names it, whether or not the MCPGroup exists (decision 10). */
+/** The backends of a group: the workloads that name it, whether or not the MCPGroup exists (decision 10). */
 export const membersOf = (cluster: Cluster, group: string): readonly ObjectName[] => members(group, cluster)
 
 const members = oncePerCluster((group: string, cluster) =>
@@ -53,7 +53,7 @@ export function groupOf(resource: Workload | Gateway): string | undefined {
   return name === '' ? undefined : name
 }
 
-/** The group that a VirtualMCPServer names where older releases read it. */
+/** The group in `spec.config.groupRef`, where older releases read it. */
 export function olderGroupOf({ spec }: Gateway): string | undefined {
   const { config } = (spec ?? {}) as { readonly config?: unknown }
   const ref = isObject(config) ? config.groupRef : undefined
@@ -72,13 +72,13 @@ export function hasNoStrategy({ spec }: Gateway): boolean {
 /** The names of the upstream providers of an authorization server, in order. */
 export interface Providers {
   readonly names: readonly string[]
-  /** Whether these are all: some may not be readable yet. */
+  /** Whether these are all: false when a name cannot be read. */
   readonly complete: boolean
 }
 
 type AuthServer = NonNullable<NonNullable<Gateway['spec']>['authServerConfig']>
 
-/** Undefined when the part is not there. */
+/** The upstream providers of the authorization server in a field of the spec; undefined when the field is absent. */
 export function providersOf<F extends string>(
   spec: Readonly<Partial<Record<F, AuthServer | undefined>>> | undefined,
   field: F,
@@ -110,11 +110,11 @@ export function writtenProvider({ metadata }: AuthConfig, group: string): string
 export interface NamedProvider {
   readonly field: 'upstreamInject.providerName' | 'tokenExchange.subjectProviderName'
   readonly provider: string
-  /** Whether the value is ours, from an earlier /mutate, and not the user's. */
+  /** Whether an earlier /mutate wrote the value, and not the user. */
   readonly written: boolean
 }
 
-/** Undefined when it needs none, or none is named. Sections 2.4.5, 2.4.6. */
+/** The provider that a configuration names; undefined when it needs or names none. Sections 2.4.5, 2.4.6. */
 export function namedProvider(config: AuthConfig, group: string): NamedProvider | undefined {
   const { type, upstreamInject, tokenExchange } = config.spec ?? {}
   const injected = upstreamInject?.providerName ?? ''
@@ -126,7 +126,7 @@ export function namedProvider(config: AuthConfig, group: string): NamedProvider 
   return { field: 'tokenExchange.subjectProviderName', provider: subject, written }
 }
 
-/** Whether /mutate is to choose the subject provider: a token exchange of which nobody has said it. Section 2.4.5. */
+/** Whether /mutate chooses the subject provider: a token exchange in which the user left it open. Section 2.4.5. */
 export function leavesSubjectProvider(config: AuthConfig, group: string): boolean {
   const { type, tokenExchange } = config.spec ?? {}
   if (type !== 'tokenExchange' || tokenExchange === undefined) return false

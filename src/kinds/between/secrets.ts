@@ -2,15 +2,15 @@ import type { Cluster } from '../../rule/cluster.ts'
 import type { Segment } from '../../rule/path.ts'
 import { isObject, type Resource } from '../../rule/resource.ts'
 
-/** What is known of a Secret. Values are never kept (decision 22). */
+/** The keys of a Secret and their lengths. Values are never kept (decision 22). */
 export interface SecretFacts extends Resource {
-  /** How many bytes each key holds; undefined where that cannot be told. */
+  /** Number of bytes by key; undefined for a value that a tool fills in later. */
   readonly bytes: Readonly<Record<string, number | undefined>>
-  /** Whether these are all of its keys. */
+  /** Whether `bytes` has all keys of the Secret. */
   readonly complete: boolean
 }
 
-/** Reads `data` (base64) and `stringData` (text) of a Secret; `isFilled` tells the texts that something else puts in later. */
+/** Reads `data` (base64) and `stringData` (text) of a Secret; `isFilled` recognises a text that a deployment tool fills in later. */
 export function secretFacts(
   { data, stringData }: Readonly<Record<string, unknown>>,
   isFilled: (text: string) => boolean = () => false,
@@ -32,7 +32,7 @@ const entries = (map: unknown): [string, string][] =>
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   )
 
-/** Undefined for what is no base64: no API server takes it. */
+/** Number of bytes; undefined when the text is not base64, which the API server refuses. */
 function decodedLength(base64: string): number | undefined {
   const digits = base64.replace(/[\s=]/g, '')
   return /^[A-Za-z0-9+/]*$/.test(digits) ? Math.floor((digits.length * 3) / 4) : undefined
@@ -41,7 +41,7 @@ function decodedLength(base64: string): number | undefined {
 export const getSecret = (cluster: Cluster, name: string) =>
   cluster.get('Secret', name) as SecretFacts | undefined
 
-/** Whether anything is known of Secrets: mostly nobody may look at them. */
+/** Whether any Secret is known: by default the server has no right to read them (decision 22). */
 export const seesSecrets = (cluster: Cluster): boolean =>
   cluster.knows('Secret') || cluster.names('Secret')[Symbol.iterator]().next().done !== true
 
@@ -49,7 +49,7 @@ export const seesSecrets = (cluster: Cluster): boolean =>
 export interface SecretReference {
   readonly name: string
   readonly key: string
-  /** Where the reference stands. */
+  /** The path of the reference. */
   readonly at: readonly Segment[]
 }
 
@@ -60,7 +60,7 @@ export function secretReferencesOf({ spec }: { readonly spec?: unknown }): Secre
   return found
 }
 
-/** `at` is where the value stands; it is put back as it was. */
+/** `at` is the path of the value: a stack, unchanged on return. */
 function collect(value: unknown, at: (string | number)[], found: SecretReference[]): void {
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) step(value[i], i, at, found)

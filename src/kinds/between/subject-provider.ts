@@ -60,7 +60,7 @@ export function agreedProvider(config: string, cluster: Cluster): string | undef
 
 /**
  * Whether /mutate can have written the provider: a VirtualMCPServer that reaches the configuration decides so, or the
- * judged one did as it is stored (`before`). The annotation alone proves nothing, since everybody may set it.
+ * judged one did as it is stored (`before`). The annotation alone proves nothing: every user can set it.
  */
 export function isDecided(
   { config, provider }: { readonly config: string; readonly provider: string },
@@ -77,5 +77,5 @@ export function isDecided(
 
 const DECIDED_BY = ['VirtualMCPServer', ...BACKEND_KINDS]
 
-/** Whether everybody is known who can reach a configuration. */
+/** Whether every object that can reach a configuration is known. */
 export const knowsReachers = (cluster: Cluster): boolean => DECIDED_BY.every((kind) => cluster.knows(kind))

@@ -6,11 +6,11 @@ import type { EmbeddedAuthServer } from './schema.ts'
 
 type ServerPath = Path<Static<typeof EmbeddedAuthServer>>
 
-/** A URL and where it stands; the path is made only when there is something to say. */
+/** A URL and its path, which is made only for a finding. */
 export interface PlacedUrl {
   readonly text: string
   readonly place: () => Path<string>
-  /** Of its schema, if it has one: what fails that is said already. */
+  /** The pattern of its schema, if it has one: a URL that does not match has an error of the schema already. */
   readonly pattern: { test(text: string): boolean } | undefined
 }
 
@@ -50,7 +50,7 @@ export function upstreamIdentifiers({ upstreamProviders = [] }: Server, path: Se
   return found
 }
 
-/** An empty URL is the schema's matter, or means that there is none. */
+/** Skips an empty URL: the schema refuses it, or it means that none is given. */
 function add(
   found: PlacedUrl[],
   pattern: PlacedUrl['pattern'],

@@ -14,7 +14,7 @@ import type { roleMapping } from './schema.ts'
 export type RoleMapping = Given<Static<typeof roleMapping>>
 export type RoleMappings = readonly (RoleMapping | undefined)[]
 
-/** Most distinct matcher text in one object, in UTF-8 bytes (decision 15): the API server's patience is finite. */
+/** Most distinct matcher text in one object, in UTF-8 bytes (decision 15): the API server waits at most 30 s. */
 const MOST_MATCHER_TEXT = 512 * 1024
 
 /** Result types of a matcher that may match; `dyn` is known only at run time. */
@@ -30,18 +30,18 @@ export interface CompiledMatcher extends Matcher {
   readonly verdict: MatcherVerdict
 }
 
-/** What the rules ask of the mappings of one object. */
+/** Facts about the mappings of one object that several rules need. */
 interface Facts {
   /** Indexes of the mappings with a claim and a matcher, and of those with neither. */
   readonly both: readonly number[]
   readonly neither: readonly number[]
-  /** Whether a claim or a matcher stands there twice. */
+  /** Whether two mappings have the same claim or the same matcher. */
   readonly repeats: boolean
   /** Matchers too long to compile. */
   readonly tooLong: readonly Matcher[]
   /** Whether the other matchers together are short enough. */
   readonly fit: boolean
-  /** If they are, those that are not simply a bool that depends on the claims and compiles everywhere. */
+  /** If they are: the matchers with an error, a type that is not bool, a constant result, or a refusal by one version of cel-go. */
   readonly notable: readonly CompiledMatcher[]
 }
 

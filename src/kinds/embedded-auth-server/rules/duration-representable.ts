@@ -55,7 +55,7 @@ export const durationRepresentable = defineRule({
 
 const DETAIL = 'must be at most about 2562047h, the longest that Go can hold'
 
-/** At most seven characters are at most 999999h; a text of over a thousand is no lifespan, but it may well be short. */
+/** Up to seven characters a duration always fits int64 (999999h); texts of over a thousand characters are not parsed. */
 function overflows(duration = ''): boolean {
   if (duration.length <= 7 || duration.length > 1_000) return false
   return DURATION.test(duration) && parseDuration(duration) === undefined

@@ -114,7 +114,7 @@ function providerNames({ spec }: AuthConfig): Held {
   return providers.names.length === 0 ? null : providers.names.join(', ')
 }
 
-/** What the user chose; what /mutate wrote is nobody's choice. */
+/** The provider that the user chose; one that /mutate wrote does not count. */
 function ownSubject(config: AuthConfig, { group }: Cluster): Held {
   return leavesSubjectProvider(config, group)
     ? null

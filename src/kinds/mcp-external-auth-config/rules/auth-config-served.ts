@@ -28,7 +28,7 @@ export const authConfigServed = defineRule({
     let hints = MOST_HINTS
     for (const { name, gateway } of reachersOf(self.name, cluster)) {
       const problem = unserved(gateway, needed)
-      // What /mutate wrote counts as not given: the next write decides it anew (decision 25).
+      // A provider that /mutate wrote counts as not given: the next write chooses again (decision 25).
       if (problem === undefined || problem.written) continue
       const at =
         problem.field === 'upstreamInject.providerName'

@@ -57,7 +57,7 @@ export const headerInjectionNameIsToken = defineRule({
 
 const DETAIL = "is no HTTP header name; use letters, digits and '-', such as 'X-Api-Key'"
 
-/** An empty name is the schema's matter, or means that there is none. */
+/** Skips an empty name: the schema refuses it, or it means the default. */
 function isNoToken(name = ''): boolean {
   return name !== '' && !TOKEN.test(name)
 }

@@ -99,13 +99,13 @@ const ALWAYS = 'always'
 const NEVER = 'never'
 const LAST = Number.MAX_VALUE
 
-/** Whether a condition stands there twice or is constant: nearly always not, and then there is nothing to sort. */
+/** Whether two mappings have the same condition or one is constant; if not, which is usual, every mapping can be reached. */
 function mayHide(mappings: RoleMappings, context: { readonly memo: Memo }): boolean {
   const { repeats, notable } = factsAbout(mappings, context)
   return repeats || notable.some(({ verdict }) => verdict.ok && verdict.constant !== undefined)
 }
 
-/** What each mapping tests, by index; none where that is not known: no condition, two, or a bad matcher. */
+/** The condition of each mapping by index; without mappings that have no condition, two, or a matcher with an error. */
 function conditionsOf(mappings: RoleMappings, context: { readonly memo: Memo }): ReadonlyMap<number, string> {
   const conditions = new Map<number, string>()
   mappings.forEach((mapping, i) => {

@@ -8,7 +8,7 @@ import { BACKEND_KINDS, groupOf, membersOf } from '../../between/related-resourc
 import { listedIn, sourceOf } from '../../between/reach.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
-/** A near name is looked for among so many members, and not for every key of a long map. */
+/** Most members among which a near name is searched. */
 const MOST_NAMES = 500
 
 export const outgoingAuthBackendIsMember = defineRule({
@@ -28,7 +28,7 @@ export const outgoingAuthBackendIsMember = defineRule({
     if (group === undefined || sourceOf(gateway) !== 'inline') return
     if (!BACKEND_KINDS.every((kind) => cluster.knows(kind))) return
     const members = membersOf(cluster, group)
-    // One cause, which other rules tell: the group is not there yet, or it is empty.
+    // Other rules report the cause: the group does not exist yet, or it is empty.
     if (members.length === 0) return
     let hints = MOST_HINTS
     for (const { key, members: found } of listedIn(gateway, cluster)) {

@@ -40,7 +40,7 @@ export const subjectProviderChosen = defineRule({
     for (const { config, auth: found } of configsReached(value, cluster)) {
       if (found === undefined || kept.has(config) || !leavesSubjectProvider(found, cluster.group)) continue
       const written = found.spec?.tokenExchange?.subjectProviderName ?? ''
-      // What was written and is not here any more is told by another rule.
+      // A written provider that no longer exists is a finding of written-subject-provider-exists.
       if (written === provider || (written !== '' && !providers.includes(written))) continue
       if (agreedProvider(config, cluster) === provider) decided.set(config, authConfigNamed(config))
     }
