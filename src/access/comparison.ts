@@ -3,13 +3,13 @@ import type { AuthServer, Incoming } from './incoming.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { Group, Plan } from './effective-authentication.ts'
 
-/** Something before and after; null on the side where it does not exist. */
+/** A value before and after; null on the side where it does not exist. */
 export interface Difference<T> {
   readonly old: T | null
   readonly new: T | null
 }
 
-/** What becomes different at one VirtualMCPServer; null for what stays. */
+/** The changes at one VirtualMCPServer; null for a part that stays the same. */
 export interface Change {
   readonly namespace: string
   readonly name: string
@@ -27,7 +27,7 @@ export interface BackendChange extends Difference<Outgoing> {
   readonly change: 'added' | 'removed' | 'changed'
 }
 
-/** What changes for whom, in the order of namespace and name; what stays as it is, is left out. */
+/** The VirtualMCPServers whose effective authentication changes, sorted by namespace and name. */
 export function compare(before: readonly Plan[], after: readonly Plan[]): Change[] {
   return paired(before, after, ({ namespace, name }) => JSON.stringify([namespace, name]))
     .map(([old, now]) => changeOf(old, now))
@@ -37,7 +37,7 @@ export function compare(before: readonly Plan[], after: readonly Plan[]): Change
 
 const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
-/** Those of either side that have the same key, beside each other. */
+/** Pairs the entries of both sides by their key. */
 function paired<T>(before: readonly T[], after: readonly T[], keyOf: (item: T) => string): Pair<T>[] {
   const old = new Map(before.map((item) => [keyOf(item), item]))
   const now = new Map(after.map((item) => [keyOf(item), item]))
@@ -73,7 +73,7 @@ function backendChanges(before: readonly Outgoing[], after: readonly Outgoing[])
 const verb = (old: unknown, now: unknown) =>
   old === undefined ? 'added' : now === undefined ? 'removed' : 'changed'
 
-/** Null when both sides are the same in what counts of them. */
+/** The pair; null when both sides are equal in the compared fields. */
 function difference<T>(
   old: T | null = null,
   now: T | null = null,
@@ -93,7 +93,7 @@ export function sidesOf({ old, new: now }: Difference<Outgoing>): readonly [stri
   return differing.length === 0 ? [before, after] : [`${before} [${told(old)}]`, `${after} [${told(now)}]`]
 }
 
-/** What a summary leaves out. */
+/** The details of a backend that its summary leaves out. */
 const DETAILS = [
   ['config', 'MCPExternalAuthConfig'],
   ['source', 'source'],

@@ -7,27 +7,27 @@ import { type Outgoing, outgoingOf } from './outgoing.ts'
 import { releaseNotesOfServer } from './releases.ts'
 import { absence, unreadable } from './unknown.ts'
 
-/** The effective authentication of one VirtualMCPServer: plain JSON, nothing is left out. */
+/** The effective authentication of one VirtualMCPServer as plain JSON: an unknown value is null, never absent. */
 export interface Plan {
   readonly namespace: string
   readonly name: string
   readonly group: Group
   readonly incoming: Incoming
   readonly authServer: AuthServer | null
-  /** In the order of kind and name; then the keys of `backends` that no member has. */
+  /** Sorted by kind and name; then the keys of `backends` that are not the name of a member. */
   readonly backends: readonly Outgoing[]
-  /** Where releases of the operator do otherwise with the whole. */
+  /** Differences of operator releases that concern the VirtualMCPServer as a whole. */
   readonly notes: readonly string[]
 }
 
 /** The MCPGroup whose backends are fronted. */
 export interface Group {
   readonly name: string | null
-  /** Why it is not known, or that it does not exist. */
+  /** Why the group is not known, or that it does not exist. */
   readonly reason: string | null
 }
 
-/** Undefined when there is no such VirtualMCPServer. */
+/** The effective authentication of the VirtualMCPServer; undefined when it does not exist. */
 export function planOf(state: ClusterState, namespace: string, name: string): Plan | undefined {
   const cluster = state.in(namespace)
   const gateway = getGateway(cluster, name)
@@ -44,7 +44,7 @@ export function planOf(state: ClusterState, namespace: string, name: string): Pl
   }
 }
 
-/** Every VirtualMCPServer, in the order of namespace and name. */
+/** The effective authentication of every VirtualMCPServer, sorted by namespace and name. */
 export function plansOf(state: ClusterState): Plan[] {
   return [...state.all('VirtualMCPServer')]
     .toSorted((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name))

@@ -9,18 +9,18 @@ import { withoutUserInfo } from '../rule/go-text.ts'
 import { isAbsent } from '../rule/resource.ts'
 import { notFound, notSpecified, unreadable } from './unknown.ts'
 
-/** How clients authenticate to a VirtualMCPServer. What does not apply, or is not known, is null. Section 5.1. */
+/** How clients authenticate to a VirtualMCPServer. A value that does not apply or is not known is null. Section 5.1. */
 export interface Incoming {
-  /** All of it in a few words. */
+  /** A summary in one line. */
   readonly summary: string
-  /** `anonymous`, `oidc`, or what else is written there. */
+  /** `anonymous`, `oidc`, or another value as written. */
   readonly type: string | null
   /** Name of the MCPOIDCConfig. */
   readonly oidcConfig: string | null
   readonly oidcType: string | null
   readonly issuer: string | null
   readonly audience: string | null
-  /** Why something is not known. */
+  /** Why values are not known. */
   readonly reason: string | null
 }
 
@@ -30,7 +30,7 @@ export interface AuthServer {
   readonly issuer: string | null
   /** The upstream providers, in the order of the login. */
   readonly providers: readonly string[]
-  /** Whether these are all: a name may not be known yet. */
+  /** Whether these are all: false when a name cannot be read. */
   readonly complete: boolean
 }
 
@@ -114,7 +114,7 @@ function configOf(incomingAuth: IncomingAuth, cluster: Cluster): Config {
   }
 }
 
-/** Beside the reference, or in it where releases have it (decision 4). */
+/** The audience, beside `oidcConfigRef` or in it, where releases have it (decision 4). */
 function audienceOf(incomingAuth: IncomingAuth): Pick<Incoming, 'audience' | 'reason'> {
   const holders = [incomingAuth, incomingAuth.oidcConfigRef ?? {}].filter(
     (holder) => !isAbsent(holder, 'audience'),

@@ -15,14 +15,14 @@ import { isAbsent } from '../rule/resource.ts'
 import { releaseNotes } from './releases.ts'
 import { notFound, notSpecified, unreadable } from './unknown.ts'
 
-/** How vMCP authenticates to one backend. What does not apply, or is not known, is null. Section 5.2. */
+/** How vMCP authenticates to one backend. A value that does not apply or is not known is null. Section 5.2. */
 export interface Outgoing {
-  /** Kind of the workload; null for a key of `backends` that no member of the group has. */
+  /** Kind of the workload; null for a key of `backends` that is not the name of a member of the group. */
   readonly kind: string | null
   readonly name: string
-  /** All of it in a few words. */
+  /** A summary in one line. */
   readonly summary: string
-  /** `unavailable`: they are configured, and the token that they need does not exist. */
+  /** `unavailable`: credentials are configured, and the token that they need does not exist. */
   readonly credentials: 'sent' | 'none' | 'unavailable' | 'unknown'
   /** Where the strategy comes from. */
   readonly source: 'discovered' | 'inline' | 'default' | 'none' | 'unknown'
@@ -34,19 +34,19 @@ export interface Outgoing {
   readonly token: 'upstream' | 'vmcp' | 'secret' | 'role' | null
   /** The upstream provider. */
   readonly provider: string | null
-  /** Who chose it: the configuration, /mutate before, or nobody, so that it is the first of this server. */
+  /** Who chose the provider: the configuration, an earlier /mutate, or the default, which is the first one of this server. */
   readonly chosen: 'given' | 'written' | 'first' | null
   /** Where the credentials are put. */
   readonly placement: 'header' | 'SigV4' | 'not specified' | null
   /** The header, where that is the place. */
   readonly header: string | null
-  /** Why there are none, or something is not known. */
+  /** Why there are no credentials, or why a value is not known. */
   readonly reason: string | null
-  /** What the next write of the configuration changes, and where releases of the operator do otherwise. */
+  /** Changes that the next write of the configuration brings, and differences of operator releases. */
   readonly notes: readonly string[]
 }
 
-/** What the MCPExternalAuthConfig decides. */
+/** The part of `Outgoing` that the MCPExternalAuthConfig decides. */
 type Strategy = Omit<Outgoing, 'kind' | 'name' | 'summary' | 'source' | 'config' | 'notes'>
 
 const NOTHING = {
@@ -80,7 +80,7 @@ export function outgoingOf(gateway: Gateway, backend: Backend, cluster: Cluster)
   }
 }
 
-/** A provider that /mutate wrote counts as unset: the next write decides it anew (decision 25). */
+/** A provider that /mutate wrote counts as unset: the next write chooses again (decision 25). */
 function nextWrite(config: string | null, { chosen, provider }: Strategy, cluster: Cluster): string[] {
   if (config === null || chosen !== 'written' || !knowsReachers(cluster)) return []
   const next = agreedProvider(config, cluster)
@@ -108,7 +108,7 @@ const unknown = (known: Omit<Strategy, 'credentials' | 'reason'>, reason: string
   reason,
 })
 
-/** Why it cannot be told which MCPExternalAuthConfig a backend is contacted with. */
+/** Why the MCPExternalAuthConfig of a backend is not known. */
 function whyUnknown(gateway: Gateway, { name, member }: Backend, cluster: Cluster): string {
   const { spec = {} } = gateway
   const { outgoingAuth } = spec
@@ -133,7 +133,7 @@ function unreadableRef(holder: { readonly externalAuthConfigRef?: { readonly nam
     : unreadable(ref, 'name', 'externalAuthConfigRef.name')
 }
 
-/** What a MCPExternalAuthConfig means under this VirtualMCPServer. */
+/** The effect of an MCPExternalAuthConfig under this VirtualMCPServer. */
 function configured(config: AuthConfig, gateway: Gateway, cluster: Cluster): Strategy {
   const { spec = {} } = config
   const type: string | undefined = spec.type
@@ -189,7 +189,7 @@ function configured(config: AuthConfig, gateway: Gateway, cluster: Cluster): Str
   }
 }
 
-/** Null when it cannot be read. Section 2.4.5. */
+/** The header of the exchanged token; null when it cannot be read. Section 2.4.5. */
 function exchangeHeader(settings: NonNullable<NonNullable<AuthConfig['spec']>['tokenExchange']>) {
   const { externalTokenHeaderName: name } = settings
   if (isAbsent(settings, 'externalTokenHeaderName') || name === '') return 'Authorization'
@@ -228,7 +228,7 @@ function upstream(config: AuthConfig, gateway: Gateway, { group }: Cluster): Tok
     : { ...found, credentials: 'unknown', reason: 'the first provider cannot be read' }
 }
 
-/** Why it is not known which provider is named. */
+/** Why the named provider is not known. */
 function unnamed({ spec = {} }: AuthConfig): string {
   const { type, upstreamInject, tokenExchange } = spec
   if (type === 'upstreamInject')

@@ -18,7 +18,7 @@ import { notFound } from './unknown.ts'
 /** Types for which releases have no strategy under a VirtualMCPServer. */
 const NOT_CONVERTED: readonly (string | null | undefined)[] = NOT_FOR_BACKENDS
 
-/** Where releases do otherwise with a VirtualMCPServer as a whole: they leave it as it was. */
+/** Reasons for which operator releases do not reconcile a VirtualMCPServer at all. */
 export function releaseNotesOfServer(
   gateway: Gateway,
   { namespace, name }: { readonly namespace: string; readonly name: string },
@@ -59,7 +59,7 @@ function* refusedReferences(gateway: Gateway, cluster: Cluster): Iterable<string
   }
 }
 
-/** Where releases of the operator do otherwise than the specification, as far as it shows in this backend. */
+/** Differences between operator releases and the specification that concern this backend. */
 export function releaseNotes(
   gateway: Gateway,
   backend: Backend,
@@ -110,7 +110,7 @@ function entryOf({ spec }: Gateway, name: string) {
   return backends !== undefined && Object.hasOwn(backends, name) ? backends[name] : undefined
 }
 
-/** The configuration that a workload names itself; undefined when it names none, or none that is known. */
+/** The configuration that a workload names; undefined when it names none, or an unknown one. */
 function ownConfig(cluster: Cluster, member: ObjectName): string | undefined {
   return getWorkload(cluster, member)?.spec?.externalAuthConfigRef?.name
 }

@@ -1,7 +1,7 @@
 import { type Cluster, nameText, type ObjectName } from '../rule/cluster.ts'
 import { isAbsent } from '../rule/resource.ts'
 
-/** Why a field that has no value here has none. */
+/** Why a field has no value: it is absent, or cannot be read. */
 export function unreadable<T extends object>(
   holder: T,
   field: keyof T & string,
@@ -10,11 +10,11 @@ export function unreadable<T extends object>(
   return isAbsent(holder, field) ? `${text} is missing` : `${text} is a placeholder or of a wrong JSON type`
 }
 
-/** What only a newer release, or nobody, knows. */
+/** The reason for a value that the specification does not name; operator releases may know it. */
 export const notSpecified = (what: string, value: string): string =>
   `${what} ${JSON.stringify(value)} is not in the specification`
 
-/** Why an object of the kind is not there: nobody can say so of a kind that may not be read. */
+/** Why an object is not known: it does not exist, or its kind may not be read. */
 export const absence = (kind: string, cluster: Cluster): string =>
   `${cluster.knows(kind) ? 'not found' : 'could not be looked for'} ${cluster.where}`
 

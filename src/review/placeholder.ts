@@ -5,33 +5,33 @@ import { isObject, type Resource } from '../rule/resource.ts'
 import { type Finding, MOST_FINDINGS } from './finding.ts'
 import { fieldOf, isKeyOfMap, type SchemaNode, segmentsOf } from './pointer.ts'
 
-/** A string in which a deployment tool was to fill something in (decision 28, specification 5.3). */
+/** A string with a placeholder that a deployment tool should have replaced (decision 28, specification 5.3). */
 export interface Placeholder {
   readonly at: readonly Segment[]
-  /** As it stands: `${REGION}`. */
+  /** The placeholder as written: `${REGION}`. */
   readonly text: string
-  /** For a map: the members whose keys hold one. */
+  /** For a map: the paths of the members whose keys hold a placeholder. */
   readonly members?: readonly (readonly Segment[])[]
 }
 
 const PLACEHOLDER = /\$\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*|\{\{[^{}]*\}\}|<[A-Z][A-Z0-9_-]*>/
-/** In a matcher `$` and `{` may be CEL; a template that is the whole text is never CEL. */
+/** For matchers, in which `$` and `{` may be CEL; a template that is the whole text never is. */
 const IN_EXPRESSION = /\$\{[A-Za-z_]\w*\}|<[A-Z][A-Z0-9_-]*>|^\s*\{\{[^{}]*\}\}\s*$/
-/** In fields that the specification does not name `$NAME` may be shell and `{{ … }}` a template of run time. */
+/** For fields that the specification does not name, in which `$NAME` may be shell and `{{ … }}` a template for run time. */
 const IN_OPEN_FIELD = /\$\{[A-Za-z_]\w*\}|<[A-Z][A-Z0-9_-]*>/
 
-/** What every placeholder begins with, plain or as an escape. */
+/** The first characters of every placeholder, plain or escaped in JSON. */
 const SIGNS = ['$', '<', '{{', '\\u00']
 
-/** Whether a string in the JSON text may hold a placeholder: nearly always not, and then none is searched for. */
+/** Whether a string in the JSON text may hold a placeholder. Nearly always false, and then nothing searches for one. */
 export const mayHoldPlaceholders = (json: string): boolean => SIGNS.some((sign) => json.includes(sign))
 
-/** Whether a text of a field that the specification names holds one. */
+/** Whether a text holds a placeholder, in a field that the specification names. */
 export const holdsPlaceholder = (text: string): boolean => PLACEHOLDER.test(text)
 
 /**
- * The strings of the spec that hold a placeholder: the first one of each string, and of a thousand strings. For a key
- * of a map it is the map, and then those within: nobody knows which of its members there will be.
+ * The strings of the spec that hold a placeholder: the first one of each string, and of a thousand strings. When a
+ * key of a map holds one the map comes first, because its members are unknown, and then the placeholders within.
  */
 export function placeholdersIn(kind: Kind, { spec }: Resource): Placeholder[] {
   const found: Placeholder[] = []
@@ -64,7 +64,7 @@ export function placeholdersIn(kind: Kind, { spec }: Resource): Placeholder[] {
   return found
 }
 
-/** The advice of the webhook: the value was to be filled in on the way and was not. */
+/** The warning of the webhook: no tool replaced the placeholder before the object was applied. */
 export function unresolved({ at, text }: Placeholder): Finding {
   const detail = `holds the placeholder ${shown(text)}, which nothing filled in on the way to the cluster`
   return { id: 'unresolved-placeholder', severity: 'warning', error: { type: 'advice', at, detail } }

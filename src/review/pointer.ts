@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import { jsonKey, keyOfToken, type Segment } from '../rule/path.ts'
 
-/** A schema as far as it says where fields lie, and what they may hold. */
+/** A schema node: its fields, and the keywords that judge them. */
 export interface SchemaNode {
   readonly type?: string | readonly string[]
   readonly open?: boolean
@@ -16,18 +16,18 @@ export interface SchemaNode {
   readonly maximum?: number
 }
 
-/** The schema of a field of an object or map; undefined where it names none. */
+/** The schema of a field of an object or map; undefined when the object does not declare the field. */
 export function fieldOf(node: SchemaNode | undefined, key: string): SchemaNode | undefined {
   const { properties, additionalProperties } = node ?? {}
   return properties !== undefined && Object.hasOwn(properties, key) ? properties[key] : additionalProperties
 }
 
-/** Whether the schema leaves it to its author how the members of an object are called. */
+/** Whether the object is a map, whose keys the user chooses. */
 export const isKeyOfMap = (node: SchemaNode | undefined, key: string): boolean =>
   node?.additionalProperties !== undefined &&
   !(node.properties !== undefined && Object.hasOwn(node.properties, key))
 
-/** The schema of what lies at a place. */
+/** The schema of the value at a place. */
 export function nodeAt(schema: SchemaNode, at: readonly Segment[]): SchemaNode | undefined {
   let node: SchemaNode | undefined = schema
   for (const segment of at) {
@@ -59,7 +59,7 @@ export function segmentsOf(schema: TSchema, keys: readonly (string | number)[]):
   })
 }
 
-/** Where the schema names no fields, whatever looks like a name is one. */
+/** Without fields in the schema a step that looks like a name counts as one. */
 function isField(holder: SchemaNode | undefined, key: string): boolean {
   if (holder?.properties !== undefined && Object.hasOwn(holder.properties, key)) return true
   return holder?.additionalProperties === undefined && /^[A-Za-z_]\w*$/.test(key)

@@ -4,10 +4,10 @@ import type { Severity } from '../rule/rule.ts'
 import { type Finding, NOT_JUDGED } from './finding.ts'
 import { fieldOf, isKeyOfMap, type SchemaNode } from './pointer.ts'
 
-/** How findings are weighed: the whole of what an operator can set about rules (decision 7). */
+/** The settings of an operator about rules: the only ones that there are (decision 7). */
 export interface Settings {
   readonly mode: 'enforce' | 'warn'
-  /** The last one that applies counts. */
+  /** When several apply to a finding, the last one counts. */
   readonly severities: readonly SeveritySetting[]
 }
 
@@ -22,7 +22,7 @@ export interface SeveritySetting {
 
 export const DEFAULT_SETTINGS: Settings = { mode: 'enforce', severities: [] }
 
-/** Nobody can read a resource whose JSON types are wrong, and nobody has looked at what is not judged. */
+/** Ids whose severity is fixed: behind these errors a part of the object is not judged at all. */
 export const FIXED: ReadonlySet<string> = new Set(['schema-type', 'request-kind-agrees', NOT_JUDGED])
 
 /** The severity of a finding at a place, given the severity of its rule. */
@@ -44,8 +44,8 @@ export function severityAt(
 }
 
 /**
- * The severity of each finding in a namespace; undefined where no setting is for a path, so that all findings of a rule
- * have the same one.
+ * The severity of each finding in a namespace; undefined when no setting names a path: then all findings of
+ * a rule have one severity.
  */
 export function severityByPlace(
   settings: Settings,
@@ -62,7 +62,7 @@ const pathOfField = (at: readonly Segment[]): string =>
 const SETTING =
   /^([A-Za-z][A-Za-z0-9-]*)(?::([^=@]+))?=(error|warning|off)(?:@([a-z0-9-]+(?:,[a-z0-9-]+)*))?$/
 
-/** Reads `ID[:PATH]=error|warning|off[@NAMESPACE,…]`; a string when it is not that: what to write instead. */
+/** Reads `ID[:PATH]=error|warning|off[@NAMESPACE,…]`; returns a text that says what to write when the syntax is wrong. */
 export function parseSeveritySetting(text: string, knownIds: ReadonlySet<string>): SeveritySetting | string {
   const match = SETTING.exec(text)
   if (match === null) return `'${text}' is not ID[:PATH]=error|warning|off[@NAMESPACE,...]`

@@ -10,7 +10,7 @@ import { nodeAt, type SchemaNode, segmentsOfPointer } from './pointer.ts'
 import { typeAdvice } from './type-advice.ts'
 import * as validators from './validators.js'
 
-/** What the schema says of a resource, and what of it the rules may read. */
+/** The findings of the schema in a resource, and the resource as rules read it. */
 export interface Shaped {
   readonly findings: readonly Finding[]
   /** The resource without nulls, every part of a wrong JSON type replaced by undefined. Absent when it is no object. */
@@ -21,7 +21,7 @@ export interface Shaped {
 
 const validatorOf = validators as unknown as Readonly<Record<string, ValidateFunction>>
 
-/** What an object may hold; whoever has seen its text can know that it does not. */
+/** Facts about the JSON text of an object, which spare searches in the object. */
 export interface Contents {
   readonly nulls: boolean
   /** JSON that it is a part of. */
@@ -32,8 +32,8 @@ export const ANYTHING: Contents = { nulls: true }
 
 /**
  * Judges the value by the schema of its kind: types, required fields, enums, patterns, bounds (specification 2, 8).
- * `unknown` names values that nobody can judge yet (a placeholder, decision 28): the schema says nothing of them and
- * the rules do not see them.
+ * `unknown` holds the places of values that cannot be judged yet (placeholders, decision 28): they have no findings of
+ * the schema, and rules read them as undefined.
  */
 export function shape(
   kind: Kind,
@@ -63,7 +63,7 @@ export function outside(
   return findings.filter(({ error: { at } }) => !at.some((_, i) => texts.has(pathText(at.slice(0, i + 1)))))
 }
 
-/** The first errors and that nothing further was looked at: the validator has ended, and the rules do not run. */
+/** The first errors, and the error that the rest is not judged: the validator has stopped, and the rules do not run. */
 function tooManyErrors(kind: Kind, given: unknown, errors: readonly ErrorObject[]): Shaped {
   const findings = distinct(kind, given, errors.slice(0, MOST_FINDINGS))
   const hidden = errors.slice(MOST_FINDINGS, MOST_FINDINGS + 1)
@@ -100,7 +100,7 @@ function without(value: unknown, places: readonly (readonly Segment[])[]): Resou
   return changedAt(value, taken, (holder, key) => setOwn(holder, key, undefined))
 }
 
-/** The keywords that say better what is wrong at the same place. */
+/** By keyword: the keywords whose error at the same place is the more useful one. */
 const SAID_BY: Readonly<Record<string, readonly string[]>> = {
   pattern: ['type', 'minLength'],
   format: ['type', 'minimum', 'maximum'],

@@ -5,7 +5,7 @@ const OBJECT = 56
 const ENTRY = 32
 const TEXT = 20
 const NUMBER = 8
-/** An object in the maps of the cache: its name, their keys, its references, and what is found in it. */
+/** Bytes of an object in the maps of the cache: its name, their keys, its references and its findings. */
 const STORED = 450
 
 /** Estimated bytes that an object takes in the cluster cache. */
@@ -29,14 +29,14 @@ function bytesOf(value: unknown): number {
 /** A text with any character beyond Latin-1 takes two bytes for each. */
 export const textBytes = (text: string): number => TEXT + text.length * (/[^\x00-\xff]/.test(text) ? 2 : 1)
 
-/** Longer texts are no names of objects or providers, and are not kept of a large object. */
+/** Longest text that is kept of a large object: names of objects and providers are shorter. */
 const LONGEST_FACT = 1_000
-/** An object with more fields is a map of any length. */
+/** Most fields of an object that is kept of a large one: an object with more is a map of any length. */
 const MOST_FIELDS = 50
 
 /**
- * The part that is kept of an object that is too large to keep: without lists, large maps and long texts, as if these had
- * a wrong JSON type, so that rules take it that anything may be in them. `most`: bytes of that part.
+ * The facts that are kept of an object over the budget: it without lists, large maps and long texts. These read as if they
+ * had a wrong JSON type, so rules assume nothing about them. `most`: bytes of the facts; beyond it the spec is undefined.
  */
 export function factsOf({ spec }: Resource, most: number): Resource {
   const facts = factsIn(spec)

@@ -5,8 +5,8 @@ import type { SchemaNode } from './pointer.ts'
 const LARGEST_INT32 = 2_147_483_647
 
 /**
- * What to write instead of a value of a wrong JSON type, where that would do; else nothing. Without a word of the value:
- * it may be a secret that was pasted in.
+ * The end of an error about a wrong JSON type: how to write the value instead, or an empty text. Never prints the value:
+ * it may be a pasted secret.
  */
 export function typeAdvice(node: SchemaNode | undefined, value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean')
@@ -37,7 +37,7 @@ function isInteger({ minimum = 0, maximum = LARGEST_INT32 }: SchemaNode, text: s
   return /^(0|[1-9]\d{0,9})$/.test(text) && Number(text) >= minimum && Number(text) <= maximum
 }
 
-/** An object that must have a name, or a name and a key, and nothing else. */
+/** Whether the object is a reference: it has a name, or a name and a key, and no other field. */
 function referenceTo(required: readonly string[]): string {
   if (required.length === 0 || !required.every((field) => field === 'name' || field === 'key')) return ''
   return `, such as {${required.map((field) => `${field}: ${field.toUpperCase()}`).join(', ')}}`

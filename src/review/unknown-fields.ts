@@ -30,8 +30,8 @@ const NEWER: ReadonlyMap<string, readonly string[]> = new Map([
 ])
 
 /**
- * Fields that the specification does not name, where it names all of them (decision 2). For the CLI: at the webhook
- * the API server has dropped what its CRD does not know, so what is left belongs to a newer CRD.
+ * Fields that the specification does not name, where it names all of them (decision 2). For the CLI only: before the
+ * webhook the API server drops fields that its CRD does not know, so an unknown field belongs to a newer CRD.
  */
 export function unknownFields(kind: Kind, resource: unknown): Finding[] {
   const found: Finding[] = []
@@ -59,7 +59,7 @@ function search(node: SchemaNode, value: unknown, at: readonly Segment[], found:
   }
 }
 
-/** A near name, or else the only one that begins so: `value` for `valueSecretRef`. */
+/** The nearest known name, or else the only one with this beginning: `valueSecretRef` for `value`. */
 function meant(name: string, known: readonly string[]): string | undefined {
   const near = nearest(name, known)
   if (near !== undefined || name.length < 4) return near
@@ -68,7 +68,7 @@ function meant(name: string, known: readonly string[]): string | undefined {
   return second === undefined ? first : undefined
 }
 
-/** What is told of the type is not told again of its settings. */
+/** The settings of an unknown type are not reported: the type has a finding. */
 const isUnsupported = (type: string, known: SchemaNode | undefined): boolean =>
   known?.enum?.includes(type) === false
 

@@ -6,7 +6,7 @@ export function claimPath(name: string): string {
   return /^[A-Za-z_]\w*$/.test(name) ? `claims.${name}` : `claims[${JSON.stringify(name)}]`
 }
 
-/** An empty name is no name: toolhive takes the default then. */
+/** The name, or the default when it is empty, as ToolHive reads it. */
 export function filledOr(name: string | undefined, fallback: string): string {
   return name === undefined || name === '' ? fallback : name
 }

@@ -17,7 +17,7 @@ type ExternalAuthConfig = Given<Static<typeof MCPExternalAuthConfig>>
 
 export type Outcome = 'match' | 'noMatch' | 'skipped' | 'failsClosed' | 'stopped' | 'refused'
 
-/** What one mapping does with the claims. */
+/** The outcome of one mapping for the claims. */
 export interface MappingOutcome {
   readonly index: number
   readonly claim?: string
@@ -26,13 +26,13 @@ export interface MappingOutcome {
   readonly roleArn?: string
   readonly outcome: Outcome
   readonly reason: string
-  /** Why no caller ever gets its role, as role-mapping-reachable says it. */
+  /** Why no caller ever gets its role: the text of role-mapping-reachable. */
   readonly unreachable?: string
 }
 
 export interface RoleDecision {
   readonly role?: string
-  /** The mapping that gives the role, or where else it comes from. */
+  /** The index of the mapping that gives the role, or another source of it. */
   readonly from: number | 'fallback' | 'nowhere'
   readonly reason: string
   /** In the order tried. */
@@ -47,7 +47,7 @@ export interface ReleaseDecision extends RoleDecision {
 
 type EvaluationOf = (matcher: string) => Evaluation | undefined
 
-/** The texts that `decideRole` asks about. */
+/** The texts of the matchers whose evaluations `decideRole` needs. */
 export function matchersOf(value: unknown): string[] {
   return mappingsOf(configOf(value)).flatMap((mapping) => mapping?.matcher ?? [])
 }
@@ -75,8 +75,8 @@ export function commonRole(decisions: readonly RoleDecision[]): string | undefin
 }
 
 /**
- * The role that a configuration, any JSON, gives to a caller, and why (specification 2.4.1). Pure: the outcome of each
- * matcher is asked for.
+ * The role that a configuration, any JSON, gives to a caller, and why (specification 2.4.1). Pure: the caller passes
+ * the evaluation of each matcher.
  */
 export function decideRole(
   value: unknown,
@@ -132,7 +132,7 @@ function given(mapping: RoleMapping | undefined): Partial<MappingOutcome> {
   }
 }
 
-/** What role-mapping-reachable says of a mapping or of its matcher. */
+/** The texts of role-mapping-reachable, by the index of the mapping. */
 function unreachableMappings(findings: readonly Finding[]): ReadonlyMap<number, string> {
   const ours = findings.filter(({ id }) => id === 'role-mapping-reachable')
   return new Map(ours.map(({ error }) => [Number(error.at[3]), error.detail]))
@@ -209,7 +209,7 @@ function afterWinner(mapping: MappingOutcome, winner: MappingOutcome | undefined
 
 export const placeOf = ({ index }: Pick<MappingOutcome, 'index'>): string => `roleMappings[${index}]`
 
-/** A mapping that is refused takes the whole configuration with it. */
+/** The role of the winner, or why there is none. One refused mapping keeps the workload from starting. */
 function choose(
   mappings: readonly MappingOutcome[],
   winner: MappingOutcome | undefined,
@@ -232,7 +232,7 @@ function choose(
   return { from: 'nowhere', reason: `${reason}, and there is no fallbackRoleArn` }
 }
 
-/** A mapping that was stopped and would come first decides, should the gateway get to its end. */
+/** Notes on stopped mappings before the winner: the gateway may evaluate them to the end, and give their role. */
 function uncertainties(mappings: readonly MappingOutcome[], winner: MappingOutcome | undefined): string[] {
   const before = winner === undefined ? mappings : mappings.slice(0, mappings.indexOf(winner))
   return before

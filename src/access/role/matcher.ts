@@ -2,17 +2,17 @@ import { type CelGoVersion, check, checkMatcher, type MatcherError, parse } from
 import { evaluate } from '../../cel/evaluate/evaluate.ts'
 import { described, Failure, type Spend, typeOf, type Value } from '../../cel/evaluate/values.ts'
 
-/** What becomes of a matcher: plain data, to cross from one thread to another. */
+/** The result of evaluating a matcher: plain data, which a worker thread can send. */
 export type Evaluation =
   | { readonly kind: 'value'; readonly value: boolean }
-  /** The result is no bool; `type` with its article. */
+  /** The result is not a bool; `type` has an article: `a string`. */
   | { readonly kind: 'otherType'; readonly type: string }
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'stopped'; readonly message: string }
   /** It does not compile. */
   | { readonly kind: 'refused'; readonly message: string }
 
-/** The work grew beyond its bounds. */
+/** Thrown when an evaluation exceeds its limits. */
 export class Stopped extends Error {}
 
 export interface Limits {
@@ -30,7 +30,7 @@ export const LIMITS: Limits = { cost: 1_000_000, milliseconds: 2_000, megabytes:
 
 const SPENDS_PER_LOOK = 64
 
-/** Counts the cost of one matcher, and looks at the clock now and then; throws Stopped. */
+/** A function that counts the cost of one matcher and reads the clock every 64 calls; it throws Stopped at a limit. */
 export function bounded(limits: Limits, until: number, now: () => number): Spend {
   let left = limits.cost
   let spends = 0
@@ -44,7 +44,7 @@ export function bounded(limits: Limits, until: number, now: () => number): Spend
 export const outOfTime = ({ milliseconds }: Limits): string =>
   `after ${milliseconds / 1000} s for all mappings together`
 
-/** Why that version of cel-go does not compile a matcher; undefined where it does. */
+/** Why that version of cel-go does not compile a matcher; undefined when it does. */
 function refusalOf(text: string, celGo: CelGoVersion): string | undefined {
   const verdict = checkMatcher(text)
   const error: MatcherError | undefined = verdict.ok ? verdict.refusedBy : verdict

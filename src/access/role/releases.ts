@@ -3,7 +3,7 @@ import type { CelGoVersion } from '../../cel/index.ts'
 /** How the gateways of some releases choose a role (toolhive: pkg/auth/awssts/role_mapper.go and go.mod of the tags). */
 export interface RoleSelection {
   /**
-   * How `claim` is looked for: by CEL's `in` over the role claim as it is, or in a list. For a list a text counts as a
+   * How the gateway searches `claim`: by CEL's `in` over the role claim as it is, or in a list. For a list a text counts as a
    * list of one; a claim of any other type gives no role where no matcher matches, not even the fallback.
    */
   readonly roleClaim: 'asItIs' | 'asList'
@@ -31,7 +31,7 @@ export function readRelease(text: string): string {
   throw new Error(`'${text}' is not a release of the operator such as 0.58 or v0.58.0`)
 }
 
-/** All generations without a release; both related resources of a release that is in none. */
+/** All generations without a release; the generations before and after a release that is in none. */
 export function generationsOf(release: string): readonly Generation[] {
   const [, major, minor] = RELEASE.exec(release) ?? []
   if (major === undefined) return GENERATIONS

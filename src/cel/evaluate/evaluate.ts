@@ -118,7 +118,7 @@ function dottedType({ scope }: Evaluation, { operand, field }: Select): TypeName
   return new TypeName(`google.protobuf.${field}`)
 }
 
-/** What `holder.key` and `holder[key]` come to. */
+/** The value of `holder.key` and of `holder[key]`. */
 function member(expr: Expr, holder: Value, key: Value): Result {
   if (isList(holder)) return item(expr, holder, key)
   if (!isIndex(key)) return new Failure(`${described(key)} is no index`)
@@ -186,7 +186,7 @@ function unsettled(
   )
 }
 
-/** One side that decides is enough, whatever becomes of the other (CEL language definition, "Logical Operators"). */
+/** One side that decides is enough, whatever the other side is (CEL language definition, "Logical Operators"). */
 function logical(
   evaluation: Evaluation,
   symbol: string,

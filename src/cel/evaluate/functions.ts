@@ -268,7 +268,7 @@ function asRE2JS(pattern: string): string {
   })
 }
 
-/** Patterns are constant as a rule, and stand in loops. */
+/** The compiled pattern. Keeps at most 100, by text: matchers repeat them in loops, and only the CLI evaluates matchers. */
 function regularExpression(pattern: string): RE2JS | Failure {
   const known = patterns.get(pattern)
   if (known !== undefined) return known

@@ -13,7 +13,7 @@ export type Value =
   | CelMap
   | readonly Value[]
 
-/** What an expression comes to that has no value; a value like any other until an operator absorbs it. */
+/** The result of an expression that fails: passed on like a value until an operator absorbs it. */
 export class Failure {
   readonly message: string
 
@@ -167,7 +167,7 @@ export function isList(value: Value): value is readonly Value[] {
   return Array.isArray(value)
 }
 
-/** Says how much work is done, in units of cel-go's cost; throws when it was too much. */
+/** Reports work in units of cel-go's cost; throws when the sum exceeds the limit. */
 export type Spend = (steps: number) => void
 
 /** Equality over all types (CEL language definition, "Equality"): numbers by value, other types only among themselves. */
