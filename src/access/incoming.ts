@@ -38,6 +38,7 @@ type IncomingAuth = NonNullable<NonNullable<Gateway['spec']>['incomingAuth']>
 
 const NOTHING = { oidcConfig: null, oidcType: null, issuer: null, audience: null, reason: null }
 
+/** How clients authenticate to the VirtualMCPServer. Section 5.1. */
 export function incomingOf({ spec = {} }: Gateway, cluster: Cluster): Incoming {
   const { incomingAuth } = spec
   if (incomingAuth === undefined) {

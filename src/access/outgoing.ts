@@ -66,6 +66,7 @@ const SOURCES = {
   unknown: 'unknown',
 } as const
 
+/** How the VirtualMCPServer authenticates to one of its backends. Section 5.2. */
 export function outgoingOf(gateway: Gateway, backend: Backend, cluster: Cluster): Outgoing {
   const { name, member, config = null } = backend
   const strategy = strategyOf(gateway, backend, cluster)

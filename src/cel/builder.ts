@@ -31,6 +31,7 @@ export class SyntaxProblem {
   }
 }
 
+/** The syntax error of an expression that nests too deep, at a UTF-16 offset. */
 export function tooDeep(offset: number): SyntaxProblem {
   return new SyntaxProblem(offset, `expression is nested more than ${maxDepth} levels deep`)
 }

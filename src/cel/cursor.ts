@@ -23,6 +23,7 @@ const operatorForWord = new Map([
   ['equals', '=='],
 ])
 
+/** The next token, which stays the next one. */
 export function peek(parser: Parser): Token {
   const token = parser.tokens[parser.index] ?? parser.tokens.at(-1)
   if (token === undefined) throw new Error('the lexer always ends with an end token')
@@ -36,24 +37,29 @@ export function take(parser: Parser): Token {
   return token
 }
 
+/** Takes the next token when it is of the kind; returns whether it was. */
 export function takeIf(parser: Parser, kind: string): boolean {
   if (peek(parser).kind !== kind) return false
   parser.index++
   return true
 }
 
+/** Takes the next token; throws SyntaxProblem when it is of another kind. */
 export function expect(parser: Parser, kind: string, what = `'${kind}'`): void {
   if (!takeIf(parser, kind)) throw expected(peek(parser), what)
 }
 
+/** A syntax error at a token. */
 export function failAt(token: Token, message: string): SyntaxProblem {
   return new SyntaxProblem(token.start, token.kind === 'error' ? token.text : message)
 }
 
+/** The syntax error that another token should stand here. */
 export function expected(found: Token, what: string): SyntaxProblem {
   return failAt(found, `expected ${what} but found ${describe(found)}${wordHint(found)}`)
 }
 
+/** The syntax error that the next token cannot stand here. */
 export function unexpected(parser: Parser): SyntaxProblem {
   const found = peek(parser)
   if (found.kind === 'end') {
@@ -89,6 +95,7 @@ function describe(token: Token): string {
   }
 }
 
+/** The syntax error of a dot that no field name follows. */
 export function noField(dot: Token, found: Token): SyntaxProblem {
   if (found.kind === '?') return failAt(dot, "optional access '.?' is not available here")
   if (['true', 'false', 'null', 'in'].includes(found.kind)) {

@@ -161,6 +161,7 @@ export function overloadsOf(name: string, isMethod: boolean, argCount: number): 
   return overloadIndex.get(name)?.[slotOf(isMethod, argCount)] ?? noOverloads
 }
 
+/** Whether the standard library has a function or operator of this name. */
 export function isFunction(name: string): boolean {
   return overloadIndex.has(name)
 }

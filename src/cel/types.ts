@@ -47,10 +47,12 @@ export const timestamp = scalar('google.protobuf.Timestamp')
 export const duration = scalar('google.protobuf.Duration')
 export const errorType = scalar('error')
 
+/** The type parameter of this number in a declaration. */
 export function parameter(index: number): Type {
   return { kind: 'parameter', args: none, open: false, names: 1, index, bound: undefined }
 }
 
+/** A new type variable, bound to nothing. */
 export function variable(): Type {
   return { kind: 'variable', args: none, open: true, names: 1, index: 0, bound: undefined }
 }
@@ -65,10 +67,12 @@ function container(kind: Kind, args: readonly Type[]): Type {
   return { kind, args, open, names, index: 0, bound: undefined }
 }
 
+/** The type of lists with these elements. */
 export function list(element: Type): Type {
   return container('list', [element])
 }
 
+/** The type of maps with these keys and values. */
 export function map(key: Type, value: Type): Type {
   return container('map', [key, value])
 }

@@ -66,21 +66,26 @@ export const matching = (
     }),
   )
 
+/** A string with a list of values. */
 export const oneOf = <T extends string>(
   values: readonly T[],
   description: string,
   annotations?: Annotations,
 ) => Type.Unsafe<T>(describe(description, { type: 'string', enum: values, ...annotations }))
 
+/** An integer of 32 bits. */
 export const int32 = (description: string, annotations?: Annotations) =>
   Type.Integer(describe(description, { format: 'int32', ...annotations }))
 
+/** An integer of 64 bits; JSON numbers beyond 2^53 lose digits (decision 17). */
 export const int64 = (description: string, annotations?: Annotations) =>
   Type.Integer(describe(description, { format: 'int64', ...annotations }))
 
+/** A boolean. */
 export const flag = (description: string, annotations?: Annotations) =>
   Type.Boolean(describe(description, annotations))
 
+/** A list of items of one schema. */
 export const list = <T extends TSchema>(item: T, description: string, annotations?: Annotations) =>
   Type.Array(item, describe(description, annotations))
 
@@ -90,6 +95,7 @@ export const map = <T extends TSchema>(value: T, description: string, annotation
     describe(description, { type: 'object', additionalProperties: value, ...annotations }),
   )
 
+/** An object with these fields; fields that are not in `optional` or `newer` are required. */
 export const object = <P extends TProperties>(
   properties: P,
   description: string,

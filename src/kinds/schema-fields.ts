@@ -56,6 +56,7 @@ function* walk(node: SchemaNode, path: string, around: string | undefined): Iter
 
 /** Whether this is the object that two kinds hold, and that is documented once. */
 export const isEmbeddedAuthServer = (node: SchemaNode) => node.title === 'EmbeddedAuthServer'
+/** Whether this is a reference to a key of a Secret (section 2.1). */
 export const isSecretRef = (node: SchemaNode) => node.source === '2.1'
 
 /** Without the fields inside an object that has a section of its own. */
@@ -85,6 +86,7 @@ export function keywordsOf({ node, required }: Field): string[] {
 /** Formats a text that is code, for Markdown or for a terminal. */
 type Quote = (text: string) => string
 
+/** The type of a field for people: `list of string`. */
 export function typeText(node: SchemaNode): string {
   if (isSecretRef(node)) return 'Secret reference'
   if (isEmbeddedAuthServer(node)) return 'EmbeddedAuthServer'
@@ -94,6 +96,7 @@ export function typeText(node: SchemaNode): string {
   return node.format === undefined ? type : `${type} (${node.format})`
 }
 
+/** Whether a field is required: `yes`, `yes, without dcrConfig`, or an empty text. */
 export function requiredText({ name, required, holder }: Field, quote: Quote): string {
   const others = alternativesOf(holder.node, name).map(quote)
   if (others.length > 0) return `yes, without ${others.join(' or ')}`

@@ -6,6 +6,7 @@ export type PatchOperation =
   | { readonly op: 'add'; readonly path: string; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: string }
 
+/** The changes of /mutate as an RFC 6902 patch, in their order. */
 export function jsonPatch(changes: readonly Change[]): PatchOperation[] {
   return changes.map(({ at, value }) => {
     const path = jsonPointer(at)

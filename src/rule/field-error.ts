@@ -45,14 +45,17 @@ export type Thing = readonly [what: string, ...names: readonly string[]]
 type At = Path<unknown>
 type Value<T> = NonNullable<T>
 
+/** `Required value`: a field is missing. */
 export function required(path: At, detail: string): FieldError {
   return { type: 'required', at: segmentsOf(path), detail }
 }
 
+/** `Forbidden`: the field may not be there. Prints no value. */
 export function forbidden(path: At, detail: string): FieldError {
   return { type: 'forbidden', at: segmentsOf(path), detail }
 }
 
+/** `Invalid value`: the value, and what it must be. */
 export function invalid<T>(path: Path<T>, value: Value<T>, detail: string): FieldError {
   return { type: 'invalid', at: segmentsOf(path), value, detail }
 }
@@ -62,6 +65,7 @@ export function notFound<T>(path: Path<T>, value: Value<T>, detail: string): Fie
   return { type: 'notFound', at: segmentsOf(path), value, detail }
 }
 
+/** `Too many`: the number of items, and how many there may be. */
 export function tooMany(path: At, count: number, detail: string): FieldError {
   return { type: 'tooMany', at: segmentsOf(path), value: count, detail }
 }
@@ -81,10 +85,12 @@ export function aboutEach(error: FieldError, things: () => Iterable<Thing>): Fie
   return { ...error, about: things }
 }
 
+/** `Duplicate value`: an earlier item has the same value. */
 export function duplicate<T>(path: Path<T>, value: Value<T>): FieldError {
   return { type: 'duplicate', at: segmentsOf(path), value, detail: '' }
 }
 
+/** `Too long`: prints no value. */
 export function tooLong(path: At, detail: string): FieldError {
   return { type: 'tooLong', at: segmentsOf(path), detail }
 }

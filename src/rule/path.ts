@@ -38,6 +38,7 @@ const steps: ProxyHandler<{ [SEGMENTS]: readonly Segment[] }> = {
   },
 }
 
+/** The steps from the root of the resource to the place. */
 export function segmentsOf(path: Path<unknown>): readonly Segment[] {
   return path[SEGMENTS]
 }

@@ -33,6 +33,7 @@ export function isAbsent<T extends object>(holder: T, field: keyof T): boolean {
   return !Object.hasOwn(holder, field)
 }
 
+/** Whether the value is a JSON object: neither null nor a list. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -207,6 +207,7 @@ function afterWinner(mapping: MappingOutcome, winner: MappingOutcome | undefined
   return { ...mapping, reason: `match, but ${placeOf(winner)} comes first` }
 }
 
+/** The mapping as messages name it: `roleMappings[0]`. */
 export const placeOf = ({ index }: Pick<MappingOutcome, 'index'>): string => `roleMappings[${index}]`
 
 /** The role of the winner, or why there is none. One refused mapping keeps the workload from starting. */

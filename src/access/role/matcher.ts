@@ -41,6 +41,7 @@ export function bounded(limits: Limits, until: number, now: () => number): Spend
   }
 }
 
+/** The message of an evaluation that the time limit stopped. */
 export const outOfTime = ({ milliseconds }: Limits): string =>
   `after ${milliseconds / 1000} s for all mappings together`
 

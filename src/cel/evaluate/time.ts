@@ -15,6 +15,7 @@ export function instant(nanoseconds: bigint, offset = 0): Result {
   return new Instant(nanoseconds, offset)
 }
 
+/** A duration of so many nanoseconds; a Failure beyond int64. */
 export function span(nanoseconds: bigint): Result {
   if (nanoseconds < -INT64 || nanoseconds >= INT64) return new Failure('the duration is out of range')
   return new Span(nanoseconds)
@@ -36,8 +37,10 @@ export function between(from: Instant, to: Instant): Result {
   return seconds instanceof Span ? span(to.nanoseconds - from.nanoseconds) : seconds
 }
 
+/** Whole seconds since 1970, rounded down. */
 export const secondsOf = ({ nanoseconds }: Instant): bigint => floorDivide(nanoseconds, SECOND)
 
+/** The timestamp so many seconds after 1970; a Failure outside of the years 1 to 9999. */
 export const instantOfSeconds = (seconds: bigint): Result => instant(seconds * SECOND)
 
 function floorDivide(a: bigint, b: bigint): bigint {
@@ -48,6 +51,7 @@ function floorDivide(a: bigint, b: bigint): bigint {
 const RFC_3339 =
   /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
 
+/** The timestamp of an RFC 3339 text; a Failure when it is none. */
 export function parseInstant(text: string): Result {
   const failure = new Failure('the text is no timestamp such as 2026-01-31T12:00:00Z')
   const match = RFC_3339.exec(text)

@@ -163,6 +163,7 @@ export function fromJson(value: unknown): Value {
   return value as null | boolean | number | string
 }
 
+/** Whether the value is a list. */
 export function isList(value: Value): value is readonly Value[] {
   return Array.isArray(value)
 }

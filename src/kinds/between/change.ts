@@ -35,6 +35,7 @@ export function* changesFor(
   }
 }
 
+/** Whether the field can be read before and after, and differs. */
 export const isChanged = ({ before, after }: Watched): boolean =>
   before !== undefined && after !== undefined && before !== after
 

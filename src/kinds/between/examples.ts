@@ -3,6 +3,7 @@ import type { Gateway, Workload } from './related-resources.ts'
 
 /** The other objects of examples; each is valid and realistic. */
 
+/** An MCPGroup. */
 export const group = (name = 'tools'): Other => ({ kind: 'MCPGroup', metadata: { name }, spec: {} })
 
 /** A workload of the group `tools` that uses the configuration, if any. */
@@ -29,9 +30,11 @@ const authConfig = (name: string, type: string, settings: unknown): Other => ({
   spec: { type, ...(settings !== undefined && { [type]: settings }) },
 })
 
+/** A configuration that sends the upstream token of the provider. */
 export const injectConfig = (name: string, providerName: string): Other =>
   authConfig(name, 'upstreamInject', { providerName })
 
+/** A token exchange, with a subject provider or without. */
 export const exchangeConfig = (name: string, subjectProviderName?: string): Other =>
   authConfig(name, 'tokenExchange', {
     tokenUrl: 'https://idp.example.com/token',
@@ -53,15 +56,18 @@ export const exchangeConfigWritten = (name: string, provider: string): Other => 
   metadata: { name, annotations: { 'toolhive.stacklok.dev/subject-provider-written': provider } },
 })
 
+/** A configuration that sends an API key in a header. */
 export const headerConfig = (name: string): Other =>
   authConfig(name, 'headerInjection', {
     headerName: 'X-Api-Key',
     valueSecretRef: { name, key: 'api-key' },
   })
 
+/** A configuration that sends a bearer token. */
 export const bearerConfig = (name: string): Other =>
   authConfig(name, 'bearerToken', { tokenSecretRef: { name, key: 'token' } })
 
+/** A configuration with an embedded authorization server with these upstream providers. */
 export const serverConfig = (name: string, ...providers: readonly string[]): Other =>
   authConfig(name, 'embeddedAuthServer', authServer(...providers))
 
@@ -77,6 +83,7 @@ export const authServer = (...providers: readonly string[]) => ({
   })),
 })
 
+/** An inline MCPOIDCConfig. */
 export const oidcConfig = (name: string, issuer = 'https://auth.example.com'): Other => ({
   kind: 'MCPOIDCConfig',
   metadata: { name },
@@ -94,6 +101,7 @@ export const gatewayOf = (settings: GatewaySpec = {}): Gateway => ({
   },
 })
 
+/** A VirtualMCPServer as `gatewayOf`, with a name. */
 export const gateway = (name: string, settings: GatewaySpec = {}): Other => ({
   kind: 'VirtualMCPServer',
   metadata: { name },

@@ -24,5 +24,6 @@ export function differenceText(one: string, other: string): string {
   return one.toLowerCase() === other.toLowerCase() ? ', which differs by case' : ''
 }
 
+/** An issuer in quotes, and how it differs from another when the two look alike. */
 export const issuerText = (issuer: string, unlike: string): string =>
   shortQuote(issuer) + differenceText(issuer, unlike)

@@ -105,5 +105,6 @@ export const needsGateway = ({ inGroup }: Use, field: string, { spec }: AuthConf
 export const someNeedsGateway = (use: Use, config: AuthConfig): boolean =>
   use.fields.some((field) => needsGateway(use, field, config))
 
+/** The message for a type of `needsGateway` that no VirtualMCPServer uses. */
 export const unusedText = ({ kind }: Use): string =>
   `has no effect on an ${kind} where each VirtualMCPServer is inline and does not name it`

@@ -125,6 +125,7 @@ export interface Fronting extends Backend {
   readonly source: 'discovered' | 'inline' | undefined
 }
 
+/** The VirtualMCPServers of the group of a workload, each with its strategy for the workload of this name. */
 export function frontingsOf(name: string, workload: Workload, cluster: Cluster): Fronting[] {
   const group = groupOf(workload)
   if (group === undefined) return []

@@ -20,15 +20,21 @@ export const BACKEND_KINDS: readonly string[] = ['MCPServer', 'MCPRemoteProxy', 
 /** The kinds whose authorization server has one upstream provider. Section 2.4.3. */
 export const SINGLE_PROVIDER_KINDS: readonly string[] = ['MCPServer', 'MCPRemoteProxy']
 
+/** The name of an MCPExternalAuthConfig. */
 export const authConfigNamed = (name: string): ObjectName => ({ kind: 'MCPExternalAuthConfig', name })
+/** The name of an MCPOIDCConfig. */
 export const oidcConfigNamed = (name: string): ObjectName => ({ kind: 'MCPOIDCConfig', name })
 
+/** The MCPExternalAuthConfig of the name; undefined when it does not exist or is not known. */
 export const getAuthConfig = (cluster: Cluster, name: string) =>
   cluster.get('MCPExternalAuthConfig', name) as AuthConfig | undefined
+/** The MCPOIDCConfig of the name; undefined as in `getAuthConfig`. */
 export const getOidcConfig = (cluster: Cluster, name: string) =>
   cluster.get('MCPOIDCConfig', name) as OidcConfig | undefined
+/** The VirtualMCPServer of the name; undefined as in `getAuthConfig`. */
 export const getGateway = (cluster: Cluster, name: string) =>
   cluster.get('VirtualMCPServer', name) as Gateway | undefined
+/** The MCPServer, MCPRemoteProxy or MCPServerEntry of the name; undefined as in `getAuthConfig`. */
 export const getWorkload = (cluster: Cluster, { kind, name }: ObjectName) =>
   cluster.get(kind, name) as Workload | undefined
 

@@ -38,6 +38,7 @@ function decodedLength(base64: string): number | undefined {
   return /^[A-Za-z0-9+/]*$/.test(digits) ? Math.floor((digits.length * 3) / 4) : undefined
 }
 
+/** The facts about the Secret of the name; undefined when it does not exist or is not known. */
 export const getSecret = (cluster: Cluster, name: string) =>
   cluster.get('Secret', name) as SecretFacts | undefined
 
