@@ -798,7 +798,7 @@ t.test('carried means: by every entry, without a break, up to the last look', as
   const carried = new Propagation(() => clock)
   const look = (after: number, ...entries: string[][]) => {
     clock += after
-    carried.look(entries)
+    carried.observe(entries)
     return Object.fromEntries(carried.propagatedFor())
   }
   t.strictSame(look(0), {})
@@ -840,7 +840,7 @@ class Model {
   carry(index: number, fingerprints: Iterable<string>): void {
     const carried = this.carried.map((each, at) => (at === index ? new Set(fingerprints) : each))
     this.history.push({ since: this.now, carried })
-    for (const { carried: seen } of this.replicas) seen.look(carried)
+    for (const { carried: seen } of this.replicas) seen.observe(carried)
   }
 
   /** Whether an API server that is so late would accept the CA now. */
@@ -857,7 +857,7 @@ class Model {
   run(minutes: number, isWriting: boolean, judge: () => void = () => undefined): void {
     for (let minute = 0; minute < minutes; minute++) {
       this.now += MINUTE
-      for (const replica of this.replicas) replica.carried.look(this.carried)
+      for (const replica of this.replicas) replica.carried.observe(this.carried)
       const turn = minute % 2 === 0 ? this.replicas : this.replicas.toReversed()
       for (const replica of turn) replica.check()
       judge()
@@ -1155,9 +1155,9 @@ function replica(store: SecretStore, options: Partial<SelfManagedOptions> = {}) 
   /** Time goes by; the configurations carry what they carry for the whole of it. */
   const after = async (milliseconds: number, carrying = bundle) => {
     const fingerprints = authoritiesIn(carrying).map(({ fingerprint }) => fingerprint)
-    carried.look([fingerprints, fingerprints])
+    carried.observe([fingerprints, fingerprints])
     clock.now += milliseconds
-    carried.look([fingerprints, fingerprints])
+    carried.observe([fingerprints, fingerprints])
     return self.check()
   }
   const signedBy = () => {

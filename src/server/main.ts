@@ -15,6 +15,7 @@ import { logDestination } from './log-destination.ts'
 import { createMetrics } from './metrics.ts'
 import { followCluster, openConnection } from './open-cluster.ts'
 import { clientOptions, openServing, type Serving, type ServingState } from './serving.ts'
+import { mayServe } from './trust-loop.ts'
 
 const USAGE = [
   'Usage: npm start -- [flags]',
@@ -53,7 +54,7 @@ const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 async function serve(configuration: ServerConfiguration, local?: LocalCluster): Promise<void> {
   const { host, mode, role, severity, 'api-group': group } = configuration
   const ended = new AbortController()
-  const impatient = new AbortController()
+  const hurried = new AbortController()
   const destination = logDestination()
   const logger = pino({ level: configuration['log-level'], base: null }, destination)
   const metrics = createMetrics()
@@ -63,14 +64,14 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   let stopping = false
   const stop = async (cause: string, code = 0) => {
     if (stopping) {
-      impatient.abort()
+      hurried.abort()
       return
     }
     stopping = true
     logger.info({ cause, delay }, 'stopping')
     await local?.close()
     if (!listening) process.exit(code)
-    await setTimeout(delay, undefined, { signal: impatient.signal }).catch(() => undefined)
+    await setTimeout(delay, undefined, { signal: hurried.signal }).catch(() => undefined)
     ended.abort()
     await Promise.race([Promise.all([webhook?.close(), armed]), setTimeout(DRAIN)])
     cluster?.stop()
@@ -113,10 +114,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
     bodies,
     isStopping: () => stopping,
   }
-  let trustedBy = Infinity
-  /** Nobody is to be sent to a pair of a CA made anew before the configurations carry that; but nor is it waited for long. */
-  const isTrusted = (served: Serving) =>
-    served.isTrusted() || (arming?.state.errors ?? 0) > 0 || performance.now() > trustedBy
+  let listeningSince = Infinity
   /** Another replica may have one that lasts; where none has, nothing is lost that an API server could still reach. */
   const isExpired = (served: Serving) => (served.state().expiry.leaf ?? Infinity) <= Date.now()
   const answers = role === 'leader' ? undefined : serving
@@ -127,20 +125,21 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
     if (!listening) return 'starting'
     if (!(cluster?.isSynced() ?? true)) return 'the cache of the cluster is not filled yet'
     if (answers === undefined) return undefined
-    if (!isTrusted(answers)) return 'the webhook configurations do not carry the CA of its certificate yet'
+    if (!mayServe(answers, arming?.state, performance.now() - listeningSince))
+      return 'the webhook configurations do not carry the CA of its certificate yet'
     return isExpired(answers) ? 'its certificate has expired' : undefined
   }
   const probes = buildProbes(parts, whyNotReady)
   const probeUrl = `http://${await listen(probes, host, configuration['probe-port'])}`
   const webhook = answers && buildWebhook(parts, await answers.first(), tls && { tls, gate })
-  answers?.follow((pair) => {
+  answers?.onNext((pair) => {
     const server = webhook?.server as unknown as TlsServer
     server.setSecureContext({ ...secureOptions(pair), ...tls })
     logger.info({}, 'certificates: serving another one')
   })
   const url = webhook && `https://${await listen(webhook, host, configuration.port)}`
   listening = true
-  trustedBy = performance.now() + TRUST
+  listeningSince = performance.now()
   logger.info({ url, probeUrl, role, mode, group, certificates: configuration.certificates }, 'listening')
   destination.flushSync()
   process.stderr.write(
@@ -148,11 +147,9 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   )
   const armed = arming?.run(ended.signal)
   const isReady = () => whyNotReady() === undefined
-  if (url !== undefined) await local?.register({ url, ca: serving?.bundle() ?? '', isReady })
+  if (url !== undefined) await local?.register({ url, ca: serving?.caBundle() ?? '', isReady })
 }
 
-/** Milliseconds in which the replica that leads has learned of another CA and written it: it looks every minute. */
-const TRUST = 90_000
 /**
  * Milliseconds for what has begun: as long as an API server waits unless it is told otherwise. Then the end comes anyway:
  * Node would wait for connections on which nothing was ever sent, and API servers keep such.

@@ -13,7 +13,10 @@ import {
 import type { ServerConfiguration } from './configuration.ts'
 import type { Serving } from './serving.ts'
 
-/** Looks after the webhook configurations, if that is wanted. Throws UsageError without a cluster. */
+/**
+ * The arming that `--arming` asks for; undefined with `off`. Steps 2 and 3 of the trust loop: it writes the caBundle of
+ * `serving` and hands it what is stored. Throws UsageError without a cluster.
+ */
 export function openArming(
   configuration: ServerConfiguration,
   connection: ClusterConnection | undefined,
@@ -47,14 +50,14 @@ export function openArming(
       namespaceSelector: configuration['namespace-selector'],
       manager: `Lease ${namespace}/${WEBHOOK_NAME}`,
       breakGlass: breakGlass(configuration),
-      clientConfig: (path) => clientConfigOf(configuration, serving?.bundle(), path),
-      onRead: (configurations) => serving?.carried(configurations.flatMap(bundlesOf)),
+      clientConfig: (path) => clientConfigOf(configuration, serving?.caBundle(), path),
+      onRead: (configurations) => serving?.observe(configurations.flatMap(bundlesOf)),
       logger,
     },
   )
 }
 
-/** What lasts: while a leader runs, it undoes every change of the configurations within seconds. */
+/** The commands that take the webhook out of the way for good: a running leader undoes other changes within seconds. */
 function breakGlass({ role, namespace, 'webhook-url': url }: ServerConfiguration): string {
   const stop =
     url === ''

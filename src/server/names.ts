@@ -1,0 +1,16 @@
+import { serviceNames } from '../certificates/authority.ts'
+import type { ServerConfiguration } from './configuration.ts'
+
+/** The DNS names and addresses by which API servers call this server. */
+export function servingNames({
+  service,
+  namespace,
+  host,
+  'webhook-url': url,
+}: ServerConfiguration): string[] {
+  return serviceNames(service, namespace, [host, ...(url === '' ? [] : [new URL(url).hostname])])
+}
+
+/** The names by which an API server calls this server without a Service: the host of --webhook-url first, if it is set. */
+export const localNames = ({ host, 'webhook-url': url }: ServerConfiguration): string[] =>
+  [...(url === '' ? [] : [new URL(url).hostname]), host].map((name) => name.replace(/^\[|\]$/g, ''))

@@ -1,0 +1,129 @@
+import type { Logger } from 'pino'
+import type { ArmingState } from '../arming/index.ts'
+import { SelfManaged } from '../certificates/authority.ts'
+import type { ServingPair } from '../certificates/local.ts'
+import { Propagation } from '../certificates/propagation.ts'
+import { clusterSecret } from '../certificates/secret-store.ts'
+import { authoritiesIn } from '../certificates/x509.ts'
+import type { ClusterConnection } from '../cluster/index.ts'
+import type { ServerConfiguration } from './configuration.ts'
+import { LatestPair } from './latest-pair.ts'
+import { servingNames } from './names.ts'
+import type { Serving, ServingState } from './serving.ts'
+
+/** Milliseconds that the first certificate may take. */
+const FIRST_CERTIFICATE = 60_000
+/** The Secret that holds the CA. */
+const SECRET = 'vmcp-admission-ca'
+/** Milliseconds in which the leader has learned of another CA, which it looks for every minute, and has written it. */
+const WRITTEN_WITHIN = 90_000
+
+/**
+ * How API servers come to trust the serving certificate of a self-managed CA. Each replica runs this loop, in the order
+ * of the methods below; src/certificates/README.md draws it:
+ *
+ * 1. The authority makes the CA in the Secret (leader) or reads it (webhook), and signs the serving certificate.
+ * 2. The arming of the leader writes the CAs of the Secret as `caBundle` into both webhook configurations.
+ * 3. The arming of every replica reads both configurations back, every five seconds and at each change.
+ * 4. The propagation measures for how long both have carried which CA, and tells the authority: a new CA signs only once
+ *    API servers have had the time to learn of it. This closes the loop.
+ * 5. A replica is ready once both configurations carry the CA of its certificate.
+ */
+export class TrustLoop implements Serving {
+  readonly source: string
+  readonly #propagation = new Propagation()
+  readonly #pairs = new LatestPair()
+  readonly #authority: SelfManaged
+  readonly #writes: boolean
+  #first: ServingPair | undefined
+  #caBundle: string | undefined
+  #isTrusted = false
+
+  /** Runs until the signal aborts. Throws an Error when the lifetimes of the configuration do not fit each other. */
+  constructor(
+    configuration: ServerConfiguration,
+    connection: ClusterConnection,
+    logger: Logger,
+    signal: AbortSignal,
+  ) {
+    const { namespace, role } = configuration
+    this.source = `serving a certificate of the CA in the Secret ${namespace}/${SECRET}`
+    this.#writes = role !== 'webhook'
+    this.#authority = new SelfManaged({
+      store: clusterSecret(connection, namespace, SECRET, signal),
+      names: servingNames(configuration),
+      settings: {
+        authorityLifetime: configuration['ca-lifetime'] * 1_000,
+        leafLifetime: configuration['leaf-lifetime'] * 1_000,
+        propagation: configuration['ca-propagation'] * 1_000,
+      },
+      writes: this.#writes,
+      propagatedFor: () => this.#propagation.propagatedFor(),
+      clockOffset: () => connection.clockOffset(),
+      onPair: this.#pairs.put,
+      onBundle: (bundle) => (this.#caBundle = bundle),
+      onChange: (change) => logger.info({ change }, 'certificates: the CA changed'),
+      onProblem: (problem) => logger.error({ problem }, 'certificates: what is in use stays'),
+    })
+    void this.#authority.run(signal)
+  }
+
+  /** Step 1. A replica whose clock is wrong waits until it is right, and says so at /readyz. */
+  async first(): Promise<ServingPair> {
+    do this.#first = await this.#pairs.within(FIRST_CERTIFICATE)
+    while (this.#first === undefined && this.clockProblem() !== undefined)
+    if (this.#first !== undefined) return this.#first
+    const problem = this.#authority.status().problem ?? 'no answer from the cluster'
+    throw new Error(`no certificate within ${FIRST_CERTIFICATE / 1_000} s: ${problem}`)
+  }
+
+  onNext(use: (pair: ServingPair) => void): void {
+    this.#pairs.onNext(this.#first, use)
+  }
+
+  clockProblem(): string | undefined {
+    return this.#authority.status().clockProblem
+  }
+
+  /** Step 2: what the arming writes. */
+  caBundle(): string | undefined {
+    return this.#caBundle
+  }
+
+  /** Steps 3 and 4: what the arming has read. */
+  observe(caBundles: readonly string[]): void {
+    this.#propagation.observe(caBundles.map(fingerprintsIn))
+    const { leafAuthority } = this.#authority.status()
+    const isCarried = this.#propagation.propagatedFor().has(leafAuthority?.fingerprint ?? '')
+    this.#isTrusted ||= caBundles.length === 0 || isCarried
+    // The leader may have had to make another CA; the next regular check is up to a minute away.
+    if (!this.#writes && !isCarried) void this.#authority.check()
+  }
+
+  /** Step 5. */
+  isTrusted(): boolean {
+    return this.#isTrusted
+  }
+
+  state(): ServingState {
+    const { expiry, rotations, errors } = this.#authority.status()
+    return { expiry: { leaf: expiry.leaf, ca: expiry.authority, bundle: expiry.bundle }, rotations, errors }
+  }
+}
+
+/**
+ * Whether API servers may be sent to a replica that has listened for so many milliseconds. When the arming fails or the
+ * leader does not write in time, waiting longer would only take away a replica that some API servers trust.
+ */
+export function mayServe(serving: Serving, arming: ArmingState | undefined, listeningFor: number): boolean {
+  return serving.isTrusted() || (arming?.errors ?? 0) > 0 || listeningFor > WRITTEN_WITHIN
+}
+
+/** The CAs in a caBundle, which anybody may have written; none when it cannot be read: API servers then trust none of it. */
+function fingerprintsIn(caBundle: string): string[] {
+  try {
+    return authoritiesIn(caBundle).map(({ fingerprint }) => fingerprint)
+  } catch {
+    return []
+  }
+}
