@@ -17,6 +17,7 @@ import {
   wantedConfigurations,
 } from './reconcile.ts'
 import { LeaseHolder, type LeaseStore } from './lease.ts'
+import { errorMessage } from '../rule/error-message.ts'
 
 export { bundlesOf, type Configuration } from './reconcile.ts'
 export type { Lease, LeaseStore } from './lease.ts'
@@ -169,7 +170,7 @@ export class Arming {
       if (this.#problem !== '') this.#options.logger.info({}, 'arming: works again')
       this.#problem = ''
     } catch (error) {
-      const problem = error instanceof Error ? error.message : String(error)
+      const problem = errorMessage(error)
       this.#set({ errors: this.#state.errors + 1, leads: false })
       this.#forget()
       if (problem !== this.#problem)

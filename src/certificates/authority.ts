@@ -28,6 +28,7 @@ import {
   makeAuthority,
   signLeaf,
 } from './x509.ts'
+import { errorMessage } from '../rule/error-message.ts'
 
 export interface SelfManagedOptions {
   readonly store: SecretStore
@@ -162,7 +163,7 @@ export class SelfManaged {
     try {
       wait = await this.#settle(problems)
     } catch (error) {
-      problems.push(error instanceof Error ? error.message : String(error))
+      problems.push(errorMessage(error))
       await this.#signFromMemory(problems)
     }
     this.#problems.found(problems)
@@ -277,7 +278,7 @@ export class SelfManaged {
         now,
       )
     } catch (error) {
-      problems.push(error instanceof Error ? error.message : String(error))
+      problems.push(errorMessage(error))
     }
   }
 

@@ -5,6 +5,7 @@ import type { InformerState, InformerStatus, Logger } from './informers.ts'
 import { list, SilentWatch, watch, type WatchEvent } from './list-watch.ts'
 import type { Replacement, Sink } from './sink.ts'
 import { jittered, pauseAfter, type Times } from './times.ts'
+import { errorMessage } from '../rule/error-message.ts'
 
 const EXPIRED = 410
 const TOO_MANY_REQUESTS = 429
@@ -159,7 +160,7 @@ export class Informer {
   #fail(error: unknown): number {
     const { pause, longestPause, longestRefusedPause } = this.#subject.times
     const { status, retryAfter } = error instanceof StatusError ? error : { status: 0, retryAfter: 0 }
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorMessage(error)
     const refusal = REFUSED.get(status)
     this.#failuresInARow += 1
     const isRefused = status >= 400 && status < 500 && status !== TOO_MANY_REQUESTS

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { nearest } from '../rule/nearest.ts'
+import { errorMessage } from '../rule/error-message.ts'
 
 /** One setting: a flag and an environment variable with the same meaning. */
 export interface Flag<T> {
@@ -76,7 +77,7 @@ function readOne({ read }: Flag<unknown>, text: string, before: unknown, source:
   try {
     return read(text, before)
   } catch (error) {
-    throw new UsageError(`${source}: ${error instanceof Error ? error.message : String(error)}`)
+    throw new UsageError(`${source}: ${errorMessage(error)}`)
   }
 }
 

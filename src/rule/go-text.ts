@@ -1,3 +1,4 @@
+import { goFloat } from './go-number.ts'
 import { LONGEST_SHOWN } from './path.ts'
 
 const ESCAPES = new Map([
@@ -49,10 +50,7 @@ const INT64 = 2 ** 63
 /** An integer that fits int64 plain; any other number as Go's `%v` of a float64, `1.5e+07`. */
 function goNumber(value: number): string {
   if (Number.isInteger(value) && value >= -INT64 && value < INT64) return BigInt(value).toString()
-  const [digits = '', exponent = '0'] = value.toExponential().split('e')
-  const power = Number(exponent)
-  if (power >= -4 && power < 21 && Math.abs(power) < 6 + Number(power < 0)) return String(value)
-  return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`
+  return goFloat(value.toExponential())
 }
 
 const LONGEST_QUOTED = 200

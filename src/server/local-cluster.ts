@@ -18,6 +18,7 @@ import { crd } from '../generate/crds.ts'
 import { probeAnnotation, WEBHOOK_NAME } from '../arming/webhook-configurations.ts'
 import { isObject } from '../rule/resource.ts'
 import { SERVER_FLAGS, type ServerConfiguration } from './configuration.ts'
+import { errorMessage } from '../rule/error-message.ts'
 
 /** Milliseconds until the first lists must be complete. */
 const SYNCED_WITHIN = 30_000
@@ -94,7 +95,7 @@ export class LocalCluster {
   async #prepare(): Promise<ServerConfiguration> {
     const { 'local-cluster': file, 'api-group': group, 'watch-namespaces': named, host } = this.#given
     const access = await fromKubeconfig(file).catch((error: unknown) => {
-      throw new UsageError(error instanceof Error ? error.message : String(error))
+      throw new UsageError(errorMessage(error))
     })
     const connection = new ClusterConnection(access, { group })
     const namespaces = named.length > 0 ? named : [access.namespace ?? 'default']
@@ -172,7 +173,7 @@ export class LocalCluster {
       if (kept.length > 0) tell(`to remove them: kubectl delete crd -l ${TEMPORARY_SELECTOR}`)
     } catch (error) {
       const { 'local-cluster': file } = this.#given
-      tell(`cannot remove the registration: ${error instanceof Error ? error.message : String(error)}`)
+      tell(`cannot remove the registration: ${errorMessage(error)}`)
       tell(`to remove it: npx vmcp-admission uninstall --kubeconfig ${quoted(file)}`)
     }
     connection.close()

@@ -16,6 +16,7 @@ import { createMetrics } from './metrics.ts'
 import { followCluster, openConnection } from './open-cluster.ts'
 import { clientOptions, openServing, type Serving, type ServingState } from './serving.ts'
 import { mayServe } from './trust-loop.ts'
+import { errorMessage } from '../rule/error-message.ts'
 
 const USAGE = [
   'Usage: npm start -- [flags]',
@@ -230,9 +231,7 @@ function unregistered(url: string, { kubeconfig, namespace, host, port }: Server
 
 main().catch((error: unknown) => {
   const usage = error instanceof UsageError
-  process.stderr.write(
-    `${usage ? '' : 'cannot start: '}${error instanceof Error ? error.message : String(error)}\n`,
-  )
+  process.stderr.write(`${usage ? '' : 'cannot start: '}${errorMessage(error)}\n`)
   if (usage) process.stderr.write('--help lists the flags\n')
   process.exit(usage ? 2 : 1)
 })

@@ -10,6 +10,7 @@ import { ClusterCache } from './cluster-cache.ts'
 import { measureClock, measureCluster } from './cluster-metrics.ts'
 import { memoryBudget, type ServerConfiguration } from './configuration.ts'
 import { Live } from './live.ts'
+import { errorMessage } from '../rule/error-message.ts'
 
 /** The cluster beside whose objects resources are judged. */
 export interface FollowedCluster {
@@ -37,7 +38,7 @@ export async function openConnection(
   if (kubeconfig === '' && !inPod) return undefined
   const access = await (kubeconfig === '' ? fromServiceAccount() : fromKubeconfig(kubeconfig)).catch(
     (error: unknown) => {
-      throw new UsageError(error instanceof Error ? error.message : String(error))
+      throw new UsageError(errorMessage(error))
     },
   )
   return new ClusterConnection(access, { group })

@@ -1,5 +1,7 @@
 /** Doubles as Go reads and prints them. */
 
+import { goFloat } from '../../rule/go-number.ts'
+
 const HEXADECIMAL = /^([+-]?)0x([\da-f]*)\.?([\da-f]*)p([+-]?\d+)$/i
 
 /** As Go's `strconv.ParseFloat`; undefined where that is an error: no number, or one that is too large. */
@@ -46,10 +48,7 @@ export function printDouble(value: number): string {
   if (Number.isNaN(value)) return 'NaN'
   if (!Number.isFinite(value)) return value < 0 ? '-Inf' : '+Inf'
   if (Object.is(value, -0)) return '-0'
-  const [digits = '', exponent = '0'] = value.toExponential().split('e')
-  const power = Number(exponent)
-  if (power >= -4 && power < 6) return String(value)
-  return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`
+  return goFloat(value.toExponential())
 }
 
 /** As Go's `strconv.FormatFloat(v, 'f', -1, 64)`: without an exponent. For values below 1e21. */

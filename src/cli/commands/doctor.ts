@@ -8,6 +8,7 @@ import type { DoctorFinding, Level, Place } from './doctor/findings.ts'
 import type { Opened } from '../input/live.ts'
 import { counted, EXIT } from '../output/report.ts'
 import { visible } from '../output/visible.ts'
+import { errorMessage } from '../../rule/error-message.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -51,7 +52,7 @@ export async function doctor(
   try {
     opened = await live.openInstallation({ kubeconfig, group }, namespace, environment)
   } catch (error) {
-    const message = messageOf(error)
+    const message = errorMessage(error)
     process.stderr.write(`${visible(`vmcp-admission: cannot look: ${message}`)}\n`)
     if (output === 'json') process.stdout.write(printJson(unopened(message), flags, { server: null }))
     return EXIT.unread
@@ -79,7 +80,7 @@ async function look(place: Place, isRefusal: (error: unknown) => boolean): Promi
   try {
     await place.opened.installation.readService(place.service)
   } catch (error) {
-    const message = messageOf(error)
+    const message = errorMessage(error)
     // Any refusal but that of the credentials is an answer, and concerns this object alone.
     if (!isRefusal(error) || message.startsWith('401 ')) return unreachable(message)
   }
@@ -101,8 +102,6 @@ function unseen(id: string, message: string): Diagnosis {
   const finding: DoctorFinding = { level: 'unread', id, object: 'API server', message, remedy }
   return { findings: [finding], certificates: [], probe: { outcome: 'not known', answer: message } }
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 const count = ({ findings }: Diagnosis, level: Level) =>
   findings.filter((finding) => finding.level === level).length

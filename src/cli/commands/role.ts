@@ -21,6 +21,7 @@ import { oneLine } from '../output/one-line.ts'
 import { printRole, printRoleJson, printUnreadJson } from '../output/role.ts'
 import { type Generation, generationsOf, readRelease } from '../../access/role/releases.ts'
 import { sessionNameFrom } from '../../access/role/session-name.ts'
+import { errorMessage } from '../../rule/error-message.ts'
 
 export const ROLE_FLAGS = {
   config: text(
@@ -109,7 +110,7 @@ async function configInCluster(
     place,
     environment,
   ).catch((error: unknown) => {
-    throw new Unread({ ...IN_CLUSTER, message: error instanceof Error ? error.message : String(error) })
+    throw new Unread({ ...IN_CLUSTER, message: errorMessage(error) })
   })
   const type = typeOf(value)
   if (type === 'awsSts') return { value, namespace, name }

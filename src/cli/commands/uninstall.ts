@@ -9,6 +9,7 @@ import { CA_SECRET, CONFIGURATIONS, setupsOf } from './doctor/setup.ts'
 import type { Opened } from '../input/live.ts'
 import { EXIT } from '../output/report.ts'
 import { visible } from '../output/visible.ts'
+import { errorMessage } from '../../rule/error-message.ts'
 
 export const UNINSTALL_FLAGS = {
   all: toggle(`remove the Lease and the Secret ${CA_SECRET} too`),
@@ -45,7 +46,7 @@ export async function uninstall(
       return await work()
     } catch (error) {
       failures.push(what)
-      tell(`${what}: ${error instanceof Error ? error.message : String(error)}`)
+      tell(`${what}: ${errorMessage(error)}`)
       return undefined
     }
   }

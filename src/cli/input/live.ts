@@ -17,6 +17,7 @@ import { KINDS } from '../../kinds/index.ts'
 import { type SecretFacts, secretFacts } from '../../kinds/between/secrets.ts'
 import type { Kind } from '../../kinds/kind.ts'
 import { isObject } from '../../rule/resource.ts'
+import { errorMessage } from '../../rule/error-message.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -83,7 +84,7 @@ export async function readCluster(
   environment: Environment,
   times: Partial<Times> = { answer: PATIENCE, idle: PATIENCE },
 ): Promise<Live> {
-  const access = await accessTo(wanted.kubeconfig, environment).catch(messageOf)
+  const access = await accessTo(wanted.kubeconfig, environment).catch(errorMessage)
   if (typeof access === 'string') return nothing(access)
   const connection = new ClusterConnection(access, { group: wanted.group, times })
   const own = access.namespace ?? ''
@@ -124,7 +125,7 @@ export async function readObject(
     const value = await insisting(() => connection.read(kind, place, name, new AbortController().signal))
     return { server, namespace: place, value }
   } catch (error) {
-    throw new Error(`${server}: ${messageOf(error)}`)
+    throw new Error(`${server}: ${errorMessage(error)}`)
   } finally {
     connection.close()
   }
@@ -192,8 +193,6 @@ const nothing = (problem: string): Live => ({
   knows: () => false,
 })
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
 /** Asks again where that may help, after the pause that the API server asks for. */
 async function insisting<T>(ask: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
@@ -233,12 +232,12 @@ async function readLists(connection: ClusterConnection, namespaces: readonly str
     } catch (error) {
       answered ||= error instanceof StatusError
       if (!answered) gaveUp.abort(error)
-      failures.add(partText(part), messageOf(error))
+      failures.add(partText(part), errorMessage(error))
     }
   })
   const unread =
     gaveUp.signal.aborted && known.size === 0
-      ? [`${nameOf(connection)}: ${messageOf(gaveUp.signal.reason)}`]
+      ? [`${nameOf(connection)}: ${errorMessage(gaveUp.signal.reason)}`]
       : failures.texts()
   return {
     objects: objects.toSorted(compareObjects),
@@ -285,7 +284,7 @@ async function lookFor(connection: ClusterConnection, namespaces: readonly strin
       if (found === undefined) unread.push(`namespace '${name}' does not exist`)
     } catch (error) {
       if (error instanceof StatusError && error.status === 403) doubtful.push(name)
-      else unread.push(`namespace '${name}': ${messageOf(error)}`)
+      else unread.push(`namespace '${name}': ${errorMessage(error)}`)
     }
   })
   return { unread: unread.toSorted(), doubtful: doubtful.toSorted() }
@@ -304,7 +303,7 @@ async function readSecrets(connection: ClusterConnection, names: Iterable<Secret
       if (isObject(secret)) found.push({ namespace, name, facts: secretFacts(secret) })
     } catch (error) {
       if (!(error instanceof StatusError)) gaveUp.abort(error)
-      unread.set(namespace, `Secret in namespace '${namespace}': ${messageOf(error)}`)
+      unread.set(namespace, `Secret in namespace '${namespace}': ${errorMessage(error)}`)
     }
   })
   return {

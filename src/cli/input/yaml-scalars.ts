@@ -3,6 +3,7 @@
  * uses), with the conversions of map keys that sigs.k8s.io/yaml does before it writes JSON.
  */
 import type { ScalarValue } from './nodes.ts'
+import { goFloat } from '../../rule/go-number.ts'
 
 /** A scalar of the text: its tag in the long form (`tag:yaml.org,2002:int`) or empty, and its content. */
 export interface ScalarText {
@@ -197,11 +198,7 @@ function formatFloat32(value: number): string {
   if (Number.isNaN(single)) return '.nan'
   if (!Number.isFinite(single)) return single > 0 ? '.inf' : '-.inf'
   if (single === 0) return Object.is(single, -0) ? '-0' : '0'
-  const text = shortest(single)
-  const [mantissa = '', exponentText = ''] = text.split('e')
-  const exponent = Number(exponentText)
-  if (exponent >= -4 && exponent < 6) return String(Number(text))
-  return `${mantissa}e${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`
+  return goFloat(shortest(single))
 }
 
 /** The fewest digits that read back as the same float32, in exponent form. */

@@ -1,4 +1,5 @@
 import type { Opened } from '../../input/live.ts'
+import { errorMessage } from '../../../rule/error-message.ts'
 
 /** `problem`: wrong; `note`: worth knowing; `unread`: could not be looked at. */
 export type Level = 'problem' | 'note' | 'unread'
@@ -48,7 +49,7 @@ export class Findings {
   }
 
   unread(object: string, error: unknown): void {
-    const message = error instanceof Error ? error.message : String(error)
+    const message = errorMessage(error)
     const remedy = message.startsWith('403 ') ? 'look as a user who may' : ''
     this.found.push({ level: 'unread', id: 'unread', object, message, remedy })
   }
