@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { LabelSelector } from '../configuration/label-selector.ts'
-import { isObject } from '../rule/resource.ts'
+import { isObject, metadataOf } from '../rule/resource.ts'
 import {
   type ClientConfig,
   mutatingWebhookConfiguration,
@@ -94,8 +94,8 @@ export function displacing(wanted: Configuration, stored: Configuration): Config
     const caBundle = bundleOf(same)
     return caBundle === undefined ? webhook : { ...webhook, clientConfig: { ...clientConfig, caBundle } }
   })
-  const { resourceVersion } = isObject(stored.metadata) ? stored.metadata : {}
-  const metadata = isObject(wanted.metadata) ? wanted.metadata : {}
+  const { resourceVersion } = metadataOf(stored)
+  const metadata = metadataOf(wanted)
   return { ...wanted, metadata: { ...metadata, resourceVersion }, webhooks: carried }
 }
 

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import { KINDS } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { mutatingWebhookConfiguration, validatingWebhookConfiguration } from './webhook-configurations.ts'
-import { isObject } from '../rule/resource.ts'
+import { isObject, metadataOf } from '../rule/resource.ts'
 import { type Configuration, probeAnswer } from './index.ts'
 
 /** What a registration for the life of one process needs of a cluster. */
@@ -46,9 +46,6 @@ const CONFIGURATION_KINDS = ['ValidatingWebhookConfiguration', 'MutatingWebhookC
 /** Milliseconds between two looks while the API server learns of a CRD or a configuration. */
 const POLL_EVERY = 250
 
-const metadataOf = (object: Configuration | undefined): Record<string, unknown> =>
-  isObject(object?.metadata) ? object.metadata : {}
-
 /** Whether a temporary registration made the object. */
 export function isTemporary(object: Configuration | undefined): boolean {
   const { labels } = metadataOf(object)
@@ -65,7 +62,7 @@ function holderOf(object: Configuration | undefined): string {
 
 /** The object with the label and the annotation of a temporary registration. */
 export function temporary<T extends { readonly metadata?: unknown }>(object: T, holder: string): T {
-  const metadata = isObject(object.metadata) ? object.metadata : {}
+  const metadata = metadataOf(object)
   return {
     ...object,
     metadata: { ...metadata, labels: { [LABEL]: MANAGER }, annotations: { [HOLDER]: holder } },

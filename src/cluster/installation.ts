@@ -1,6 +1,6 @@
 import { API_VERSION } from '../kinds/index.ts'
 import { WEBHOOK_NAME } from '../arming/webhook-configurations.ts'
-import { isObject } from '../rule/resource.ts'
+import { isObject, metadataOf } from '../rule/resource.ts'
 import { type Api, DELETE, type Place, type Stored } from './api.ts'
 
 /** Something that a user may do, or not. */
@@ -98,7 +98,7 @@ export class Installation {
     const list = await this.#read(`/apis/${this.#place.group}/${API_VERSION}/${plural}?limit=1`)
     if (list === undefined) return undefined
     const items = Array.isArray(list.items) ? list.items.length : 0
-    const { remainingItemCount: more } = isObject(list.metadata) ? list.metadata : {}
+    const { remainingItemCount: more } = metadataOf(list)
     return items + (typeof more === 'number' ? more : 0)
   }
 

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { isObject } from '../rule/resource.ts'
+import { isObject, metadataOf } from '../rule/resource.ts'
 import { type Api, parseJson, StatusError } from './api.ts'
 import { lines } from './lines.ts'
 import type { Times } from './times.ts'
@@ -158,7 +158,7 @@ function eventOf(line: unknown): WatchEvent {
   if (!isObject(resource)) throw new Error('the watch sent something that is not an event')
   if (name === 'ERROR') throw errorOf(resource)
   const type = typeof name === 'string' && Object.hasOwn(TYPES, name) ? TYPES[name] : undefined
-  const { resourceVersion } = isObject(resource.metadata) ? resource.metadata : {}
+  const { resourceVersion } = metadataOf(resource)
   if (type === undefined || typeof resourceVersion !== 'string')
     throw new Error('the watch sent something that is not an event')
   return type === 'bookmark' ? { type, resourceVersion } : { type, resource, resourceVersion }

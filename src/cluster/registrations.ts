@@ -1,7 +1,7 @@
 import { API_VERSION } from '../kinds/index.ts'
 import { mcpExternalAuthConfig } from '../kinds/mcp-external-auth-config/index.ts'
 import { WEBHOOK_NAME } from '../arming/webhook-configurations.ts'
-import { isObject } from '../rule/resource.ts'
+import { isObject, metadataOf } from '../rule/resource.ts'
 import { type Api, DELETE, type Place, type Sent, StatusError, type Stored } from './api.ts'
 import { watch } from './list-watch.ts'
 import { TIMES } from './times.ts'
@@ -80,7 +80,7 @@ export class Registrations {
     const found = await this.#read(
       `/apis/rbac.authorization.k8s.io/v1/clusterroles/${encodeURIComponent(name)}`,
     )
-    const metadata = isObject(found?.metadata) ? found.metadata : {}
+    const metadata = metadataOf(found)
     return typeof metadata.uid === 'string' ? metadata.uid : undefined
   }
 
@@ -156,7 +156,7 @@ const specOf = ({ holder, renewed, seconds, transitions }: LeaseFields) => ({
 
 function leaseOf(stored: Stored): StoredLease {
   const spec = isObject(stored.spec) ? stored.spec : {}
-  const metadata = isObject(stored.metadata) ? stored.metadata : {}
+  const metadata = metadataOf(stored)
   const text = (value: unknown) => (typeof value === 'string' ? value : '')
   const number = (value: unknown, fallback: number) => (typeof value === 'number' ? value : fallback)
   return {

@@ -1,7 +1,7 @@
 import type { Kind } from '../kinds/kind.ts'
 import { KINDS } from '../kinds/index.ts'
-import type { Cluster, ObjectName } from '../rule/cluster.ts'
-import { isObject, type Resource } from '../rule/resource.ts'
+import { type Cluster, nameKey, type ObjectName } from '../rule/cluster.ts'
+import { isObject, metadataOf, type Resource } from '../rule/resource.ts'
 import type { Finding } from './finding.ts'
 import { judgeSubmission, storedSubmission } from './index.ts'
 import type { Settings } from './settings.ts'
@@ -203,8 +203,8 @@ export class CurrentFindings {
   #keep(namespace: string, { kind, name }: ObjectName, findings: readonly Finding[]): void {
     const tags = new Set(findings.map(({ id, severity }) => `${id} ${severity}`))
     const objects = this.#tags.get(namespace) ?? new Map<string, Tags>()
-    if (tags.size === 0) objects.delete(`${kind}/${name}`)
-    else objects.set(`${kind}/${name}`, this.#share([...tags]))
+    if (tags.size === 0) objects.delete(nameKey({ kind, name }))
+    else objects.set(nameKey({ kind, name }), this.#share([...tags]))
     if (objects.size === 0) this.#tags.delete(namespace)
     else this.#tags.set(namespace, objects)
   }
@@ -216,10 +216,6 @@ export class CurrentFindings {
     if (known === undefined) this.#shared.set(text, tags)
     return known ?? tags
   }
-}
-
-function metadataOf(object: unknown): Readonly<Record<string, unknown>> {
-  return isObject(object) && isObject(object.metadata) ? object.metadata : {}
 }
 
 /** An object with the metadata that rules read: its name, its version, and the annotations of the API group. */

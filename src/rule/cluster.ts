@@ -74,6 +74,10 @@ export const emptyCluster = (): Cluster => ({
 /** The object as one text, to be a key: `MCPServer/jira`. */
 export const nameKey = ({ kind, name }: ObjectName): string => `${kind}/${name}`
 
+/** `kind/namespace/name`, as a key and as a text. */
+export const objectKey = ({ kind, namespace, name }: ObjectName & { readonly namespace: string }): string =>
+  `${kind}/${namespace}/${name}`
+
 /** An object as a message names it: `MCPServer "jira"`. */
 export const nameText = ({ kind, name }: ObjectName): string => `${kind} ${shortQuote(name)}`
 

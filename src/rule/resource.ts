@@ -38,6 +38,11 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** The metadata of a Kubernetes object; empty when the object has none. */
+export function metadataOf(object: unknown): Readonly<Record<string, unknown>> {
+  return isObject(object) && isObject(object.metadata) ? object.metadata : {}
+}
+
 /** Sets an own member, also one named `__proto__`, which plain assignment would take for the prototype. */
 export function setOwn(holder: object, key: string | number, value: unknown): void {
   if (key === '__proto__')

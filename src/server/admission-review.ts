@@ -5,7 +5,7 @@ import type { Verdict } from '../review/judge.ts'
 import type { PatchOperation } from '../review/patch.ts'
 import { causeOf } from '../rule/field-error.ts'
 import { shownPath } from '../rule/path.ts'
-import { isObject } from '../rule/resource.ts'
+import { isObject, metadataOf } from '../rule/resource.ts'
 import type { Body } from './json.ts'
 
 export const REVIEW_VERSION = 'admission.k8s.io/v1'
@@ -60,10 +60,6 @@ const isOperation = (value: unknown): value is Submission['operation'] => OPERAT
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isOptionalText = (value: unknown): value is string | undefined => value === undefined || isText(value)
 const textOr = (value: unknown, fallback: string) => (isText(value) && value !== '' ? value : fallback)
-
-function metadataOf(object: unknown): Record<string, unknown> {
-  return isObject(object) && isObject(object.metadata) ? object.metadata : {}
-}
 
 /** The answer to /validate: HTTP 200 whatever the verdict; a denial is 422 Invalid with every cause. */
 export function encodeVerdict({ uid, name, submission }: Review, verdict: Verdict): string {

@@ -6,7 +6,7 @@ import { judgeSubmission, mutate, type Situation, type Submission } from '../rev
 import type { Verdict } from '../review/judge.ts'
 import { jsonPatch } from '../review/patch.ts'
 import { probeAnnotation } from '../arming/webhook-configurations.ts'
-import { isObject } from '../rule/resource.ts'
+import { isObject, metadataOf } from '../rule/resource.ts'
 import {
   decodeReview,
   encodeBusy,
@@ -174,7 +174,7 @@ function validateReview(parts: Parts, review: Review, request: FastifyRequest): 
 /** What a probe carries; undefined for any other review. */
 function probeIn({ object, dryRun }: Submission, group: string): string | undefined {
   if (!dryRun) return undefined
-  const metadata = isObject(object) && isObject(object.metadata) ? object.metadata : {}
+  const metadata = metadataOf(object)
   const annotations = isObject(metadata.annotations) ? metadata.annotations : {}
   const nonce = annotations[probeAnnotation(group)]
   return typeof nonce === 'string' ? nonce : undefined

@@ -3,7 +3,7 @@ import type { Replacement, Sink } from '../cluster/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import type { CurrentFindings } from '../review/current-findings.ts'
 import type { ClusterState } from '../review/cluster-state.ts'
-import { isObject } from '../rule/resource.ts'
+import { metadataOf } from '../rule/resource.ts'
 
 /** Milliseconds from a change to the round that checks its namespace: changes that come together are checked once. */
 const DELAY = 1_000
@@ -109,7 +109,7 @@ export class ClusterCache implements Sink {
 }
 
 function placeOf(resource: unknown): { namespace: string; name: string } {
-  const metadata = isObject(resource) && isObject(resource.metadata) ? resource.metadata : {}
+  const metadata = metadataOf(resource)
   const text = (value: unknown) => (typeof value === 'string' ? value : '')
   return { namespace: text(metadata.namespace), name: text(metadata.name) }
 }

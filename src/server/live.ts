@@ -6,7 +6,7 @@ import type { Confirmed, Verdict } from '../review/judge.ts'
 import type { CurrentFindings } from '../review/current-findings.ts'
 import { shape } from '../review/shape.ts'
 import { overlay } from '../review/overlay.ts'
-import { answering, nameKey, type ObjectName } from '../rule/cluster.ts'
+import { answering, nameKey, objectKey, type ObjectName } from '../rule/cluster.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
 import { ReadLimits } from './read-limits.ts'
 
@@ -90,7 +90,7 @@ export class Live {
     reading: Reading,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const key = `${kind}/${namespace}/${name}`
+    const key = objectKey({ kind, namespace, name })
     const missed = performance.now() - (this.#misses.get(key) ?? -Infinity) < MISS_HOLDS
     if (missed && !this.#findings.has(kind, namespace, name)) return true
     const known = kindNamed.get(kind)
@@ -129,7 +129,7 @@ export class Live {
       const before = this.#findings.stamp(kind.kind, namespace, name)
       const found = await this.#connection.read(kind, namespace, name, signal)
       if (this.#findings.stamp(kind.kind, namespace, name) !== before) continue
-      this.#heard(found, `${kind.kind}/${namespace}/${name}`)
+      this.#heard(found, objectKey({ kind: kind.kind, namespace, name }))
       if (found === undefined) this.#findings.remove(kind, namespace, name)
       else this.#findings.put(kind, found)
       if (found !== undefined && !this.#findings.isWhole(kind.kind, namespace, name)) {

@@ -1,5 +1,6 @@
 import type { ClusterState } from '../../review/cluster-state.ts'
-import { isObject } from '../../rule/resource.ts'
+import { metadataOf } from '../../rule/resource.ts'
+import { objectKey } from '../../rule/cluster.ts'
 import { choice, isNamespaceName, readFlags, toggle, UsageError } from '../../configuration/flags.ts'
 import { JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { CHECK_SECRETS, CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
@@ -120,8 +121,10 @@ const NAME = ['metadata', 'name']
 /** Undefined for what is no resource of ours, has no name yet, or has none that refers to it. */
 function resourceKey(value: unknown, judging: Judging, state: ClusterState): string | undefined {
   const kind = kindOf(value, judging)?.kind
-  const { name } = isObject(value) && isObject(value.metadata) ? value.metadata : {}
+  const { name } = metadataOf(value)
   if (kind === undefined || typeof name !== 'string') return undefined
   const namespace = namespaceOf(value, judging)
-  return state.in(namespace).referrers(kind, name).length === 0 ? undefined : `${kind}/${namespace}/${name}`
+  return state.in(namespace).referrers(kind, name).length === 0
+    ? undefined
+    : objectKey({ kind, namespace, name })
 }

@@ -5,7 +5,7 @@ import { kindNamed } from '../../kinds/index.ts'
 import type { Kind } from '../../kinds/kind.ts'
 import { holdsPlaceholder, placeholdersIn } from '../../review/placeholder.ts'
 import { ClusterState } from '../../review/cluster-state.ts'
-import { isObject } from '../../rule/resource.ts'
+import { isObject, metadataOf } from '../../rule/resource.ts'
 import type { Live } from './live.ts'
 
 /** How documents are read as resources. */
@@ -64,7 +64,7 @@ export function putAll(state: ClusterState, values: readonly unknown[], reading:
       const places = filled.map(({ at }) => at)
       state.put(kind, value, reading.namespace, places)
     } else if (isObject(value) && value.kind === 'Secret' && value.apiVersion === 'v1') {
-      const { name, namespace = reading.namespace } = isObject(value.metadata) ? value.metadata : {}
+      const { name, namespace = reading.namespace } = metadataOf(value)
       if (typeof name === 'string' && typeof namespace === 'string')
         state.putSecret(namespace, name, secretFacts(value, reading.strict ? undefined : isFilled))
     }
@@ -86,7 +86,7 @@ function hiddenIn(
   for (const value of reading.strict ? [] : values) {
     const kind = kindOf(value, reading)?.kind
     if (kind === undefined || !isObject(value)) continue
-    const { name, namespace = reading.namespace } = isObject(value.metadata) ? value.metadata : {}
+    const { name, namespace = reading.namespace } = metadataOf(value)
     const isOpen = isFilledIn(name) || (BACKEND_KINDS.includes(kind) && hidesItsGroup(value.spec))
     if (isFilledIn(namespace)) hidden.add(kind)
     else if (isOpen) hidden.add(`${kind}/${String(namespace)}`)

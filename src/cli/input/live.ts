@@ -16,7 +16,7 @@ import {
 import { KINDS } from '../../kinds/index.ts'
 import { type SecretFacts, secretFacts } from '../../kinds/between/secrets.ts'
 import type { Kind } from '../../kinds/kind.ts'
-import { isObject } from '../../rule/resource.ts'
+import { isObject, metadataOf } from '../../rule/resource.ts'
 import { errorMessage } from '../../rule/error-message.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -254,7 +254,7 @@ const partText = ({ kind: { kind }, namespace }: Part) =>
   namespace === undefined ? kind : `${kind} in namespace '${namespace}'`
 
 function objectOf(kind: Kind, value: unknown): LiveObject[] {
-  const { namespace, name } = isObject(value) && isObject(value.metadata) ? value.metadata : {}
+  const { namespace, name } = metadataOf(value)
   if (!isObject(value) || typeof namespace !== 'string' || typeof name !== 'string') return []
   return [{ kind, namespace, name, value }]
 }

@@ -6,7 +6,8 @@ import {
 } from '../../kinds/between/related-resources.ts'
 import { secretReferencesOf } from '../../kinds/between/secrets.ts'
 import type { ClusterState } from '../../review/cluster-state.ts'
-import { isObject } from '../../rule/resource.ts'
+import { isObject, metadataOf } from '../../rule/resource.ts'
+import { objectKey } from '../../rule/cluster.ts'
 import type { Documents } from './documents.ts'
 import { kindOf, type Reading, stateOfBoth, stateOfCluster } from './given-state.ts'
 import type { Live, LiveObject, SecretName } from './live.ts'
@@ -51,12 +52,14 @@ export async function joinCluster(
   }
   const live = await readCluster(wanted, environment)
   const reading = readingFor(live.namespace)
-  const objects = new Map(live.objects.map((each) => [keyOf({ ...each, kind: each.kind.kind }), each.value]))
-  const get = (subject: Subject) => objects.get(keyOf(subject))
+  const objects = new Map(
+    live.objects.map((each) => [objectKey({ ...each, kind: each.kind.kind }), each.value]),
+  )
+  const get = (subject: Subject) => objects.get(objectKey(subject))
   const applied = (value: unknown) => {
     const kind = kindOf(value, reading)?.kind
     if (kind !== 'MCPExternalAuthConfig' || !isObject(value)) return value
-    const { name } = isObject(value.metadata) ? value.metadata : {}
+    const { name } = metadataOf(value)
     const old = get({
       kind,
       namespace: namespaceOf(value, reading),
@@ -72,8 +75,6 @@ export async function joinCluster(
     get,
   }
 }
-
-const keyOf = ({ kind, namespace, name }: Subject) => `${kind}/${namespace}/${name}`
 
 /** An apply leaves the provider that /mutate wrote (decision 25): no file holds it. */
 function withWritten(
@@ -102,7 +103,7 @@ function placesOf(values: readonly unknown[], reading: Reading): string[] {
 
 /** The namespace that a document names, or that of documents which name none. */
 export function namespaceOf(value: unknown, { namespace: fallback }: Reading): string {
-  const { namespace } = isObject(value) && isObject(value.metadata) ? value.metadata : {}
+  const { namespace } = metadataOf(value)
   return typeof namespace === 'string' && namespace !== '' ? namespace : fallback
 }
 
