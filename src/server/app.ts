@@ -16,6 +16,7 @@ import {
   type Review,
 } from './admission-review.ts'
 import { type Bodies, type Held, RefusedBody } from './bodies.ts'
+import { boundConnections } from './connections.ts'
 import { BodyError, parseBody } from './json.ts'
 import { mayBlock } from './deletion.ts'
 import { both, type Live, MOST_READS, type Read, dependsOn, UNCONFIRMED } from './live.ts'
@@ -45,6 +46,9 @@ export interface Parts {
  */
 const KEEP_ALIVE = 95_000
 
+/** Milliseconds for a TLS handshake; API servers wait 10 s for the whole review unless told otherwise. */
+const HANDSHAKE = 10_000
+
 /** Cipher suites with forward secrecy and authenticated encryption: of TLS 1.2 neither CBC nor RSA key exchange. */
 const CIPHERS = [
   'TLS_AES_128_GCM_SHA256',
@@ -69,11 +73,17 @@ export function buildWebhook(
   clients?: { readonly tls: object; readonly gate: (socket: Socket) => string | undefined },
 ): FastifyInstance {
   const app = fastify({
-    https: { ...secureOptions(pair), ...clients?.tls, headersTimeout: KEEP_ALIVE },
+    https: {
+      ...secureOptions(pair),
+      ...clients?.tls,
+      headersTimeout: KEEP_ALIVE,
+      handshakeTimeout: HANDSHAKE,
+    },
     keepAliveTimeout: KEEP_ALIVE,
     requestTimeout: KEEP_ALIVE,
     return503OnClosing: false,
   }) as unknown as FastifyInstance
+  boundConnections(app.server, (address, port) => parts.bodies.isHeld(address, port))
   if (clients !== undefined) {
     let told: string | undefined
     app.addHook('onRequest', (request, reply, done) => {

@@ -37,6 +37,8 @@ const busy = () => new RefusedBody(503, 'too many bytes of bodies at hand; try a
 /** A body from its head until its review is answered. */
 export interface Held {
   readonly client: string
+  /** The port of the client: with the address, the connection. */
+  readonly port: number
   /** Reserved: all of the content-length, or what has come of a body that has none. */
   bytes: number
   readonly begun: number
@@ -78,6 +80,12 @@ export class Bodies {
     return this.#displaced
   }
 
+  /** Whether a body of this connection is in memory: its review is under way. */
+  isHeld(address: string, port: number): boolean {
+    for (const { client, port: held } of this.#held) if (client === address && held === port) return true
+    return false
+  }
+
   /** Reads the body of a request, unless there is no room for it; hands over a `Held`, or a RefusedBody. */
   receive(request: IncomingMessage, done: (error: Error | null, body?: Held) => void): void {
     const given = request.headers['content-length']
@@ -88,6 +96,7 @@ export class Bodies {
     }
     const held: Held = {
       client: request.socket.remoteAddress ?? '',
+      port: request.socket.remotePort ?? 0,
       bytes: 0,
       begun: this.#now(),
       arrived: 0,

@@ -1,0 +1,40 @@
+import type { Server, Socket } from 'node:net'
+
+/**
+ * Connections at a time; an idle one takes about 60 KB (measured). An API server has one for each review that it waits for, and
+ * keeps at most 25 idle ones.
+ */
+const MOST_CONNECTIONS = 500
+
+/**
+ * Bounds the connections of a server and never refuses a new one: beyond the bound, the client (an IP address) that has
+ * most loses its oldest connection on which no review is under way. `isBusy` says whether one is.
+ */
+export function boundConnections(
+  server: Server,
+  isBusy: (address: string, port: number) => boolean,
+  most = MOST_CONNECTIONS,
+): void {
+  const clients = new Map<string, Set<Socket>>()
+  let count = 0
+  const makeRoom = () => {
+    const heaviest = [...clients.values()].reduce((one, other) => (other.size > one.size ? other : one))
+    for (const socket of heaviest) {
+      if (isBusy(socket.remoteAddress ?? '', socket.remotePort ?? 0)) continue
+      socket.destroy()
+      return
+    }
+  }
+  server.on('connection', (socket: Socket) => {
+    const address = socket.remoteAddress ?? ''
+    const sockets = clients.get(address) ?? new Set<Socket>()
+    clients.set(address, sockets.add(socket))
+    count += 1
+    socket.once('close', () => {
+      sockets.delete(socket)
+      if (sockets.size === 0) clients.delete(address)
+      count -= 1
+    })
+    if (count > most) makeRoom()
+  })
+}
