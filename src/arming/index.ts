@@ -42,7 +42,7 @@ export type ArmingSetting = 'on' | 'ignore'
 
 export interface ArmingOptions {
   readonly setting: ArmingSetting
-  /** Whether this process may hold the Lease and write; otherwise it only looks. */
+  /** Whether this process may hold the Lease and write; otherwise it only reads. */
   readonly writes: boolean
   readonly group: string
   readonly identity: string
@@ -55,7 +55,7 @@ export interface ArmingOptions {
   readonly manager: string
   /** What the configurations say on how to get the webhook out of the way. */
   readonly breakGlass: string
-  /** Told of both configurations as they are stored, at every look. */
+  /** Called with both configurations as they are stored, each time they are read. */
   readonly onRead: (configurations: readonly (Configuration | undefined)[]) => void
   readonly logger: {
     info(fields: object, message: string): void
@@ -77,14 +77,14 @@ export interface ArmingState {
   readonly errors: number
 }
 
-/** Milliseconds between looks while nothing changes, and between proofs once one has succeeded. */
+/** Milliseconds between two reconciliations while nothing changes. */
 const RECONCILE_EVERY = 5_000
-/** Milliseconds between looks at least: somebody who writes the same is not to be answered at once for ever. */
+/** The fewest milliseconds between two reconciliations, so that another writer is not answered in a tight loop. */
 const SHORTEST_WAIT = 500
 const PROVE_EVERY = 60_000
 /** Milliseconds in which the configurations of another installation are replaced once: it is there if they come back. */
 const REPLACE_EVERY = 600_000
-/** So many looks in a row that had to write: somebody else writes too, and is no longer answered at once. */
+/** After so many reconciliations in a row that had to write, there is another writer; it is no longer answered at once. */
 const CONTESTED = 5
 /** How the answer to a probe begins where nothing can be stored. */
 const ABSENT = '404 '
@@ -109,7 +109,7 @@ export class Arming {
     repairs: 0,
     errors: 0,
   }
-  /** Ends the wait for the next look. */
+  /** Ends the wait for the next reconciliation. */
   #changed = new AbortController()
   #proveAt = 0
   /** The bundle that others had injected at the last proof. */
@@ -117,7 +117,7 @@ export class Arming {
   #problem = ''
   /** Why the last proof failed, without what differs each time: ports, times. */
   #answer = ''
-  /** How many looks in a row had to write. */
+  /** How many reconciliations in a row had to write. */
   #writesInARow = 0
   /** When the configurations of which other installation were last replaced. */
   readonly #replaced = new Map<string, number>()
@@ -142,7 +142,7 @@ export class Arming {
     return this.#state
   }
 
-  /** Looks until the signal; then lets go of the Lease. Never rejects. */
+  /** Reconciles until the signal aborts, then releases the Lease. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     for (const kind of KINDS) void this.#watch(kind, signal)
     while (!signal.aborted) {
@@ -155,7 +155,7 @@ export class Arming {
     if (this.#state.leads) await this.#holder.release().catch(() => undefined)
   }
 
-  /** Has the next look come sooner when a configuration changes; without it they come as they do. */
+  /** Starts the next reconciliation sooner when a configuration changes; if it cannot be watched, they come regularly. */
   async #watch(kind: string, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const watched = this.#cluster.watchConfiguration(kind, WEBHOOK_NAME, () => this.#changed.abort())
@@ -179,7 +179,7 @@ export class Arming {
     }
   }
 
-  /** One look: who leads reads, proves, and writes what differs. */
+  /** Reads both configurations; the holder of the Lease also probes and writes what differs. */
   async reconcile(): Promise<void> {
     const stored = await this.#read()
     if (!this.#options.writes) return
@@ -248,7 +248,7 @@ export class Arming {
     return other
   }
 
-  /** Whether some webhook of ours answers a dry run, whichever installation it is of. */
+  /** Whether a vmcp-admission webhook answers a dry run, of whichever installation. */
   async #isAnswered(nonce: string): Promise<boolean> {
     return (await this.#cluster.tryProbe(nonce))?.includes(probeAnswer(nonce)) ?? false
   }

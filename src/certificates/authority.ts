@@ -79,13 +79,13 @@ export interface SelfManagedStatus {
   readonly clockProblem: string | undefined
 }
 
-/** Five replicas that all write at once still end; after that we come back later. */
+/** Enough for five replicas that write at the same time; after that the next check tries again. */
 const MOST_ATTEMPTS = 6
 const RETRY = 5_000
 const SOON = 1_000
-/** A state of longer ago may have been left behind by the others: nothing is signed with it while a leaf still serves. */
+/** An older state may be outdated by other replicas: nothing is signed with it while a leaf is still valid. */
 const STALE = SLACK / 2
-/** A leaf that ends sooner is as good as gone: the next check comes after RETRY and the patience for an answer. */
+/** A leaf that expires sooner counts as expired: the next check comes after RETRY and the deadline of an answer. */
 const LAST = 30_000
 
 /** The names by which a Service is called, and localhost. */
@@ -100,7 +100,7 @@ export class SelfManaged {
   readonly #now: () => number
   readonly #problems: Problems
   #state: AuthorityState | undefined
-  /** Trusted before, and missing in what is stored now: so it stays until it is written down again. */
+  /** CAs that were trusted and are missing in the stored state: kept in the bundle until they are stored again. */
   #orphaned: readonly FormerAuthority[] = []
   #read = -Infinity
   #leaf: Leaf | undefined
@@ -246,7 +246,7 @@ export class SelfManaged {
       : undefined
   }
 
-  /** Takes note of what is stored, and hands on the bundle; what cannot be used changes nothing of what we know. */
+  /** Remembers the stored state and hands on its bundle; an unusable state (undefined) changes nothing. */
   #know(state: AuthorityState | undefined, now: number): void {
     if (state === undefined) return
     const before = this.#state
@@ -264,7 +264,7 @@ export class SelfManaged {
     this.#options.onBundle(bundle)
   }
 
-  /** The API server is out of reach: a leaf that is due need not wait for it, if we know well enough how things stand. */
+  /** While the API server is out of reach, signs a leaf that is due from the remembered state, if that is recent. */
   async #signFromMemory(problems: string[]): Promise<void> {
     if (this.#state === undefined) return
     const now = this.#readClock(problems)

@@ -19,7 +19,7 @@ export interface FollowFilesOptions {
   readonly names?: readonly string[]
   /** The wall clock. */
   readonly now?: () => number
-  /** Milliseconds between two looks when nobody tells us of a change. */
+  /** Milliseconds between two checks when the file system reports no change. */
   readonly poll?: number
   /** Milliseconds that whoever writes the files has for writing all of them, before we call them wrong. */
   readonly settle?: number

@@ -1,4 +1,7 @@
-/** When a CA of our own is made, signs and goes: a pure step from what is stored and seen to what is to be stored next. */
+/**
+ * Decides when a self-managed CA is made, signs and is retired: a pure step from the stored and observed state to the
+ * state to be stored next. README.md draws the states.
+ */
 
 import { aheadOrBehind, inWords } from '../rule/in-words.ts'
 import { type Authority, BACKDATE, publicPart } from './x509.ts'
@@ -47,7 +50,7 @@ export interface Observed {
   readonly leaf?: Leaf | undefined
   /** The last state that this replica read, for when nothing usable is stored any more. */
   readonly remembered?: AuthorityState | undefined
-  /** CAs that were in the bundle before somebody put another Secret in place of ours; see `orphanedCAs`. */
+  /** CAs that were in the bundle before another Secret took the place of the stored one; see `orphanedCAs`. */
   readonly orphaned?: readonly FormerAuthority[] | undefined
   /** A CA just made; given when the last step asked for one. */
   readonly fresh?: SigningAuthority | undefined
@@ -116,7 +119,7 @@ export const SLACK = HOUR
 const LONGEST_WAIT = MINUTE
 const SHORTEST_WAIT = SECOND
 
-/** What is wrong with the settings, or undefined. */
+/** Why the lifetimes do not fit each other; undefined when they do. */
 export function problemWithSettings(settings: RotationSettings): string | undefined {
   const { authorityLifetime, leafLifetime, propagation } = settings
   if (leafLifetime < 30 * SECOND) return 'leaves must live for 30 seconds at least'
@@ -126,11 +129,12 @@ export function problemWithSettings(settings: RotationSettings): string | undefi
   return undefined
 }
 
-/** From here on a successor is prepared. */
+/** When a successor of the CA is prepared: after two thirds of its life. Unix milliseconds. */
 export function rotationDue({ issued, expires }: Authority): number {
   return issued + ((expires - issued) * 2) / 3
 }
 
+/** When the leaf is replaced: after two thirds of its life. Unix milliseconds. */
 export function renewalDue({ issued, expires }: Leaf): number {
   return issued + ((expires - issued) * 2) / 3
 }

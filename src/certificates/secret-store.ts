@@ -1,7 +1,7 @@
 import { isObject } from '../rule/resource.ts'
 import type { SecretData } from './authority-data.ts'
 
-/** Where the replicas keep what they share. */
+/** Where the replicas keep the state that they share. */
 export interface SecretStore {
   /** As it is stored now, or undefined when there is none. */
   read(): Promise<StoredSecret | undefined>
@@ -16,10 +16,10 @@ export interface StoredSecret {
   readonly resourceVersion: string
 }
 
-/** Somebody else was faster: read again. */
+/** Another replica wrote first: read again. */
 export class SecretConflict extends Error {}
 
-/** What we need of a connection to a cluster. */
+/** The part of a ClusterConnection that is used. */
 export interface SecretConnection {
   readSecret(namespace: string, name: string, signal: AbortSignal): Promise<object | undefined>
   createSecret(namespace: string, name: string, data: SecretData, signal: AbortSignal): Promise<void>

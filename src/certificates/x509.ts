@@ -87,16 +87,17 @@ export async function signLeaf(
 
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
 
-/** The certificates in a PEM text, whatever stands between them. Throws when one cannot be read. */
+/** The certificates in a PEM text; other text between them is skipped. Throws an Error when one cannot be read. */
 export function certificatesIn(pem: string): X509Certificate[] {
   return (pem.match(PEM_CERTIFICATE) ?? []).map((block) => new X509Certificate(block))
 }
 
-/** The CAs of a caBundle, in its order. Throws an Error when it holds what is no certificate. */
+/** The CAs of a caBundle (PEM), in its order. Throws an Error when a certificate cannot be read. */
 export function authoritiesIn(bundle: string): Authority[] {
   return certificatesIn(bundle).map(authorityOf)
 }
 
+/** A certificate as plain data. */
 export function authorityOf(certificate: X509Certificate): Authority {
   return {
     certificate: `${certificate.toString().trim()}\n`,
@@ -106,7 +107,7 @@ export function authorityOf(certificate: X509Certificate): Authority {
   }
 }
 
-/** The public part alone, however much more is there. */
+/** A copy without the private key and whatever else a CA may carry. */
 export function publicPart({ certificate, fingerprint, issued, expires }: Authority): Authority {
   return { certificate, fingerprint, issued, expires }
 }

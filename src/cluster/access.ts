@@ -5,14 +5,14 @@ import { delimiter, dirname, resolve } from 'node:path'
 import type { Cluster, KubeConfig, User } from '@kubernetes/client-node'
 import { check, checkNames, completed, merged, parseKubeconfig } from './kubeconfig.ts'
 
-/** Who we are, and to which API server. */
+/** The API server, and the credentials for it. */
 export interface Access {
   readonly server: URL
   /** The namespace of the context or of the pod, where one is set. */
   readonly namespace: string | undefined
   /** TLS settings and headers of the next request, with credentials as they are now; an agent only for a proxy. */
   credentials(): Promise<RequestOptions>
-  /** The API server refused the credentials: what is remembered of them goes, at most once in a while. */
+  /** To be called on a 401: the credentials are loaded anew, at most every ten seconds. */
   renew(): void
 }
 
@@ -44,8 +44,8 @@ async function naming<T>(files: string, work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Access by the service account of the pod. Throws an Error of one line when we are in no pod. The token is read again
- * every minute. `root` is where the file system begins.
+ * Access by the service account of the pod. Rejects with an Error of one line when the process does not run in a pod. The
+ * token is read again every minute. `root` is put before the path of its files; for tests.
  */
 export function fromServiceAccount(root = ''): Promise<Access> {
   return access(async () => {
@@ -57,7 +57,7 @@ export function fromServiceAccount(root = ''): Promise<Access> {
   })
 }
 
-/** Importing the client library costs 90 MB: only who connects to a cluster pays. */
+/** Imports the client library only when a cluster is used: unbundled it takes 90 MB. */
 async function newKubeConfig(): Promise<KubeConfig> {
   const { KubeConfig } = await import('@kubernetes/client-node')
   return new KubeConfig()
@@ -147,7 +147,7 @@ function clusterOf(config: KubeConfig): Cluster {
   return cluster
 }
 
-/** What a plugin or a token service says may hold anything: only what the system says is repeated. */
+/** Repeats only errors of the system: the output of a plugin or token service may hold a secret. */
 function problemWithCredentials(user: User | null, error: NodeJS.ErrnoException): string {
   const { command } = (user?.exec ??
     (user?.authProvider as AuthProvider | undefined)?.config?.exec ??

@@ -6,7 +6,7 @@ import { Deadline } from './deadline.ts'
 import { ServerClock } from './server-clock.ts'
 import type { Times } from './times.ts'
 
-/** An answer other than 200; the message is that of the API server where it has one. */
+/** An answer other than 200 or 201; the message is the status and that of the API server, if it sent one. */
 export class StatusError extends Error {
   readonly status: number
   /** The pause that the API server asks for, in milliseconds. */
@@ -21,29 +21,30 @@ export class StatusError extends Error {
 
 const LONGEST_REFUSAL = 65_536
 const LONGEST_TEXT = 300
-/** No message of the API server's own has it, but other admission webhooks may say anything. */
+/** Other admission webhooks may repeat what was sent, the values of a Secret too; the API server's own messages do not. */
 const LONG_BASE64 = /[A-Za-z0-9+/=]{64}/
 
 /**
- * A conflict is the usual fate of a write with a condition; a deletion has none. A creation that finds nothing lacks its
- * namespace or its kind.
+ * Whether the object of a write was deleted (404) or changed (409) before it. Not for a creation with 404, whose namespace
+ * or kind is missing, nor for a deletion with 409, which has no condition on the version.
  */
 const isLate = (status: number, { method }: Sent) =>
   (status === 404 && method !== 'POST') || (status === 409 && method !== 'DELETE')
 
-/** Where a server or an installation of it stands, and until when it is asked. */
+/** Of an installation: its API group and namespace. Requests end when the signal aborts. */
 export interface Place {
   readonly group: string
   readonly namespace: string
   readonly signal: AbortSignal
 }
 
-/** An object of which only parts matter. */
+/** An object as JSON, of which a caller checks the parts that it reads. */
 export type Stored = Readonly<Record<string, unknown>>
 
+/** A deletion without conditions, for `attempt` and `write`. */
 export const DELETE = { method: 'DELETE', contentType: 'application/json', body: '{}' } as const
 
-/** What is sent when something is to be changed. */
+/** A request that changes something. */
 export interface Sent {
   readonly method: 'POST' | 'PATCH' | 'DELETE'
   readonly contentType: string
@@ -110,7 +111,7 @@ export class Api {
     }
   }
 
-  /** As `write`; false when it came too late: what is to go is gone (404), or somebody else was faster (409). */
+  /** As `write`; false when the object was deleted (404) or changed (409) before. */
   async attempt(path: string, sent: Sent, signals: readonly AbortSignal[]): Promise<boolean> {
     try {
       await this.write(path, sent, signals)
@@ -122,8 +123,8 @@ export class Api {
   }
 
   /**
-   * Changes something, within the same times. What is sent may arrive twice, so the API server must refuse the second:
-   * a create does, and a change with a resourceVersion. No message repeats what was sent.
+   * Sends a change. Throws as `json` does; no message repeats what was sent. A request may arrive twice (see `#send`), so
+   * it must be one that the API server refuses the second time: a creation, or a change with a resourceVersion.
    */
   async write(path: string, sent: Sent, signals: readonly AbortSignal[]): Promise<void> {
     try {
@@ -135,14 +136,14 @@ export class Api {
     }
   }
 
-  /** The JSON of the answer to what was sent: a review of access, of which nothing is stored. */
+  /** The JSON of the answer to what was sent, such as a SubjectAccessReview, which is not stored. Throws as `json` does. */
   async ask(path: string, sent: Sent, signals: readonly AbortSignal[]): Promise<unknown> {
     const read = async (response: IncomingMessage, deadline: Deadline) =>
       parseJson(await this.#text(response, deadline))
     return this.stream(path, signals, read, sent)
   }
 
-  /** Hands an answer of 200 (201 to what was sent) to the work, with the deadline that its body has to keep: at first that of one more part. */
+  /** Hands an answer of 200 (201 to a change) to the work, with the deadline of its body, which is that of the next part. */
   async stream<T>(
     path: string,
     signals: readonly AbortSignal[],
@@ -164,7 +165,7 @@ export class Api {
     }
   }
 
-  /** Closes every connection, whatever goes on on it. */
+  /** Closes every connection, also those in use. */
   close(): void {
     this.#agent.destroy()
   }
@@ -278,7 +279,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Some of Node's errors have no message, or one that says little. */
+/** Gives a message to errors of Node that have none or an unclear one. */
 function named(error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException
   if (message === 'aborted') return new Error('the connection was closed in the middle of an answer')

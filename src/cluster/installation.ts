@@ -3,7 +3,7 @@ import { WEBHOOK_NAME } from '../arming/webhook-configurations.ts'
 import { isObject, metadataOf } from '../rule/resource.ts'
 import { type Api, DELETE, type Place, type Stored } from './api.ts'
 
-/** Something that a user may do, or not. */
+/** What a SubjectAccessReview asks about. */
 export interface Right {
   readonly verb: string
   readonly group: string
@@ -21,7 +21,7 @@ const REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
 const METRICS = 5_000
 const JSON_TYPE = 'application/json'
 
-/** The objects of an installation, to look at and to take away; undefined is one that is not there. */
+/** Reads and deletes the objects of an installation. Reads answer undefined when the object does not exist. */
 export class Installation {
   readonly #api: Api
   readonly #place: Place
@@ -102,12 +102,12 @@ export class Installation {
     return items + (typeof more === 'number' ? more : 0)
   }
 
-  /** What else may stand in admissionregistration.k8s.io/v1, by its plural; nothing of a kind that is not served. */
+  /** The objects of a plural of admissionregistration.k8s.io/v1; empty when the API server does not serve it. */
   listAdmission(plural: string): Promise<Stored[]> {
     return this.#list(`${ADMISSION}/${plural}`)
   }
 
-  /** The certificates in a Secret by their keys in it: whatever is no `.crt` stays behind. */
+  /** The certificates in a Secret by their keys in it; values of keys that do not end in `.crt` are dropped. */
   async readCertificates(secret: string): Promise<Readonly<Record<string, string>> | undefined> {
     const found = await this.#read(this.#secret(secret))
     if (found === undefined) return undefined
@@ -133,7 +133,7 @@ export class Installation {
     return isObject(answer) && isObject(answer.status) && answer.status.allowed === true
   }
 
-  /** Whether it was there. */
+  /** False when it did not exist. */
   deleteLease(name: string): Promise<boolean> {
     return this.#delete(`/apis/coordination.k8s.io/v1/namespaces/${this.#namespace}/leases/${name}`)
   }

@@ -29,7 +29,7 @@ const JSON_TYPE = 'application/json'
 const MERGE = 'application/merge-patch+json'
 const APPLY = 'application/apply-patch+yaml'
 
-/** What the server keeps of itself in the cluster: its webhook configurations and a Lease. */
+/** Reads and writes the webhook configurations and the Lease of an installation. Methods throw as those of `Api`. */
 export class Registrations {
   readonly #api: Api
   readonly #place: Place
@@ -44,12 +44,12 @@ export class Registrations {
     return encodeURIComponent(this.#place.namespace)
   }
 
-  /** A webhook configuration; undefined when there is none. */
+  /** The webhook configuration of this kind and name; undefined when it does not exist. */
   readConfiguration(kind: string, name: string): Promise<Stored | undefined> {
     return this.#read(`${ADMISSION}/${PLURALS[kind] ?? ''}/${name}`)
   }
 
-  /** Calls back when a configuration is there at the start, and whenever it changes or goes. Resolves and rejects as `watch`. */
+  /** Calls back if the configuration exists, and whenever it is changed or deleted. Resolves and rejects as `watch`. */
   async watchConfiguration(kind: string, name: string, changed: () => void): Promise<void> {
     const from = { resourceVersion: '', milliseconds: TIMES.watch, silence: TIMES.silence, name }
     await watch(this.#api, `${ADMISSION}/${PLURALS[kind] ?? ''}`, from, this.#place.signal, (event) => {
@@ -58,8 +58,8 @@ export class Registrations {
   }
 
   /**
-   * Server-side apply, forced. That alone leaves what only other managers wrote, an entry of theirs or a Service beside
-   * our URL: with `displacing`, that is put in place of whatever is there first, unless it has changed since.
+   * Server-side apply, forced. It leaves fields of other field managers, such as an entry of theirs or a Service beside
+   * our URL; `displacing` is a merge patch that replaces these first, unless the configuration has changed since.
    */
   async applyConfiguration(configuration: Stored, displacing?: Stored): Promise<void> {
     const plural = PLURALS[String(configuration.kind)] ?? ''
@@ -70,12 +70,12 @@ export class Registrations {
     await this.#api.write(`${path}&force=true`, sent, [this.#place.signal])
   }
 
-  /** Whether it was there. */
+  /** False when it did not exist. */
   deleteConfiguration(kind: string, name: string): Promise<boolean> {
     return this.#attempt(`${ADMISSION}/${PLURALS[kind] ?? ''}/${name}`, DELETE)
   }
 
-  /** The uid of a ClusterRole; undefined when there is none. */
+  /** The uid of a ClusterRole; undefined when it does not exist. */
   async readOwner(name: string): Promise<string | undefined> {
     const found = await this.#read(
       `/apis/rbac.authorization.k8s.io/v1/clusterroles/${encodeURIComponent(name)}`,
@@ -84,7 +84,7 @@ export class Registrations {
     return typeof metadata.uid === 'string' ? metadata.uid : undefined
   }
 
-  /** Has the API server ask the webhook about an object that carries the nonce, as a dry run; the text of the refusal. */
+  /** Creates, as a dry run, an object with the nonce in the annotation; answers with the text of the refusal, if any. */
   async tryProbe(annotation: string, nonce: string): Promise<string | undefined> {
     const { kind, plural } = mcpExternalAuthConfig
     const object = {

@@ -85,11 +85,12 @@ export function buildWebhook(
   }) as unknown as FastifyInstance
   boundConnections(app.server, (address, port) => parts.bodies.isHeld(address, port))
   if (clients !== undefined) {
-    let told: string | undefined
+    let lastProblem: string | undefined
     app.addHook('onRequest', (request, reply, done) => {
       const problem = clients.gate(request.raw.socket)
-      if (problem !== undefined && problem !== told) parts.logger.warn({ problem }, 'refusing a client')
-      told = problem
+      if (problem !== undefined && problem !== lastProblem)
+        parts.logger.warn({ problem }, 'refusing a client')
+      lastProblem = problem
       if (problem === undefined) done()
       else refuseClient(parts, reply, problem)
     })
@@ -190,7 +191,7 @@ function probeIn({ object, dryRun }: Submission, group: string): string | undefi
   return typeof nonce === 'string' ? nonce : undefined
 }
 
-/** Without room to read: what the view says, and no verdict where that alone would deny. A deletion fails open. */
+/** Without room to read: judged by the cache alone, and shed where only that would deny. A deletion fails open. */
 function unconfirmed(
   parts: Parts,
   review: Review,
@@ -279,7 +280,7 @@ function ids(findings: readonly { readonly id: string }[]): string[] | undefined
   return findings.length === 0 ? undefined : [...new Set(findings.map(({ id }) => id))]
 }
 
-/** Whatever is no review: 4xx with a sentence. What is our own fault: 500, logged; the API server then applies failurePolicy. */
+/** Answers a request that is not a review with 4xx and a sentence, and an error of this server with 500, which is logged. */
 function refuse(
   parts: Parts,
   error: Error & { statusCode?: number },

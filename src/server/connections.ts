@@ -1,8 +1,8 @@
 import type { Server, Socket } from 'node:net'
 
 /**
- * Connections at a time; an idle one takes about 60 KB (measured). An API server has one for each review that it waits for, and
- * keeps at most 25 idle ones.
+ * Connections at a time; an idle one takes about 60 KB (measured). An API server has one for each review that it waits
+ * for, and keeps at most 25 idle ones.
  */
 const MOST_CONNECTIONS = 500
 

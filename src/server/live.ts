@@ -20,7 +20,7 @@ const MISS_HOLDS = 1_000
 /** What the reads of a review came to, for a metric. */
 export type ReadOutcome = 'found' | 'missing' | 'failed' | 'limited'
 
-/** Reads from the API server what a verdict depends on, so that nobody is denied on stale news. */
+/** Reads from the API server the objects that a verdict depends on, so that no denial rests on an old cache. */
 export class Live {
   readonly #connection: Pick<ClusterConnection, 'read' | 'readSecret' | 'readNamespace'>
   readonly #findings: CurrentFindings
@@ -45,7 +45,7 @@ export class Live {
     return this.#waiting
   }
 
-  /** Puts what it reads into the view. Never throws: what cannot be read in time is not confirmed. */
+  /** Puts what it reads into the cache. Never throws: what cannot be read in time is not confirmed. */
   async confirm(namespace: string, names: readonly ObjectName[], milliseconds: number): Promise<Read> {
     const confirmed = new Set<string>()
     const reading: Reading = { secrets: new Map(), uncached: new Map() }
@@ -94,7 +94,7 @@ export class Live {
     const missed = performance.now() - (this.#misses.get(key) ?? -Infinity) < MISS_HOLDS
     if (missed && !this.#findings.has(kind, namespace, name)) return true
     const known = kindNamed.get(kind)
-    // Namespaces of which nothing is known share one bound: anybody can name a new one in each review.
+    // Namespaces of which nothing is known share one bound: a caller can name a new one in each review.
     const bounded = this.#findings.hasNamespace(namespace) ? namespace : ''
     if (!this.#limits.allows(bounded, known === undefined)) {
       this.#count('limited')
@@ -115,7 +115,7 @@ export class Live {
   }
 
   /**
-   * Puts into the view what is read. What the watch brings meanwhile may be newer than the answer, and nothing would
+   * Puts into the cache what is read. What the watch brings meanwhile may be newer than the answer, and nothing would
    * bring it again: then the answer counts for nothing, and is asked for anew.
    */
   async #isKnown(
@@ -162,11 +162,11 @@ export class Live {
 /** What was read for one review, and stays with it. */
 interface Reading {
   readonly secrets: Map<string, SecretFacts>
-  /** What rules read of objects that the view does not keep, or not whole. */
+  /** What rules read of objects that the cache left out or keeps in part. */
   readonly uncached: Map<string, { readonly name: ObjectName; readonly resource: Resource }>
 }
 
-/** What has just been read, and whether some of it is not kept in the view. */
+/** What has just been read, and whether the cache left some of it out. */
 export interface Read extends Confirmed {
   readonly hasUncached: boolean
 }
@@ -181,7 +181,7 @@ export const both = (one: Read, other: Read): Read => ({
   hasUncached: one.hasUncached || other.hasUncached,
 })
 
-/** What a verdict depends on, errors first, each object once. */
+/** The objects that a verdict depends on, those of errors first, each once. */
 export function dependsOn({ errors, warnings }: Verdict): ObjectName[] {
   const found = new Map<string, ObjectName>()
   for (const { error } of [...errors, ...warnings]) {

@@ -88,7 +88,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
     void stop('uncaught error', 1)
   })
   for (const signal of SIGNALS) process.on(signal, () => void stop(signal))
-  // Nobody may read it any more.
+  // A closed standard error must not end the process.
   process.stderr.on('error', () => undefined)
   const settings = { mode, severities: severity }
   const serviceAccountAudience = configuration['service-account-audience']
@@ -170,7 +170,7 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
   return `${host.includes(':') ? `[${host}]` : host}:${address.port}`
 }
 
-/** The state that metrics show: the leader has a certificate of its CA, and serves nobody with it. */
+/** The state for metrics: the leader has a certificate of its CA that serves no one, so it is left out. */
 function stateOf(serving: Serving, role: ServerConfiguration['role']): ServingState {
   const state = serving.state()
   return role === 'leader' ? { ...state, expiry: { ...state.expiry, leaf: undefined } } : state

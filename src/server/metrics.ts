@@ -57,7 +57,7 @@ export function createMetrics() {
   })
   const refused = new Counter({
     name: 'vmcp_admission_refused_requests_total',
-    help: 'Requests that were no review, by HTTP status.',
+    help: 'Requests that were not reviews, by HTTP status.',
     labelNames: ['status'],
     registers,
   })
