@@ -6,9 +6,9 @@ import type { Kind } from '../kinds/kind.ts'
  */
 export interface Sink {
   /**
-   * Begins to replace all resources of a kind, in one namespace or (undefined) in all. Between this call and `commit` no `put` and no
-   * `remove` comes for the same kind and namespace. A replacement that breaks off is never committed, and the next
-   * `replace` of the same kind and namespace takes its place.
+   * Begins to replace all resources of a kind, in one namespace or (undefined) in all. Between this call and `commit` no
+   * `put` and no `remove` comes for the same kind and namespace. A replacement that breaks off is never committed, and the
+   * next `replace` of the same kind and namespace takes its place.
    */
   replace(kind: Kind, namespace: string | undefined): Replacement
   /** The resource was created or changed. */
@@ -17,7 +17,7 @@ export interface Sink {
   remove(kind: Kind, resource: unknown): void
   /** Which objects of a kind are known has changed, in one namespace or (undefined) in all; see `Informers.knows`. */
   recheck(kind: Kind, namespace: string | undefined): void
-  /** Whether the sink left objects of the kind out, in one namespace or (undefined) in any, and wants to be given them again. */
+  /** Whether the sink left out objects of the kind, in one namespace or (undefined) in any, and needs another list. */
   lacks(kind: Kind, namespace: string | undefined): boolean
 }
 
