@@ -37,7 +37,7 @@ import {
   judgeClient,
   problemWithClientAuthorities,
 } from '../src/certificates/clients.ts'
-import { followFiles, type FollowFilesOptions } from '../src/certificates/files.ts'
+import { watchFiles, type WatchFilesOptions } from '../src/certificates/files.ts'
 import { localPair, type ServingPair } from '../src/certificates/local.ts'
 import {
   type AuthorityState,
@@ -230,12 +230,12 @@ t.test('a pair is judged before it is used', async (t) => {
   ])
 })
 
-function followed(t: Test, folder: string, options: Partial<FollowFilesOptions> = {}) {
+function followed(t: Test, folder: string, options: Partial<WatchFilesOptions> = {}) {
   const said: string[] = []
   const pairs: ServingPair[] = []
   const stopped = new AbortController()
   t.teardown(() => stopped.abort())
-  const files = followFiles(folder, {
+  const files = watchFiles(folder, {
     onPair: (pair) => pairs.push(pair),
     onProblem: (problem) => said.push(problem),
     onWarning: (warning) => said.push(`warning: ${warning}`),

@@ -141,7 +141,7 @@ const ids = (answer: Answer['response']) =>
     .filter((id) => /upstream-inject|reference-found|secret|hmac|deleted|is-member/.test(id))
     .toSorted()
 
-t.test('nobody is denied on stale news', async (t) => {
+t.test('nobody is denied because the cache is old', async (t) => {
   const rows: readonly (readonly [title: string, Given, Other, string[], allowed: boolean, reads: number])[] =
     [
       ['what the view says is so', { stored: setting }, wrong, ['upstream-inject-provider-exists'], false, 3],

@@ -7,7 +7,7 @@ import { Problems } from './problems.ts'
 import { readRegularFile } from './regular-file.ts'
 import { judgePair, type PairJudgement } from './verify.ts'
 
-export interface FollowFilesOptions {
+export interface WatchFilesOptions {
   /** A pair that was judged good, other than the last one. */
   readonly onPair: (pair: ServingPair) => void
   /** Once for each problem, until it is gone. The pair of before stays in use. */
@@ -35,7 +35,7 @@ export interface FilesStatus {
   readonly problem: string | undefined
 }
 
-export interface FollowedFiles {
+export interface WatchedFiles {
   /** Looks now; resolves when what was found is in use or reported. */
   check(): Promise<void>
   status(): FilesStatus
@@ -45,13 +45,13 @@ const POLL = 10_000
 const SETTLE = 1_000
 
 /**
- * Follows `tls.crt`, `tls.key` and `ca.crt` in a folder that something else writes: whatever changes in the folder makes
- * us look, and every ten seconds we look anyway, because file systems lose events. What counts is the content.
+ * Watches `tls.crt`, `tls.key` and `ca.crt` in a folder that something else writes. They are read when anything in the
+ * folder changes, and every ten seconds, because file systems lose events; only their content counts.
  */
-export function followFiles(folder: string, options: FollowFilesOptions): FollowedFiles {
-  const follower = new FileFollower(folder, options)
-  follower.start()
-  return follower
+export function watchFiles(folder: string, options: WatchFilesOptions): WatchedFiles {
+  const watcher = new FileWatcher(folder, options)
+  watcher.start()
+  return watcher
 }
 
 interface Look {
@@ -60,9 +60,9 @@ interface Look {
   readonly judgement: PairJudgement
 }
 
-class FileFollower implements FollowedFiles {
+class FileWatcher implements WatchedFiles {
   readonly #folder: string
-  readonly #options: FollowFilesOptions
+  readonly #options: WatchFilesOptions
   readonly #problems: Problems
   readonly #warnings: Problems
   #watcher: FSWatcher | undefined
@@ -73,7 +73,7 @@ class FileFollower implements FollowedFiles {
   #checking: Promise<void> | undefined
   #asked = 0
 
-  constructor(folder: string, options: FollowFilesOptions) {
+  constructor(folder: string, options: WatchFilesOptions) {
     this.#folder = folder
     this.#options = options
     this.#problems = new Problems(options.onProblem)

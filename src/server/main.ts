@@ -13,7 +13,7 @@ import { helpLines, readFlags, UsageError } from '../configuration/flags.ts'
 import { EXAMPLES, LocalCluster, quoted } from './local-cluster.ts'
 import { logDestination } from './log-destination.ts'
 import { createMetrics } from './metrics.ts'
-import { followCluster, openConnection } from './open-cluster.ts'
+import { openClusterCache, openConnection } from './open-cluster.ts'
 import { clientOptions, openServing, type Serving, type ServingState } from './serving.ts'
 import { mayServe } from './trust-loop.ts'
 import { errorMessage } from '../rule/error-message.ts'
@@ -97,7 +97,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   const cluster =
     connection === undefined || role === 'leader'
       ? undefined
-      : followCluster(configuration, connection, settings, logger, metrics.registry)
+      : openClusterCache(configuration, connection, settings, logger, metrics.registry)
   const serving = await openServing(configuration, connection, logger, ended.signal)
   if (serving !== undefined) metrics.serving(() => stateOf(serving, role))
   const arming = openArming(configuration, connection, serving, logger)

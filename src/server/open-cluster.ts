@@ -13,11 +13,11 @@ import { Live } from './live.ts'
 import { errorMessage } from '../rule/error-message.ts'
 
 /** The cluster beside whose objects resources are judged. */
-export interface FollowedCluster {
+export interface OpenClusterCache {
   readonly state: ClusterState
   readonly live: Live
   isSynced(): boolean
-  /** Stops following; the connection stays open. */
+  /** Stops the informers; the connection stays open. */
   stop(): void
 }
 
@@ -44,14 +44,14 @@ export async function openConnection(
   return new ClusterConnection(access, { group })
 }
 
-/** Begins to follow the cluster. An API server out of reach is waited for. */
-export function followCluster(
+/** Opens the cache of the cluster and starts its informers, which wait for an API server that is out of reach. */
+export function openClusterCache(
   configuration: ServerConfiguration,
   connection: ClusterConnection,
   settings: Settings,
   logger: Logger,
   registry: Registry,
-): FollowedCluster {
+): OpenClusterCache {
   const group = configuration['api-group']
   const watched = configuration['watch-namespaces']
   const isWatched = (namespace: string) => watched.length === 0 || watched.includes(namespace)

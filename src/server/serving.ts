@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { Logger } from 'pino'
-import { followFiles } from '../certificates/files.ts'
+import { watchFiles } from '../certificates/files.ts'
 import { localPair, makePair, type ServingPair } from '../certificates/local.ts'
 import { readRegularFile } from '../certificates/regular-file.ts'
 import { authoritiesIn } from '../certificates/x509.ts'
@@ -112,7 +112,7 @@ async function fromFiles(
 ): Promise<Serving> {
   const folder = configuration['cert-dir']
   const pairs = new LatestPair()
-  const followed = followFiles(folder, {
+  const followed = watchFiles(folder, {
     signal,
     names: servingNames(configuration),
     onPair: pairs.put,
