@@ -8,12 +8,12 @@ import { role, ROLE_FLAGS } from './commands/role.ts'
 import { uninstall, UNINSTALL_FLAGS } from './commands/uninstall.ts'
 
 export interface Command {
-  /** What may follow its name, and what it then does. */
+  /** The forms of its arguments, and what each does. */
   readonly ways: readonly (readonly [args: string, does: string])[]
-  /** What follows its name in an example. */
+  /** The arguments of an example. */
   readonly example: string
   readonly flags: object
-  /** What its exit codes mean; 2 is wrong usage for all. */
+  /** The meaning of its exit codes; 2 is wrong usage for all. */
   readonly exits: Readonly<Record<number, string>>
   /** Returns the exit code. Throws UsageError. */
   run(
@@ -125,7 +125,7 @@ export function listed(word: 'and' | 'or'): string {
   return `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1) ?? ''}`
 }
 
-/** What `--help` says of all commands. */
+/** The text of `--help` without a command. */
 export function overview(): string {
   const ways = [...COMMANDS].flatMap(([name, command]) => waysOf(name, command))
   return text([
@@ -139,7 +139,7 @@ export function overview(): string {
   ])
 }
 
-/** What `--help` says of one command. */
+/** The text of `--help` for one command. */
 export function helpOf(name: string, command: Command): string {
   const flags = helpLines(command.flags)
   const exits = Object.entries({ ...command.exits, 2: 'wrong usage' }).map(([code, why]) => `${code} ${why}`)

@@ -11,5 +11,5 @@ process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
 
 process.exitCode = await run(process.argv.slice(2), process.env)
 
-// A plugin for credentials that hangs must not keep us once all is written.
+// Exits although a credential plugin may hang: everything is written by now.
 process.stdout.write('', () => setTimeout(() => process.exit(), 100).unref())

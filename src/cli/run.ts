@@ -9,8 +9,8 @@ type Environment = Readonly<Record<string, string | undefined>>
 const HELP: ReadonlySet<string | undefined> = new Set(['help', '--help', '-h'])
 
 /**
- * Runs the command that the arguments name and returns the exit code. Never throws: a wrong usage is one line for the
- * person, and only a fault of ours is told with its stack.
+ * Runs the command that the arguments name and returns the exit code. Never throws: wrong usage is one line on
+ * standard error, a fault of the tool is printed with its stack.
  */
 export async function run(args: readonly string[], environment: Environment): Promise<number> {
   try {

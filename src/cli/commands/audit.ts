@@ -3,11 +3,11 @@ import { JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { secretReferencesOf } from '../../kinds/between/secrets.ts'
 import { judgeSubmission, storedSubmission } from '../../review/index.ts'
 import type { SeveritySetting } from '../../review/settings.ts'
-import { absences, doubts } from '../output/missing-crds.ts'
+import { missingKindNotes, emptyNamespaceNotes } from '../output/missing-crds.ts'
 import { LIVE_FLAGS } from '../input/cluster-flags.ts'
 import { stateOfCluster } from '../input/given-state.ts'
 import type { Live, LiveObject, SecretName } from '../input/live.ts'
-import { tellUnread } from '../input/reading.ts'
+import { printUnread } from '../input/reading.ts'
 import { addVerdict, exitCode, IN_CLUSTER, printHuman, printJson, type Report } from '../output/report.ts'
 
 export const AUDIT_FLAGS = {
@@ -35,7 +35,7 @@ export async function audit(
   }
   const live = await readCluster(wanted, environment)
   const report = judgeAll(live, group, flags.severity)
-  tellUnread(report.unread)
+  printUnread(report.unread)
   process.stdout.write(
     flags.output === 'json' ? printJson(report) : printHuman(report, scopeOf(live, namespaces)),
   )
@@ -54,7 +54,7 @@ function judgeAll(live: Live, group: string, severities: readonly SeveritySettin
     resources: live.objects.length,
     others: 0,
     findings: [],
-    notes: [...absences(live.absent, group), ...doubts(live.doubtful)],
+    notes: [...missingKindNotes(live.absent, group), ...emptyNamespaceNotes(live.doubtful)],
     unread: live.unread.map((message) => ({ ...IN_CLUSTER, message })),
   }
   const state = stateOfCluster(live, group)

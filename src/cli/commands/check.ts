@@ -6,10 +6,10 @@ import { JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { CHECK_SECRETS, CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { type Documents, readDocuments } from '../input/documents.ts'
 import { kindOf, stateOf } from '../input/given-state.ts'
-import { joinCluster, type Joined, namespaceOf } from '../input/overlay.ts'
+import { readOverlay, type Overlay, namespaceOf } from '../input/overlay.ts'
 import { type Beside, judgeDocument, type Judging } from './judge-document.ts'
-import { absences } from '../output/missing-crds.ts'
-import { READING_FLAGS, tellEmpty, tellUnread, readOptions } from '../input/reading.ts'
+import { missingKindNotes } from '../output/missing-crds.ts'
+import { READING_FLAGS, printEmpty, printUnread, readOptions } from '../input/reading.ts'
 import {
   counted,
   exitCode,
@@ -41,18 +41,18 @@ export async function check(
   const { namespace, strict, severity: severities, kubeconfig, 'check-secrets': secrets } = flags
   const judging = { group: flags['api-group'], namespace, strict, severities }
   const documents = await readDocuments(positionals, readOptions(flags, environment))
-  documents.unread.push(...tellEmpty([documents]))
+  documents.unread.push(...printEmpty([documents]))
   const { report, scope } = flags.cluster
-    ? onto(await joinCluster(documents, { ...judging, kubeconfig, secrets }, environment), documents, judging)
+    ? onto(await readOverlay(documents, { ...judging, kubeconfig, secrets }, environment), documents, judging)
     : alone(documents, { ...judging, namespace: namespace || 'default' })
-  tellUnread(report.unread)
+  printUnread(report.unread)
   process.stdout.write(flags.output === 'json' ? printJson(report) : printHuman(report, scope))
   return exitCode(report)
 }
 
 interface Checked {
   readonly report: Report
-  /** In what the resources are. */
+  /** Where the resources are, for the last line: `in 3 files`. */
   readonly scope: string
 }
 
@@ -66,13 +66,13 @@ function alone(documents: Documents, judging: Judging): Checked {
 }
 
 /** Judges the documents beside each other and the objects of the cluster. */
-function onto({ live, reading, before, after, get }: Joined, documents: Documents, given: Judging): Checked {
+function onto({ live, reading, before, after, get }: Overlay, documents: Documents, given: Judging): Checked {
   const judging = { ...given, ...reading }
   const report = examine(documents, judging, { state: after, stored: { state: before, get } })
   report.unread.unshift(...live.unread.map((message) => ({ ...IN_CLUSTER, message })))
   const kinds = new Set(documents.documents.map(({ document }) => kindOf(document.value, judging)))
   report.notes.push(
-    ...absences(
+    ...missingKindNotes(
       live.absent.filter((kind) => kinds.has(kind)),
       judging.group,
     ),
@@ -99,7 +99,7 @@ function examine(documents: Documents, judging: Judging, beside: Beside): Report
   return report
 }
 
-/** Of resources to which others refer: where they come again. Beside which one the others are judged depends on the order. */
+/** Notes on resources that are given twice and are referred to: the last one counts for their referrers. */
 function repetitions({ documents }: Documents, judging: Judging, state: ClusterState): Located[] {
   const keyed = documents.flatMap((each) => {
     const key = resourceKey(each.document.value, judging, state)
@@ -118,7 +118,7 @@ function repetitions({ documents }: Documents, judging: Judging, state: ClusterS
 
 const NAME = ['metadata', 'name']
 
-/** Undefined for what is no resource of ours, has no name yet, or has none that refers to it. */
+/** Undefined for another kind of document, one without a name, and one without referrers. */
 function resourceKey(value: unknown, judging: Judging, state: ClusterState): string | undefined {
   const kind = kindOf(value, judging)?.kind
   const { name } = metadataOf(value)

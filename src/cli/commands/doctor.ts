@@ -34,13 +34,13 @@ type DoctorFlags = Values<typeof DOCTOR_FLAGS>
 
 const PAUSE = 2_000
 /** A server renews its Lease every five seconds. */
-const LEASE_PATIENCE = 7_000
+const LEASE_WAIT = 7_000
 
-/** Says what is wrong with an installation; returns the exit code. Throws UsageError. */
+/** Prints the problems of an installation; returns the exit code. Throws UsageError. */
 export async function doctor(
   args: readonly string[],
   environment: Environment,
-  times: { readonly pause: number; readonly lease: number } = { pause: PAUSE, lease: LEASE_PATIENCE },
+  times: { readonly pause: number; readonly lease: number } = { pause: PAUSE, lease: LEASE_WAIT },
 ): Promise<number> {
   const { values: flags, positionals } = readFlags(DOCTOR_FLAGS, args, environment)
   if (positionals.length > 0)
@@ -81,7 +81,7 @@ async function look(place: Place, isRefusal: (error: unknown) => boolean): Promi
     await place.opened.installation.readService(place.service)
   } catch (error) {
     const message = errorMessage(error)
-    // Any refusal but that of the credentials is an answer, and concerns this object alone.
+    // A refusal other than 401 shows that the API server answers; it concerns this object alone.
     if (!isRefusal(error) || message.startsWith('401 ')) return unreachable(message)
   }
   return examine(place)

@@ -1,4 +1,4 @@
-/** What `explain` prints of a kind and of a field: what it is for, and what is checked of it. */
+/** The pages that `explain` prints for a kind and for a field. */
 import { KINDS } from '../../kinds/index.ts'
 import type { Kind } from '../../kinds/kind.ts'
 import { examplesAt, rulePlaces } from '../../kinds/places.ts'
@@ -62,7 +62,7 @@ export function fieldsAt(text: string): readonly (readonly Found[])[] {
   return path === '' ? [] : [...Map.groupBy(found, sameField).values()]
 }
 
-/** Fields of which this is equal are described alike. */
+/** Equal for fields that share one description. */
 const sameField = ({ field: { name, node, required } }: Found): string =>
   JSON.stringify([name, node, required])
 
@@ -71,7 +71,7 @@ const plain = (path: string): string => path.replaceAll(/\[[^\]]*\]|\.<[^>]*>/g,
 
 export const placeText = ({ kind, field }: Found): string => `${field.path} of ${kind.kind}`
 
-/** The paths of all fields, for those who misspell one. */
+/** The paths of all fields, for suggestions. */
 export const fieldPaths = (): Set<string> => new Set(FIELDS.map(({ field }) => field.path))
 
 export function fieldPage(group: readonly Found[]): string[] {

@@ -48,7 +48,7 @@ function pageOf(name: string): string[] {
   return groups.flatMap((group, i) => [...(i === 0 ? [] : ['', '---', '']), ...fieldPage(group)])
 }
 
-/** Of how many fields of one name each is printed. */
+/** Most fields of one name that are all printed. */
 const MOST_PAGES = 4
 /** Most names that a message lists. */
 const MOST_NAMES = 8
@@ -63,7 +63,7 @@ function listed(names: readonly string[], word: 'and' | 'or'): string {
 
 const quoted = (name: string): string => `'${name}'`
 
-/** What was probably meant: ids that hold the name, else the name that is spelt most like it. */
+/** A suggestion: ids that contain the name, else the most similar name. */
 function advice(name: string): string {
   const part = name.toLowerCase()
   const holding = part.length < 3 ? [] : [...ALL_IDS].filter((id) => id.toLowerCase().includes(part))
@@ -105,7 +105,7 @@ function places(rule: Rule): string {
 
 const reads = (rule: Rule): string[] => (rule.reads.length === 0 ? [] : [`reads: ${rule.reads.join(', ')}`])
 
-/** How its severity is changed. */
+/** The flag that changes its severity. */
 function relaxing({ id, severity }: Described): string[] {
   if (typeof parseSeveritySetting(`${id}=off`, ALL_IDS) === 'string')
     return ['relax: not possible, it is always an error']

@@ -16,11 +16,11 @@ export interface Judging extends Reading {
   readonly severities: readonly SeveritySetting[]
 }
 
-/** What documents are judged beside. */
+/** The other objects beside which documents are judged. */
 export interface Beside {
-  /** As it will be with the documents. */
+  /** After the documents are applied. */
   readonly state: ClusterState
-  /** What is there without them. */
+  /** Before the documents are applied. */
   readonly stored?: {
     readonly state: ClusterState
     get(subject: Subject): unknown
@@ -28,8 +28,8 @@ export interface Beside {
 }
 
 /**
- * Adds to the report what is found in one document; documents of other groups are only counted. An error that the
- * stored object has among the stored ones is none of the document's (decision 8).
+ * Adds the findings of one document to the report; documents of other groups are only counted. An error that the stored
+ * object already has is a warning (decision 8).
  */
 export function judgeDocument(
   file: string,
@@ -43,7 +43,7 @@ export function judgeDocument(
   for (const note of document.notes) report.notes.push({ file, ...note })
   if (kind === undefined) {
     report.others += 1
-    tellNotJudged(file, document, judging, report)
+    reportNotJudged(file, document, judging, report)
     return
   }
   report.resources += 1
@@ -66,11 +66,11 @@ export function judgeDocument(
     stateNow: stored?.state,
   })
   addVerdict(report, outcome, subject, ({ id, error }) => {
-    // A map or a list is shown by its name, not by its first member on the next line.
+    // The place of a map or a list is its key, not its first member on the next line.
     const named = id === 'unknown-field' || typeof valueAt(value, error.at) === 'object'
     return { file, ...document.locate(error.at.map(jsonKey), named ? 'key' : 'value') }
   })
-  if (!namesNamespace(value) && isAstray(outcome, state.in(subject.namespace))) {
+  if (!namesNamespace(value) && namesOtherNamespace(outcome, state.in(subject.namespace))) {
     const message = `names no namespace, and is judged in '${subject.namespace}'; --namespace NAME says which`
     report.notes.push({ file, ...document.locate(['metadata', 'namespace'], 'key'), message })
   }
@@ -85,15 +85,15 @@ export function judgeDocument(
 const namesNamespace = (value: unknown): boolean =>
   isObject(value) && isObject(value.metadata) && Boolean(value.metadata.namespace)
 
-/** Whether something is missed that there is in another namespace. */
-function isAstray({ errors, warnings }: Verdict, cluster: Cluster): boolean {
+/** Whether a finding names a missing object that another namespace has. */
+function namesOtherNamespace({ errors, warnings }: Verdict, cluster: Cluster): boolean {
   const named = [...errors, ...warnings].flatMap(({ error }) => error.dependsOn ?? [])
   return named.some(
     ({ kind, name }) => cluster.get(kind, name) === undefined && cluster.elsewhere(kind, name).length > 0,
   )
 }
 
-function tellNotJudged(file: string, document: ReadDocument, judging: Judging, report: Report): void {
+function reportNotJudged(file: string, document: ReadDocument, judging: Judging, report: Report): void {
   const found = notJudged(document.value, judging)
   if (found === undefined) return
   const { at, detail, finding, resource } = found
@@ -112,7 +112,7 @@ function tellNotJudged(file: string, document: ReadDocument, judging: Judging, r
   addVerdict(report, verdict, subject, () => place)
 }
 
-/** A template can be long and span lines. */
+/** Shortens a template, which can be long and span lines. */
 function onOneLine(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ')
   return line.length <= 60 ? line : `${line.slice(0, 60)}…`

@@ -10,15 +10,15 @@ import { JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { virtualMcpServer } from '../../kinds/virtual-mcp-server/index.ts'
 import { compare } from '../../access/comparison.ts'
 import { type Plan, plansOf } from '../../access/effective-authentication.ts'
-import { absences, doubts } from '../output/missing-crds.ts'
+import { missingKindNotes, emptyNamespaceNotes } from '../output/missing-crds.ts'
 import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { type Documents, readDocuments, type ReadOptions } from '../input/documents.ts'
 import { type Reading, stateOf, stateOfCluster } from '../input/given-state.ts'
-import { joinCluster } from '../input/overlay.ts'
+import { readOverlay } from '../input/overlay.ts'
 import type { Live } from '../input/live.ts'
 import { changesMermaid, planMermaid } from '../output/plan-mermaid.ts'
 import { changesText, planText } from '../output/plan-text.ts'
-import { READING_FLAGS, tell, tellEmpty, tellUnread, readOptions } from '../input/reading.ts'
+import { READING_FLAGS, printLines, printEmpty, printUnread, readOptions } from '../input/reading.ts'
 import { EXIT, IN_CLUSTER, type Unread } from '../output/report.ts'
 
 export const PLAN_FLAGS = {
@@ -37,7 +37,7 @@ export async function plan(args: readonly string[], environment: Environment): P
   const { text, unread } = flags.cluster
     ? await ofCluster(positionals, flags, environment)
     : await ofFiles(positionals, flags, environment)
-  tellUnread(unread)
+  printUnread(unread)
   process.stdout.write(text)
   return unread.length > 0 ? EXIT.unread : EXIT.clean
 }
@@ -57,7 +57,7 @@ async function ofFiles(names: readonly string[], flags: Flags, environment: Envi
 }
 
 function together({ plans, unread, documents }: ReadFiles, output: Output): Printed {
-  return single({ plans, unread: [...unread, ...tellEmpty([documents])] }, output)
+  return single({ plans, unread: [...unread, ...printEmpty([documents])] }, output)
 }
 
 async function ofCluster(names: readonly string[], flags: Flags, environment: Environment): Promise<Printed> {
@@ -71,7 +71,7 @@ async function ofCluster(names: readonly string[], flags: Flags, environment: En
       mustExist: true,
     }
     const live = await readCluster(wanted, environment)
-    tellAbsent(live, group)
+    printMissingKinds(live, group)
     return single({ plans: plansOf(stateOfCluster(live, group)), unread: unreadOf(live) }, output)
   }
   if (namespaces.length > 0)
@@ -79,23 +79,24 @@ async function ofCluster(names: readonly string[], flags: Flags, environment: En
       '--namespaces is for --cluster alone: with files, the namespaces that they name are read',
     )
   const documents = await readDocuments(names, readOptions(flags, environment))
-  tell(documents.patches)
+  printLines(documents.patches)
   const asked = { group, namespace, kubeconfig, secrets: false, strict: false }
-  const { live, before, after } = await joinCluster(documents, asked, environment)
-  tellAbsent(live, group)
-  const unread = [...unreadOf(live), ...documents.unread, ...tellEmpty([documents])]
+  const { live, before, after } = await readOverlay(documents, asked, environment)
+  printMissingKinds(live, group)
+  const unread = [...unreadOf(live), ...documents.unread, ...printEmpty([documents])]
   const plans = plansOf(after)
   if (flags.together) return single({ plans, unread }, output)
-  // What stands in the cluster unread would pass for new.
+  // An object of the cluster that was not read would look new.
   const comparable = plans.filter((each) => live.knows('VirtualMCPServer', each.namespace))
   return changed(plansOf(before), comparable, unread, output)
 }
 
 const unreadOf = ({ unread }: Live): Unread[] => unread.map((message) => ({ ...IN_CLUSTER, message }))
 
-function tellAbsent({ absent, doubtful }: Live, group: string): void {
-  const lacking = absent.includes(virtualMcpServer) ? absences(absent, group) : []
-  for (const { message } of [...lacking, ...doubts(doubtful)]) process.stderr.write(`note: ${message}\n`)
+function printMissingKinds({ absent, doubtful }: Live, group: string): void {
+  const lacking = absent.includes(virtualMcpServer) ? missingKindNotes(absent, group) : []
+  for (const { message } of [...lacking, ...emptyNamespaceNotes(doubtful)])
+    process.stderr.write(`note: ${message}\n`)
 }
 
 interface Read {
@@ -115,7 +116,7 @@ interface Printed {
 type Output = 'human' | 'json' | 'mermaid'
 
 function single({ plans, unread }: Read, output: Output): Printed {
-  // Nothing was found where nothing could be looked at.
+  // Without this line, an unread cluster would look empty.
   const hidden = plans.length === 0 && unread.length > 0
   const printers = {
     human: () => (hidden ? '' : planText(plans)),
@@ -133,9 +134,9 @@ async function comparison(
 ): Promise<Printed> {
   if (old === '-' && now === '-') throw new UsageError('only one of the two can be standard input')
   const [before, after] = [await read([old]), await read([now])]
-  const nothing = tellEmpty([before.documents, after.documents])
+  const nothing = printEmpty([before.documents, after.documents])
   const unread = [...before.unread, ...after.unread, ...nothing]
-  // Two files that belong together are easily taken for two states.
+  // Two files of one state are easily passed by mistake.
   if ((before.plans.length === 0) !== (after.plans.length === 0)) {
     const empty = before.plans.length === 0 ? old : now
     process.stderr.write(
@@ -164,7 +165,7 @@ const json = (value: unknown) => `${JSON.stringify(value, undefined, 2)}\n`
 
 async function plansIn(names: readonly string[], options: ReadOptions, reading: Reading): Promise<ReadFiles> {
   const documents = await readDocuments(names, options)
-  tell(documents.patches)
+  printLines(documents.patches)
   const state = stateOf(
     documents.documents.map(({ document }) => document.value),
     reading,

@@ -5,7 +5,7 @@ import { mcpExternalAuthConfig } from '../../kinds/mcp-external-auth-config/inde
 import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { readSources, type SourceFile } from '../input/files.ts'
 import { ReadError } from '../input/nodes.ts'
-import { tellUnread } from '../input/reading.ts'
+import { printUnread } from '../input/reading.ts'
 import { EXIT, IN_CLUSTER } from '../output/report.ts'
 import { readClaims, type ReadClaims } from '../input/claims.ts'
 import { configIn, type FoundConfig, parseLocation, typeOf, Unread, unreadFile } from './role/config.ts'
@@ -48,7 +48,7 @@ export const ROLE_FLAGS = {
   cluster: toggle('read the configuration from a cluster'),
 }
 
-/** Says which role a caller gets, and why; returns the exit code. Throws UsageError. */
+/** Prints the role that a caller gets, and why; returns the exit code. Throws UsageError. */
 export async function role(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
@@ -76,7 +76,7 @@ export async function role(
     return commonRole(outcomes) === undefined ? EXIT.findings : EXIT.clean
   } catch (error) {
     if (!(error instanceof Unread)) throw error
-    tellUnread([error.located])
+    printUnread([error.located])
     if (flags.output === 'json') process.stdout.write(printUnreadJson([error.located]))
     return EXIT.unread
   }
@@ -140,7 +140,7 @@ function claimsIn(source: SourceFile): ReadClaims {
   }
 }
 
-/** The decisions on a resource, wherever it was found. */
+/** The decisions for a resource from a file or a cluster. */
 async function outcomesFor(
   value: unknown,
   claims: ReadClaims['claims'],

@@ -20,13 +20,13 @@ export const UNINSTALL_FLAGS = {
   ...INSTALLATION_FLAGS,
 }
 
-/** Something to remove. */
+/** An object to remove. */
 interface Target {
   /** Kind and name. */
   readonly object: string
-  /** Whether it is there. */
+  /** Whether the cluster has it. */
   exists(): Promise<boolean>
-  /** Whether it was there. */
+  /** Deletes it; false when the cluster did not have it. */
   remove(): Promise<boolean>
 }
 
@@ -46,7 +46,7 @@ export async function uninstall(
       return await work()
     } catch (error) {
       failures.push(what)
-      tell(`${what}: ${errorMessage(error)}`)
+      printError(`${what}: ${errorMessage(error)}`)
       return undefined
     }
   }
@@ -56,10 +56,10 @@ export async function uninstall(
   if (opened === undefined) return EXIT.unread
   try {
     const reasons = await attempt('cannot see whether a server runs', () => obstacles(opened, namespace))
-    for (const reason of reasons ?? []) tell(`warning: ${reason}`)
+    for (const reason of reasons ?? []) printError(`warning: ${reason}`)
     const isFree = reasons?.length === 0
     if (!isFree && !force && !dryRun) {
-      tell('nothing was removed; --force removes anyway')
+      printError('nothing was removed; --force removes anyway')
       return failures.length > 0 ? EXIT.unread : EXIT.findings
     }
     const done: string[] = []
@@ -71,7 +71,7 @@ export async function uninstall(
       removeDefinitions(dryRun ? unchanged(opened.installation) : opened.installation),
     )
     for (const plural of definitions?.removed ?? []) done.push(`CRD ${plural}, which --local-cluster left`)
-    for (const each of definitions?.kept ?? []) tell(`kept ${each}, which --local-cluster left`)
+    for (const each of definitions?.kept ?? []) printError(`kept ${each}, which --local-cluster left`)
     const lines = done.map((each) => `${dryRun ? 'would remove' : 'removed'} ${each}`)
     if (lines.length === 0 && failures.length === 0) lines.push('nothing to remove')
     process.stdout.write(lines.map((line) => `${visible(line)}\n`).join(''))
@@ -82,14 +82,14 @@ export async function uninstall(
   }
 }
 
-/** The installation, in which nothing is deleted, but each definition that is there counts as deleted. */
+/** The installation for `--dry-run`: deletes nothing, and answers as if each CRD that exists were deleted. */
 const unchanged = (installation: Opened['installation']): Parameters<typeof removeDefinitions>[0] => ({
   readDefinition: (plural) => installation.readDefinition(plural),
   countResources: (plural) => installation.countResources(plural),
   deleteDefinition: () => Promise.resolve(true),
 })
 
-const tell = (line: string) => void process.stderr.write(`${visible(`vmcp-admission: ${line}`)}\n`)
+const printError = (line: string) => void process.stderr.write(`${visible(`vmcp-admission: ${line}`)}\n`)
 
 function targets({ installation, registrations }: Opened, namespace: string, all: boolean): Target[] {
   const configurations = CONFIGURATIONS.map((kind) => ({
@@ -113,7 +113,7 @@ function targets({ installation, registrations }: Opened, namespace: string, all
   ]
 }
 
-/** Why a removal would not last, or is not this installation's: a sentence each. */
+/** Reasons against a removal, a sentence each: it would not last, or the configurations belong to another installation. */
 async function obstacles(opened: Opened, namespace: string): Promise<string[]> {
   const { registrations } = opened
   const manager = `Lease ${namespace}/${WEBHOOK_NAME}`
@@ -132,7 +132,7 @@ async function obstacles(opened: Opened, namespace: string): Promise<string[]> {
   ]
 }
 
-/** A server that runs and would write the configurations again within seconds; undefined when none does. */
+/** The leader that would write the configurations again within seconds; undefined when none runs. */
 async function runningWriter(
   { installation, registrations }: Opened,
   namespace: string,

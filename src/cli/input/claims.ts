@@ -5,7 +5,7 @@ import { ReadError, toValue } from './nodes.ts'
 
 export interface ReadClaims {
   readonly claims: Claims
-  /** Whether they are the payload of a token, whose signature nobody has looked at. */
+  /** Whether they are the payload of a token; its signature is not verified. */
   readonly fromToken: boolean
 }
 

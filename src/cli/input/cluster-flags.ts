@@ -7,20 +7,20 @@ const kubeconfig = text(
 )
 const checkSecrets = toggle('look whether Secrets that are named exist, have the key and are long enough')
 
-/** For a command that always reads a cluster. */
+/** Flags of a command that always reads a cluster. */
 export const LIVE_FLAGS = {
   kubeconfig,
   namespaces: namespaceNames('read these namespaces only, separated by commas: then Roles suffice'),
   'check-secrets': checkSecrets,
 }
 
-/** For a command about an installation of the server. */
+/** Flags of a command about an installation of the server. */
 export const INSTALLATION_FLAGS = {
   kubeconfig,
   namespace: text('namespace of the installation', 'NAME', 'vmcp-system'),
 }
 
-/** For a command that reads a cluster when asked to. */
+/** Flags of a command that reads a cluster only with `--cluster`. */
 export const CLUSTER_FLAGS = {
   cluster: toggle('with the objects of a cluster'),
   kubeconfig,
@@ -28,7 +28,7 @@ export const CLUSTER_FLAGS = {
 
 export const CHECK_SECRETS = { 'check-secrets': checkSecrets }
 
-/** The named flags mean something beside --cluster only; in the environment they may be meant for other commands. */
+/** Refuses flags that need `--cluster`. As environment variables they are ignored: they may be meant for other commands. */
 export function needCluster(cluster: boolean, args: readonly string[], names: readonly string[]): void {
   const given = names.find((name) => args.some((arg) => arg === `--${name}` || arg.startsWith(`--${name}=`)))
   if (!cluster && given !== undefined) throw new UsageError(`--${given} needs --cluster`)

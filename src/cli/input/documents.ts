@@ -10,26 +10,26 @@ export interface FileDocument {
   readonly document: ReadDocument
 }
 
-/** How files are read. */
+/** The settings for reading files. */
 export interface ReadOptions {
-  /** What placeholders are filled in with, by name. */
+  /** The values of placeholders by name. */
   readonly filled: ReadonlyMap<string, string>
   readonly excluded: Excluded
 }
 
-/** Everything that was read from the files that a person named. */
+/** Everything that was read from the files in the arguments. */
 export interface Documents {
   readonly files: string[]
   readonly documents: readonly FileDocument[]
-  /** Documents that are left out, and why. */
+  /** Documents that are left out, and the reason. */
   readonly patches: readonly Located[]
   readonly unread: Unread[]
-  /** What was named and holds no document, and why. */
+  /** Files and folders without a document, and the reason. */
   readonly empty: readonly Located[]
 }
 
 /**
- * Reads files, folders and standard input, and fills in placeholders; what cannot be read is told, never thrown. Throws
+ * Reads files, folders and standard input, and fills in placeholders. Files that cannot be read are listed in the result. Throws
  * UsageError.
  */
 export async function readDocuments(names: readonly string[], options: ReadOptions): Promise<Documents> {
@@ -45,13 +45,13 @@ export async function readDocuments(names: readonly string[], options: ReadOptio
   }
 }
 
-/** What was read of one name. */
+/** The documents of one argument. */
 interface Read {
   readonly name: string
   readonly files: string[]
   readonly documents: FileDocument[]
   readonly unread: Unread[]
-  /** Whether something in it was left out. */
+  /** Whether a document in it was left out. */
   readonly reduced: boolean
 }
 

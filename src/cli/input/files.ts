@@ -3,14 +3,14 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, normalize } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 
-/** A file as named by the person or found in a folder; `problem` when it could not be read. */
+/** A file named in the arguments or found in a folder; `problem` when it could not be read. */
 export type SourceFile =
   { readonly name: string; readonly text: string } | { readonly name: string; readonly problem: string }
 
-/** kustomize finds a file of this name as well. */
+/** A name without an extension that kustomize reads. */
 const MANIFEST = /\.(ya?ml|json)$|^Kustomization$/i
 
-/** What standard input is called. */
+/** The name of standard input in findings. */
 export const INPUT = '<stdin>'
 
 /** Whether a file or folder, by its path, is left out. */
@@ -30,8 +30,8 @@ export async function* readSources(
 
 /**
  * What `--exclude` leaves out. A pattern with a "/" is matched against the path as findings print it, one without
- * against each name of the path; `*` and `?` stand for characters of one name, `**` for any number of names. What lies
- * in an excluded folder is excluded.
+ * against each name of the path; `*` and `?` stand for characters of one name, `**` for any number of names. Files
+ * in an excluded folder are excluded.
  */
 export function excluding(patterns: readonly string[]): Excluded {
   const texts = patterns.map(patternText)
@@ -84,7 +84,7 @@ async function* readFolder(folder: string, excluded: Excluded): AsyncIterable<So
   }
 }
 
-/** What was found by its name may be anything: a link to a folder can lead back here, and a pipe has no end. */
+/** Only regular files are read: a link to a folder can lead back here, and a pipe has no end. */
 async function* readFound(name: string, excluded: Excluded): AsyncIterable<SourceFile> {
   const found = await stat(name).catch(() => undefined)
   if (found === undefined || found.isFile()) yield* readNamed(name, excluded)
@@ -98,10 +98,10 @@ function sourceOf(name: string, bytes: Buffer): SourceFile {
     : { name, text }
 }
 
-/** No text has them; UTF-16 without a mark has them, too, but is valid UTF-8. */
+/** Control characters that text does not have. */
 const CONTROL = /[\u0000-\u0008\u000e-\u001f]/
 
-/** Text as kubectl decodes it: UTF-16 where a mark says so, which PowerShell writes, else UTF-8. */
+/** Text as kubectl decodes it: UTF-16 with a byte order mark (PowerShell writes it), else UTF-8. */
 function decoded(bytes: Buffer): string {
   const mark = bytes.toString('hex', 0, 2)
   const encoding = mark === 'fffe' ? 'utf-16le' : mark === 'feff' ? 'utf-16be' : 'utf-8'

@@ -8,16 +8,16 @@ import { ClusterState } from '../../review/cluster-state.ts'
 import { isObject, metadataOf } from '../../rule/resource.ts'
 import type { Live } from './live.ts'
 
-/** How documents are read as resources. */
+/** The settings for reading documents as resources. */
 export interface Reading {
   readonly group: string
   /** Namespace of documents that name none. */
   readonly namespace: string
-  /** Whether placeholders count as they stand. */
+  /** Whether placeholders are judged as they stand (`--strict`). */
   readonly strict: boolean
 }
 
-/** The kind of a document of ours, whatever its version; undefined for any other document. */
+/** The kind of a document of our API group, whatever its version; undefined for any other document. */
 export function kindOf(value: unknown, { group }: Reading): Kind | undefined {
   if (!isObject(value) || typeof value.apiVersion !== 'string' || typeof value.kind !== 'string')
     return undefined
@@ -71,12 +71,12 @@ export function putAll(state: ClusterState, values: readonly unknown[], reading:
   }
 }
 
-/** The whole text in angle brackets is how tools that fill in Secrets write a path. */
+/** A text that is wholly in angle brackets: tools that fill in Secrets write paths like this. */
 const isFilled = (text: string): boolean => holdsPlaceholder(text) || /^<[^]*>$/.test(text)
 
 /**
- * Of which kinds, and where, not all that matters can be told before deployment: an object whose name or namespace is
- * filled in later may be any, and a backend may be of any group (decision 28).
+ * The kinds, by namespace, of which not every object is known before deployment: a placeholder in a name or a namespace
+ * can become anything, and a placeholder in the group of a backend any group (decision 28).
  */
 function hiddenIn(
   values: readonly unknown[],

@@ -53,7 +53,7 @@ export function readJson(text: string, offset: number): JsonRead {
     return content.toWellFormed()
   }
 
-  /** Reads what stands between brackets, up to and with the closing one. */
+  /** Reads the members between brackets, including the closing one. */
   function readItems(close: string, readItem: () => void): void {
     position = skipSpace(text, position + 1)
     if (text[position] !== close)
@@ -145,6 +145,6 @@ function stringEnd(text: string, start: number): number {
 
 const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
 
-/** What is said about a key that stands twice in one map. */
+/** The note about a key that a map has twice. */
 export const duplicateKey = (key: string): string =>
   `the key ${JSON.stringify(key)} is given more than once: kubectl takes the last`

@@ -20,7 +20,7 @@ export function withoutPatches(documents: readonly FileDocument[]): Pick<Documen
     documents: documents.filter((each) => userOf(each) === undefined),
     patches: documents.flatMap((each) => {
       const user = userOf(each)
-      return user === undefined ? [] : [told(each, user)]
+      return user === undefined ? [] : [patchNote(each, user)]
     }),
   }
 }
@@ -51,7 +51,7 @@ const pathOf = (patch: unknown): string | undefined => {
   return typeof path === 'string' ? path : undefined
 }
 
-function told({ file, document }: FileDocument, user: string): Located {
+function patchNote({ file, document }: FileDocument, user: string): Located {
   const built = `kubectl kustomize ${dirname(user)} | vmcp-admission check -`
   const message = `not judged, because ${user} uses it as a patch; to judge what comes of it: ${built}`
   return { file, ...document.locate([], 'value'), message }

@@ -38,7 +38,7 @@ export interface SeenSecret extends SecretName {
   readonly facts: SecretFacts
 }
 
-/** What was read of a cluster. */
+/** The result of reading a cluster. */
 export interface Live {
   /** Its URL; empty when none was found. */
   readonly server: string
@@ -51,7 +51,7 @@ export interface Live {
   readonly absent: readonly Kind[]
   /** What could not be read, and why. */
   readonly unread: readonly string[]
-  /** Namespaces that a person named, that hold no object, and of which the user may not know whether they exist. */
+  /** Namespaces of `--namespaces` that hold no object, and that the user has no right to get. */
   readonly doubtful: readonly string[]
   /** Whether every object of the kind in the namespace was read. */
   knows(kind: string, namespace: string): boolean
@@ -63,22 +63,22 @@ export interface Wanted {
   readonly group: string
   /** Those to read, given that of the context; undefined: all. */
   namespaces(own: string): readonly string[] | undefined
-  /** Whether a person named the namespaces: one that does not exist is misspelt, and told as unread. */
+  /** Whether `--namespaces` names them: one that does not exist is then reported as unread. */
   readonly mustExist?: boolean
   /** The Secrets to look into. */
   secrets?(objects: readonly LiveObject[], own: string): Iterable<SecretName>
 }
 
-/** How long the API server may be silent: lists of a cold cache and plugins that log in take their time. */
+/** Milliseconds without an answer of the API server. Lists of a cold cache and credential plugins take long. */
 const PATIENCE = 30_000
-/** How many requests go on at a time. */
+/** Most requests at a time. */
 const AT_ONCE = 8
-/** How often a request is sent at most while the API server is busy (429) or in trouble (5xx). */
+/** Most attempts of a request that is answered with 429 or 5xx. */
 const TRIES = 3
 const PAUSE = 500
 const LONGEST_PAUSE = 5_000
 
-/** Never throws: what cannot be read is told. */
+/** Never throws: `unread` lists what could not be read. */
 export async function readCluster(
   wanted: Wanted,
   environment: Environment,
@@ -131,7 +131,7 @@ export async function readObject(
   }
 }
 
-/** An installation of the server: what it is made of, and what the server keeps of itself. */
+/** The objects of an installation: those of the chart, and those that the server writes. */
 export interface Opened {
   /** URL of the API server. */
   readonly server: string
@@ -159,7 +159,7 @@ export async function openInstallation(
   }
 }
 
-/** The API server answered, and refused; any other failure means that it did not answer. */
+/** Whether the API server answered with a refusal; any other failure means that it did not answer. */
 export const isRefusal = (error: unknown): error is StatusError => error instanceof StatusError
 
 /**
@@ -193,7 +193,7 @@ const nothing = (problem: string): Live => ({
   knows: () => false,
 })
 
-/** Asks again where that may help, after the pause that the API server asks for. */
+/** Repeats a request that is answered with 429 or 5xx, after the pause that the API server asks for. */
 async function insisting<T>(ask: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -261,7 +261,7 @@ function objectOf(kind: Kind, value: unknown): LiveObject[] {
 
 type Lists = Awaited<ReturnType<typeof readLists>>
 
-/** Those that were read whole and hold nothing. */
+/** Namespaces that were read completely and hold no object. */
 function emptyOnes({ objects, knows }: Lists, namespaces: readonly string[]): string[] {
   const used = new Set(objects.map(({ namespace }) => namespace))
   return namespaces.filter((name) => !used.has(name) && KINDS.every(({ kind }) => knows(kind, name)))
@@ -290,7 +290,7 @@ async function lookFor(connection: ClusterConnection, namespaces: readonly strin
   return { unread: unread.toSorted(), doubtful: doubtful.toSorted() }
 }
 
-/** Keeps nothing of the values. One failure in a namespace leaves its Secrets unknown, and is told once. */
+/** Keeps no values. A failure in a namespace leaves its Secrets unknown, and is reported once. */
 async function readSecrets(connection: ClusterConnection, names: Iterable<SecretName> | undefined) {
   const found: SeenSecret[] = []
   const unread = new Map<string, string>()
@@ -313,7 +313,7 @@ async function readSecrets(connection: ClusterConnection, names: Iterable<Secret
   }
 }
 
-/** What failed, by reason: one reason is told once. */
+/** Failures by reason: each reason is reported once. */
 class Failures {
   readonly #parts = new Map<string, string[]>()
 

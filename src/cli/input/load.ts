@@ -23,7 +23,7 @@ export interface ReadDocument {
   readonly line: number
   /** For an item of a list: where in its document it stands (`['items', 2]`). Otherwise empty. */
   readonly within: readonly Segment[]
-  /** What kubectl takes in silence: keys given twice or read as booleans, text behind the document's end. */
+  /** Notes on what kubectl accepts silently: duplicate keys, keys read as booleans, text behind the document's end. */
   readonly notes: readonly (Place & { readonly message: string })[]
   /**
    * The place of a part of the value, by the segments of its path from the value: of its key (an item of a
@@ -48,7 +48,7 @@ export interface LoadOptions {
 
 /**
  * Reads the text of one file. Empty documents are left out, as kubectl does. Never throws: a document that
- * cannot be read is an `error`, and the others stand.
+ * cannot be read is an `error`, and the others are returned.
  */
 export function loadDocuments(text: string, options: LoadOptions = {}): LoadedDocument[] {
   const normal = text
@@ -86,13 +86,13 @@ function readChunk(chunk: Chunk): { node: Node; notes: readonly Note[] } {
   try {
     return readYaml(chunk.yaml, chunk.offset)
   } catch (error) {
-    // What was meant as JSON is better explained by the JSON reader.
+    // The message of the JSON reader is clearer for a file that was meant as JSON.
     if (chunk.jsonError && /^\s*\{\s*["}]/.test(chunk.yaml)) throw chunk.jsonError
     throw error
   }
 }
 
-/** A part of a document that stands for itself, with its place in the document and what a list gives it. */
+/** An item of a list or a whole document, with its place in the document and the kind that the list gives it. */
 interface Part {
   readonly node: Node
   readonly within: readonly Segment[]
@@ -107,7 +107,7 @@ interface TypeMeta {
 const whole = (node: Node): Part => ({ node, within: [], inherited: undefined })
 
 /**
- * What kubectl makes of an object: the object itself, or, when it has `items`, those.
+ * The objects that kubectl reads from one: the object itself or, if it has `items`, those.
  * Items of a typed list need not say their kind: they get it from the list.
  */
 function expandLists(root: Node): (Part | ReadError)[] {
@@ -125,7 +125,7 @@ function expandLists(root: Node): (Part | ReadError)[] {
   })
 }
 
-/** What the items of a list get when they have neither: its kind without `List`, and its version. */
+/** The kind and version of items that have neither: the list's kind without `List`, and its version. */
 function listMeta(list: Node): TypeMeta {
   return { kind: text(list, 'kind')?.replace(/List$/, ''), apiVersion: text(list, 'apiVersion') }
 }
@@ -151,7 +151,7 @@ function readDocument(part: Part, notes: readonly Note[], places: (offset: numbe
   }
 }
 
-/** How many notes of a document are worth reading. */
+/** Most notes of a document. */
 const maxNotes = 20
 
 const withoutUndefined = (object: object): object =>

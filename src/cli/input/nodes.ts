@@ -1,5 +1,5 @@
 /**
- * What a document is between its text and its value: plain data with a place in the text for every part.
+ * A parsed document: plain data with the place in the text of every part.
  * The parts of an alias are shared, so a tree here can be small where its value is large.
  */
 import { setOwn } from '../../rule/resource.ts'
@@ -25,13 +25,13 @@ export interface MapNode {
 }
 export type Node = ScalarNode | ListNode | MapNode
 
-/** A member of a map: where its key stands, and what it holds. */
+/** A member of a map: the place of its key, and its value. */
 export interface Entry {
   readonly keyOffset: number
   readonly node: Node
 }
 
-/** Something that kubectl takes in silence and a person would want to know. */
+/** Something that kubectl accepts silently and that probably was not meant. */
 export interface Note {
   readonly message: string
   readonly offset: number
@@ -57,8 +57,8 @@ export const tooDeep = (offset: number): ReadError =>
   new ReadError(`lists and maps nest deeper than ${maxDepth} levels`, offset)
 
 /**
- * The plain JSON data of a node at a depth. Nothing in it is shared, not even what aliases share.
- * Throws ReadError for a number that JSON has no word for, and for what nests too deep.
+ * The plain JSON data of a node at a depth. Parts that aliases share are copied.
+ * Throws ReadError for a number that JSON cannot hold, and for a value that nests too deep.
  */
 export function toValue(node: Node, depth = 1): unknown {
   if (depth > maxDepth && node.kind !== 'scalar') throw tooDeep(node.offset)

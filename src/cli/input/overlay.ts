@@ -13,10 +13,10 @@ import { kindOf, type Reading, stateOfBoth, stateOfCluster } from './given-state
 import type { Live, LiveObject, SecretName } from './live.ts'
 import type { Subject } from '../output/report.ts'
 
-/** Files put over the objects of a cluster, in the namespaces that the files name. */
-export interface Joined {
+/** An overlay: the files in place of the objects of a cluster, in the namespaces that the files name. */
+export interface Overlay {
   readonly live: Live
-  /** With the namespace of the kubeconfig where none is given. */
+  /** The settings for reading, with the namespace of the kubeconfig by default. */
   readonly reading: Reading
   /** The cluster as it is, and as it would be. */
   readonly before: ClusterState
@@ -31,11 +31,11 @@ interface Asked extends Reading {
 }
 
 /** Reads the cluster; an empty `namespace` is that of the kubeconfig. Never throws. */
-export async function joinCluster(
+export async function readOverlay(
   { documents }: Pick<Documents, 'documents'>,
   asked: Asked,
   environment: Readonly<Record<string, string | undefined>>,
-): Promise<Joined> {
+): Promise<Overlay> {
   const { group, kubeconfig, strict } = asked
   const values = documents.map(({ document }) => document.value)
   const readingFor = (own: string): Reading => ({
@@ -76,7 +76,7 @@ export async function joinCluster(
   }
 }
 
-/** An apply leaves the provider that /mutate wrote (decision 25): no file holds it. */
+/** An apply keeps the provider that /mutate wrote (decision 25), because no file has the field. */
 function withWritten(
   value: Readonly<Record<string, unknown>>,
   old: Readonly<Record<string, unknown>>,

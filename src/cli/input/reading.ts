@@ -29,7 +29,7 @@ const patterns: Flag<readonly string[]> = {
   },
 }
 
-/** How files are read: the same for every command that reads them. */
+/** Flags of every command that reads files. */
 export const READING_FLAGS = {
   namespace: text(
     "namespace of documents that name none; else 'default', or with --cluster that of the kubeconfig",
@@ -41,7 +41,7 @@ export const READING_FLAGS = {
   exclude: patterns,
 }
 
-/** How the flags say that files are read. */
+/** The settings for reading files that the flags give. */
 export function readOptions(
   { env, set, exclude }: Pick<Values<typeof READING_FLAGS>, 'env' | 'set' | 'exclude'>,
   environment: Environment,
@@ -52,22 +52,22 @@ export function readOptions(
 }
 
 /**
- * What was named and holds no document is worth a line, as for a folder that may be empty. Where nothing holds one, it
- * counts as unread, and is returned: nothing would be judged, and a wrong name or a template that failed would pass.
+ * Prints a line for each argument without a document. If no argument has one, they are returned as unread: otherwise a
+ * wrong name or a template that failed would pass.
  */
-export function tellEmpty(reads: readonly Documents[]): readonly Located[] {
+export function printEmpty(reads: readonly Documents[]): readonly Located[] {
   const empty = reads.flatMap((read) => read.empty)
   if (reads.every(({ documents, unread }) => documents.length + unread.length === 0)) return empty
-  tell(empty)
+  printLines(empty)
   return []
 }
 
-/** A line each; all templates are one line, because a repository of charts has many. */
-export function tellUnread(unread: readonly Unread[]): void {
+/** Prints a line for each; all templates are one line, because a repository of charts has many. */
+export function printUnread(unread: readonly Unread[]): void {
   const templates = unread.filter(({ template }) => template)
   const others = unread.filter(({ template }) => !template)
   const lines = [...others, ...templates.slice(0, 1).map((first) => ofTemplates(first, templates))]
-  tell(lines.map(({ message, ...place }) => ({ ...place, message: `cannot read: ${message}` })))
+  printLines(lines.map(({ message, ...place }) => ({ ...place, message: `cannot read: ${message}` })))
 }
 
 function ofTemplates(first: Unread, templates: readonly Unread[]): Unread {
@@ -82,8 +82,8 @@ function ofTemplates(first: Unread, templates: readonly Unread[]): Unread {
   return { ...first, message: `${what}: ${render}; ${leave}` }
 }
 
-/** A line each on standard error. */
-export function tell(lines: readonly Located[]): void {
+/** Prints a line for each on standard error. */
+export function printLines(lines: readonly Located[]): void {
   for (const { file, line, column, message } of lines) {
     const place = `${file ?? 'cluster'}${line === 0 ? '' : `:${line}:${column}`}`
     process.stderr.write(`${visible(`${place}: ${message}`)}\n`)

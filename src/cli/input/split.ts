@@ -7,13 +7,13 @@ import { JsonEndError, readJson, skipSpace } from './json-text.ts'
 import type { JsonRead } from './json-text.ts'
 import { ReadError } from './nodes.ts'
 
-/** One document: a JSON value that is read already, the text of a YAML document, or what makes neither. */
+/** One document: a parsed JSON value, the text of a YAML document, or a problem. */
 export type Chunk =
   | { readonly json: JsonRead }
   | { readonly yaml: string; readonly offset: number; readonly jsonError?: ReadError }
   | { readonly error: ReadError }
 
-/** How much kubectl looks at to see whether a file is JSON. */
+/** The bytes in which kubectl looks for the start of JSON. */
 const guessSize = 4096
 
 /** Cuts a file. `text` has no byte order mark, and its lines end in LF. */
@@ -37,7 +37,7 @@ export function splitDocuments(text: string): Chunk[] {
 
 /**
  * What follows `count` JSON values when the text from `position` on is not JSON. After two values kubectl
- * gives up; before that it goes on with YAML for good.
+ * gives up; before that it reads the rest as YAML.
  */
 function afterJson(text: string, position: number, count: number, error: ReadError): Chunk[] {
   if (count > 1) return [{ error: onlySeparator(text, error) ?? error }]
@@ -48,7 +48,7 @@ function afterJson(text: string, position: number, count: number, error: ReadErr
   return 'yaml' in first ? [{ ...first, jsonError: error }, ...rest] : chunks
 }
 
-/** A clearer text for the commonest case of JSON that kubectl cannot go on with. */
+/** A clearer message for the most frequent case of JSON at which kubectl stops. */
 function onlySeparator(text: string, error: ReadError): ReadError | undefined {
   if (error instanceof JsonEndError || !text.startsWith('---', error.offset)) return undefined
   return new ReadError('"---" cannot follow two JSON values that have none between them', error.offset)
@@ -98,7 +98,7 @@ function splitYaml(text: string, start: number): Chunk[] {
   return chunks
 }
 
-/** kubectl's reader ends the last line of a file, which a block scalar can tell. */
+/** kubectl's reader adds the missing line end of a file, which a block scalar keeps. */
 const endLine = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`)
 
 const badSeparator = (rest: string): string =>

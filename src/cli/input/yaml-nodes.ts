@@ -1,8 +1,8 @@
 /**
  * One YAML document as kubectl reads it. The package `yaml` parses, with every scalar left as text; what the
  * text means is decided here, as the library of kubectl (go.yaml.in/yaml/v2) does: aliases, merge keys, keys
- * that are not strings. Where the two parse differently, and the golden table of the tests knows it, what
- * follows corrects it or the test lists it.
+ * that are not strings. Where the two parse differently, this
+ * module corrects the package; test/golden/read-yaml holds the cases, and lists those that are not corrected.
  */
 import { Composer, CST, isAlias, isMap, isScalar, isSeq, Lexer, Parser, Scalar } from 'yaml'
 import type { Alias, ParsedNode, YAMLMap } from 'yaml'
@@ -18,14 +18,14 @@ export interface YamlRead {
 }
 
 /**
- * Reads the first document of `text`, which stands at `offset` in its file: like kubectl, what follows its end
- * is left unread (a note says so). A document without content is null. Throws ReadError.
+ * Reads the first document of `text`, which begins at `offset` in its file. Text behind the end of the document is
+ * dropped, as kubectl does, with a note. A document without content is null. Throws ReadError.
  */
 export function readYaml(text: string, offset: number): YamlRead {
   if (text.startsWith('\ufeff')) return readYaml(text.slice(1), offset + 1)
   const control = controlPattern.exec(text)
   if (control) throw new ReadError('control characters are not allowed; is it UTF-8?', offset + control.index)
-  // The other line ends that the library knows; those of Unicode stay text here.
+  // kubectl's library ends lines at these characters too, and treats those of Unicode as text.
   const lines = text.replace(/\r(?!\n)|\x85/g, '\n')
   const { root, unread } = composed(lines, offset)
   const reader = new Reader(lines, offset)
@@ -35,8 +35,8 @@ export function readYaml(text: string, offset: number): YamlRead {
 }
 
 /**
- * The tree of the first document. Where it cannot be read, the package as it is says best why: it takes a line that
- * stands too far left for the end of a text or a collection that was not closed. Throws ReadError.
+ * The tree of the first document. If it cannot be read, the message comes from the unmodified package, which explains
+ * a line that is indented too little better. Throws ReadError.
  */
 function composed(text: string, offset: number): Composed {
   try {
@@ -51,13 +51,13 @@ type Lexemes = (text: string) => Iterable<string>
 
 interface Composed {
   readonly root: ParsedNode | null
-  /** Where something follows the document that kubectl never sees. */
+  /** The offset of text behind the document that kubectl drops. */
   readonly unread: number | undefined
 }
 
 const unreadText = 'kubectl does not read what follows the end of the document'
 
-/** What the library does not accept anywhere. */
+/** Characters that kubectl's library accepts nowhere. */
 const controlPattern = /[^\t\n\r\x20-\x7e\x85\xa0-\ufffd]/
 
 /**
@@ -95,7 +95,7 @@ const options = {
 /** kubectl's library takes a "#" for a comment wherever a token may begin, as in `{}#c`. */
 const noSpaceBeforeComment = 'Comments must be separated from other tokens by white space characters'
 
-/** What the lexer of the package keeps to itself: the version is pinned, and the golden table shows that it works. */
+/** Private fields of the package's lexer. The version is pinned, and the golden cases fail if they change. */
 interface LexerState {
   /** How far a line must be indented at least to belong to the value that has begun. */
   indentNext: number
@@ -160,7 +160,7 @@ const directive = 'kubectl takes no directive: "---" ends its document at once'
 
 const blank: ReadonlySet<string> = new Set(['space', 'comment', 'newline'])
 
-/** What people can do about the commonest messages of the package, which speak of its parser. */
+/** Messages of the package that name its parser, with texts that say what to change. */
 const ADVICE: ReadonlyMap<string, string> = new Map([
   [
     'nested mappings are not allowed in compact mappings',
@@ -189,7 +189,7 @@ interface Sized {
 
 type MapEntry = Entry & { readonly merged: boolean }
 
-/** How many nodes may come out of the aliases of a document. kubectl has a limit, too. */
+/** Most nodes that the aliases of a document may expand to. kubectl has a limit too. */
 const maxAliased = 1_000_000
 
 /** The state of decoding one document. */
@@ -197,7 +197,7 @@ class Reader {
   readonly notes: Note[] = []
   readonly #text: string
   readonly #offset: number
-  /** What the anchors name: undefined while the anchored node is still being read. */
+  /** The anchored nodes by name; undefined while one is still being read. */
   readonly #anchors = new Map<string, Sized | undefined>()
   #aliased = 0
   /** The column, from 0, of the innermost block collection around what is read; -1 outside of all. */
@@ -254,7 +254,7 @@ class Reader {
     return scalarNode(tree, offset)
   }
 
-  /** Whether the pattern, a sticky one, matches the text from there on. */
+  /** Whether the sticky pattern matches the text at this offset. */
   #isBefore(pattern: RegExp, from: number): boolean {
     pattern.lastIndex = from
     return pattern.test(this.#text)
@@ -309,7 +309,7 @@ class Reader {
   }
 
   /**
-   * Puts what `<<` names among the entries, as the library does: at its place, so that it wins over the keys
+   * Adds the entries of a merge key `<<` where it stands, as the library does, so that they win over the keys
    * before it. Of several maps the first wins.
    */
   #merge(keyTree: ParsedNode, tree: ParsedNode | null, entries: Map<string, MapEntry>): number {
@@ -343,7 +343,7 @@ const flowColon = /[ \t\n]*:[,[\]{}]/y
 
 const flowQuestion = 'kubectl takes a "?" between brackets for the start of a key: quote the text'
 
-/** Escapes of JSON that are none of YAML 1.1. */
+/** Escapes of JSON that YAML 1.1 does not have. */
 const badEscape = /(?<!\\)(?:\\\\)*\\(?:\/|(?:u|U0000)[dD][89a-fA-F])/
 
 /** A line end that is escaped, and then an empty line, which the package drops. */
@@ -361,7 +361,7 @@ const mergeWins = (name: string): string =>
 const isMergeKey = (key: ParsedNode): boolean =>
   isScalar(key) && key.source === '<<' && (isImplicit(key) || key.tag === 'tag:yaml.org,2002:merge')
 
-/** Whether the type is to be found out from the content: of a plain scalar, or one with the tag "!". */
+/** Whether the content decides the type: for a plain scalar, or one with the tag "!". */
 const isImplicit = ({ tag, type }: Scalar): boolean =>
   tag === '!' || (tag === undefined && (type ?? 'PLAIN') === 'PLAIN')
 

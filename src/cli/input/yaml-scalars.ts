@@ -8,14 +8,14 @@ import { goFloat } from '../../rule/go-number.ts'
 /** A scalar of the text: its tag in the long form (`tag:yaml.org,2002:int`) or empty, and its content. */
 export interface ScalarText {
   readonly tag: string
-  /** Whether its type is to be found out from its content: plain, neither quoted nor a block. */
+  /** Whether its content decides its type: neither quoted nor a block. */
   readonly implicit: boolean
   readonly text: string
 }
 
 /**
- * A scalar as Go types it. An `int` fits int64, a `uint` only uint64; a timestamp, which stays its text, is
- * told apart only because an explicit `!!timestamp` asks for one.
+ * A scalar as Go types it. An `int` fits int64, a `uint` only uint64; a timestamp keeps its text, and
+ * is a type of its own only for an explicit `!!timestamp`.
  */
 export type Resolved =
   | { readonly type: 'null' }
@@ -38,8 +38,8 @@ define({ type: 'float', value: Infinity }, '.inf', '.Inf', '.INF', '+.inf', '+.I
 define({ type: 'float', value: -Infinity }, '-.inf', '-.Inf', '-.INF')
 
 /**
- * What Go makes of a scalar. Throws an Error whose text says what does not fit when an explicit tag asks for
- * what the content is not.
+ * The Go value of a scalar. Throws an Error that names the mismatch when the content does not fit an explicit tag.
+ *
  */
 export function resolveScalar(scalar: ScalarText): Resolved {
   const { tag, implicit, text } = scalar

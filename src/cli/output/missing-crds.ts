@@ -2,8 +2,8 @@ import { API_VERSION, KINDS } from '../../kinds/index.ts'
 import type { Kind } from '../../kinds/kind.ts'
 import { IN_CLUSTER, type Located } from './report.ts'
 
-/** That the cluster does not have kinds: no error, since nothing of them can be wrong. */
-export function absences(absent: readonly Kind[], group: string): Located[] {
+/** The note that the cluster does not serve some kinds. It is not an error: it holds no object of them. */
+export function missingKindNotes(absent: readonly Kind[], group: string): Located[] {
   const served = (what: string) => `the cluster does not serve ${what}; is its CRD installed?`
   if (absent.length === KINDS.length) {
     const message = `the cluster does not serve ${group}/${API_VERSION}; are the CRDs installed? (--api-group names another group)`
@@ -15,8 +15,8 @@ export function absences(absent: readonly Kind[], group: string): Located[] {
   }))
 }
 
-/** That an empty namespace may be a misspelt one. */
-export function doubts(namespaces: readonly string[]): Located[] {
+/** The note that a namespace without objects may be misspelt. */
+export function emptyNamespaceNotes(namespaces: readonly string[]): Located[] {
   return namespaces.map((name) => ({
     ...IN_CLUSTER,
     message: `namespace '${name}' holds none of these resources, and may not exist: the right to get namespaces is missing`,

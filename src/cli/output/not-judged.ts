@@ -6,12 +6,12 @@ import type { Segment } from '../input/nodes.ts'
 import { isObject, type Resource } from '../../rule/resource.ts'
 import { kindOf, type Reading } from '../input/given-state.ts'
 
-/** What is said of a document, or of an item of a list, that is not judged. */
+/** The message about a document, or an item of a list, that is not judged. */
 export interface NotJudged {
-  /** Where it says what it is; empty for the whole. */
+  /** The field that the message is about; empty for the whole document. */
   readonly at: readonly Segment[]
   readonly detail: string
-  /** Set when it is meant to be one of ours beyond doubt: nothing of it is checked, so more than a note is due. */
+  /** Set when the document is certainly meant for our API group; otherwise the message is a note. */
   readonly finding?: Finding
   readonly resource: Resource
 }
@@ -51,7 +51,7 @@ function ofList(values: readonly unknown[], reading: Reading): NotJudged | undef
   return meant('kind-known', [index], detail, values[index] as Resource, reading)
 }
 
-/** Of our group: the kind is none of ours. */
+/** A document of our API group whose kind is not one of the seven. */
 function ofKind(value: Resource, reading: Reading): NotJudged | undefined {
   const { kind } = value
   if (typeof kind !== 'string') {
@@ -66,7 +66,7 @@ function ofKind(value: Resource, reading: Reading): NotJudged | undefined {
     : meant('kind-known', ['kind'], `${detail}; did you mean '${near}'`, value, reading)
 }
 
-/** Of one of our kinds: the group is not ours. */
+/** A document of one of the seven kinds in another API group. */
 function ofGroup(value: Resource, kind: string, reading: Reading): NotJudged {
   const { group, strict } = reading
   const given = typeof value.apiVersion === 'string' ? value.apiVersion : undefined
@@ -90,7 +90,7 @@ function wrongGroup(value: Resource, given: string | undefined, ours: string, is
 
 const isMissing = (value: unknown): boolean => value === undefined || value === null
 
-/** That a field is not there, and the key that stands for it. */
+/** The message that a field is missing, and the key that is there in its place. */
 function missing(field: string, holder: object): string {
   const near = nearest(field, Object.keys(holder))
   return `there is no ${field}${near === undefined || near === field ? '' : `, but '${near}'`}`

@@ -9,7 +9,7 @@ const CLASSES = [
   '  classDef gone fill:#eaeef2,stroke:#6e7781,color:#57606a,stroke-dasharray:4',
 ]
 
-/** A flowchart: clients, VirtualMCPServers and their backends; what each is contacted with stands at the arrow. */
+/** A flowchart of clients, VirtualMCPServers and backends; the labels of the arrows are the credentials. */
 export function planMermaid(plans: readonly Plan[]): string {
   const chart = new Flowchart()
   for (const { namespace, name, incoming, authServer, backends } of plans) {
@@ -27,7 +27,7 @@ export function planMermaid(plans: readonly Plan[]): string {
   return chart.text('no VirtualMCPServer found')
 }
 
-/** A flowchart of what changes alone: old and new at the arrow. */
+/** A flowchart of the changes; the labels of the arrows are old and new. */
 export function changesMermaid(changes: readonly Change[]): string {
   const chart = new Flowchart()
   for (const { namespace, name, change, incoming, authServer, backends } of changes) {
@@ -68,7 +68,7 @@ function changeLabel(backend: BackendChange): string {
   return backend.change === 'removed' ? `removed: ${before}` : `${before} → ${after}`
 }
 
-/** Ids are numbers of our own, and every label is quoted and escaped: no name can become syntax. */
+/** Node ids are counted, and every label is quoted and escaped, so that no name can become syntax. */
 class Flowchart {
   readonly #lines: string[] = []
   #nodes = 0
@@ -94,8 +94,8 @@ class Flowchart {
 }
 
 /**
- * Text as it may stand between quotes: what is not plain becomes an entity (`#35;`). Three words are broken up, which
- * Mermaid finds on a line before it looks at quotes: `direction LR`, `style` and `classDef`.
+ * Text for a quoted label: other than plain characters become entities (`#35;`). Three words are broken up, because
+ * Mermaid interprets them even inside quotes: `direction LR`, `style` and `classDef`.
  */
 function escaped(text: string): string {
   return visible(text)

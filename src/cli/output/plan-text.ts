@@ -9,7 +9,7 @@ export function planText(plans: readonly Plan[]): string {
   return pages.length === 0 ? 'no VirtualMCPServer found\n' : pages.join('\n')
 }
 
-/** A line for whatever changes. */
+/** A line for each change. */
 export function changesText(changes: readonly Change[]): string {
   const pages = changes.map((change) => page(changeLines(change)))
   return pages.length === 0 ? 'nothing changes of what a plan shows\n' : pages.join('\n')
@@ -102,7 +102,7 @@ function headerText({ placement, header }: Outgoing): string {
   return placement ?? '-'
 }
 
-/** Columns as wide as they must be; the last only where a row has something to say there. */
+/** Columns of the necessary width; the last one only if some row has a note. */
 function table(rows: readonly (readonly string[])[]): string[] {
   const lines = [HEADS, ...rows]
   const widths = HEADS.map((_, i) => Math.max(...lines.map((line) => lengthOf(line[i] ?? ''))))

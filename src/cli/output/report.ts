@@ -14,7 +14,7 @@ export interface Subject {
 }
 
 export interface Located {
-  /** Null for what is in a cluster. */
+  /** Null for an object in a cluster. */
   readonly file: string | null
   /** From 1; 0 when the file as a whole is meant, or a cluster. */
   readonly line: number
@@ -34,10 +34,10 @@ export interface ReportedFinding extends Located, Subject {
   readonly path: string
 }
 
-/** Where whatever is in a cluster stands. */
+/** The place of every object in a cluster. */
 export const IN_CLUSTER = { file: null, line: 0, column: 0 } as const
 
-/** Everything that one run of check or audit has to say. */
+/** The result of one run of check or audit. */
 export interface Report {
   /** The files that were read, in this order. */
   readonly files: string[]
@@ -76,7 +76,7 @@ export function addVerdict(
   }
 }
 
-/** `scope` says in what the resources are, and beside what they were judged. */
+/** `scope` names the place of the resources, such as `in 3 files`. */
 export function printHuman(report: Report, scope = counted(report.files.length, 'file')): string {
   const order = new Map(report.files.map((file, index) => [file, index]))
   const place = ({ file }: Located) => (file === null ? Infinity : (order.get(file) ?? -1))
@@ -90,7 +90,7 @@ export function printHuman(report: Report, scope = counted(report.files.length, 
   return [...printed, ...(printed.length === 0 ? [] : ['']), summary(report, scope), ''].join('\n')
 }
 
-/** Lines for findings. A repository has the same to change in the version of each document: that is one line, at the first. */
+/** Lines for findings. The finding about the version, which all documents of a repository share, is one line with a count. */
 function findingLines(findings: readonly ReportedFinding[]): (Located & { readonly text: string })[] {
   const alike = Map.groupBy(findings, ({ id, message }, i) => (id === 'api-version-current' ? message : i))
   return [...alike.values()].flatMap(([first, ...others]) =>
@@ -102,7 +102,7 @@ const compare = (a: number, b: number) => (a < b ? -1 : a > b ? 1 : 0)
 
 const placeOf = ({ file, line, column }: Located) => (file === null ? '' : `${file}:${line}:${column}: `)
 
-/** An object of a cluster is its own place. */
+/** The line of a finding; one in a cluster begins with the object in place of the file. */
 function findingLine(finding: ReportedFinding, others: number): string {
   const { file, kind, namespace, name, severity, path, message } = finding
   const text = `${path === '' ? '' : `${path}: `}${message}`

@@ -4,13 +4,13 @@ import { commonRole, type MappingOutcome, placeOf, type ReleaseDecision } from '
 import { oneLine } from './one-line.ts'
 import type { SessionName } from '../../access/role/session-name.ts'
 
-/** What was asked, and the answer. */
+/** The question and the answer. */
 export interface RoleReport {
   readonly config: { readonly namespace: string; readonly name: string }
   readonly claims: 'json' | 'token'
-  /** The release that was asked about; empty for all. */
+  /** The release of `--release`; empty for all. */
   readonly release: string
-  /** One for each way in which the releases decide. */
+  /** One for each group of releases that decide alike. */
   readonly outcomes: readonly ReleaseDecision[]
   readonly sessionName: SessionName
 }
@@ -48,7 +48,7 @@ function unreachableLines(mappings: readonly MappingOutcome[]): string[] {
   )
 }
 
-/** What holds for the whole answer; what holds for some releases only says so. */
+/** Notes on the whole answer; one that holds for some releases only names them. */
 function notesOf({ claims, release, outcomes }: RoleReport): string[] {
   const notes = outcomes.flatMap((outcome) =>
     outcome.notes.map((note) => ({ note, releases: outcome.releases })),
@@ -118,7 +118,7 @@ export function printRoleJson(report: RoleReport): string {
   })
 }
 
-/** The same fields where nothing could be decided. */
+/** The same fields where no role could be determined. */
 export function printUnreadJson(unread: readonly Located[]): string {
   const nothing = { role: null, config: null, claims: null, release: null, outcomes: [], sessionName: null }
   return json({ ...nothing, notes: [], unread })

@@ -1,6 +1,6 @@
 /**
- * Control characters as escapes, those that end a line or turn its direction too: a name in a manifest must not write
- * over the terminal or forge a line.
+ * Escapes control characters, line ends and marks of text direction, so that a name in a manifest cannot overwrite the
+ * terminal or forge a line.
  */
 export function visible(line: string): string {
   const escaped = (character: string) => {

@@ -4,7 +4,7 @@ import { Findings, part, type Place, UNREAD } from './findings.ts'
 import { entriesOf, urlOf } from './registration.ts'
 import { CA_SECRET, CONFIGURATIONS, seeLog, type Setups } from './setup.ts'
 
-/** A certificate that was found, as it is printed. */
+/** A certificate in the output. */
 export interface FoundCertificate {
   /** Where: kind, name and part. */
   readonly of: string
@@ -21,7 +21,7 @@ interface Bundle {
 
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
 
-/** What the API server trusts beside what the servers sign with. */
+/** Compares the CAs that the API server trusts with the CA that the servers sign with. */
 export async function checkCertificates(
   stored: readonly unknown[],
   setups: Setups,
@@ -84,7 +84,7 @@ function bundlesIn(
   })
 }
 
-/** The caBundle mismatch: calls fail while a bundle lacks the CA that signs. */
+/** Reports a caBundle that lacks the CA that signs: calls fail meanwhile. */
 function checkCarried(
   signing: X509Certificate,
   bundles: readonly Bundle[],
@@ -146,7 +146,7 @@ const isFuture = ({ validFromDate }: X509Certificate, now: number) => validFromD
 const isValid = (certificate: X509Certificate, now: number) =>
   !isFuture(certificate, now) && certificate.validToDate.getTime() > now
 
-/** A CA that is valid; it has long been replaced when a tenth of its life is left, if a leader renews it. */
+/** Reports a CA that is not valid or has less than a tenth of its life left: a running leader renews it earlier. */
 function checkExpiry(
   object: string,
   certificate: X509Certificate,

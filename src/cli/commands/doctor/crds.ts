@@ -3,7 +3,7 @@ import type { Kind } from '../../../kinds/kind.ts'
 import { isObject } from '../../../rule/resource.ts'
 import { Findings, listOf, part, type Place, textsOf, UNREAD } from './findings.ts'
 
-/** The seven CRDs: whether they are served, and what they accept that this version refuses. */
+/** Checks that the seven CRDs are served, and notes values that they accept and this version refuses. */
 export async function checkDefinitions({ opened, group }: Place): Promise<Findings> {
   const findings = new Findings()
   const missing: Kind[] = []
@@ -20,11 +20,11 @@ export async function checkDefinitions({ opened, group }: Place): Promise<Findin
     if (found === undefined) missing.push(kind)
     else checkDefinition(kind, found, `CustomResourceDefinition ${kind.plural}.${group}`, findings)
   }
-  tellMissing(missing, group, findings)
+  reportMissing(missing, group, findings)
   return findings
 }
 
-function tellMissing(missing: readonly Kind[], group: string, findings: Findings): void {
+function reportMissing(missing: readonly Kind[], group: string, findings: Findings): void {
   const remedy = (files: string) =>
     `install those of the operator, or kubectl apply --server-side -f ${files}`
   if (missing.length === KINDS.length)
@@ -66,7 +66,7 @@ function checkDefinition(kind: Kind, definition: unknown, object: string, findin
       `see its conditions: kubectl describe crd ${object.split(' ')[1]}`,
     )
   const schema = part(version, 'schema', 'openAPIV3Schema')
-  // Types only, as deploy/crds has them: then the webhook alone judges values, and all would differ.
+  // A schema of types only, such as deploy/crds, leaves values to the webhook: each constraint would differ.
   if (!constrains(part(schema, 'properties', 'spec'))) return
   const differences = differencesIn(schema, kind.schema, '')
   if (differences.length > 0)
@@ -85,7 +85,7 @@ const shortened = (differences: readonly string[]) =>
     ? differences.join('; ')
     : `${differences.slice(0, MOST).join('; ')}; and ${differences.length - MOST} more`
 
-/** Whether the schema says anything of values. */
+/** Whether the schema constrains any value. */
 function constrains(schema: unknown): boolean {
   if (!isObject(schema)) return false
   return (
@@ -95,7 +95,7 @@ function constrains(schema: unknown): boolean {
   )
 }
 
-/** Fields that only we require, and values that only the installed schema knows. */
+/** Fields that only this version requires, and values that only the installed schema accepts. */
 function differencesIn(theirs: unknown, ours: unknown, at: string): string[] {
   if (!isObject(theirs) || !isObject(ours)) return []
   const properties = isObject(theirs.properties) ? theirs.properties : {}

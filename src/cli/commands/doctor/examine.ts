@@ -15,14 +15,14 @@ import {
   isNamespaceMissing,
 } from './workload.ts'
 
-/** What is wrong with an installation. */
+/** The result of examining an installation. */
 export interface Diagnosis {
   readonly findings: readonly DoctorFinding[]
   readonly certificates: readonly FoundCertificate[]
   readonly probe: Probe
 }
 
-/** Looks at everything. Whether the API server answers at all is seen before. */
+/** Runs all checks. The caller has made sure that the API server answers. */
 export async function examine(place: Place): Promise<Diagnosis> {
   const { opened, namespace } = place
   const first = new Findings()
@@ -53,7 +53,7 @@ export async function examine(place: Place): Promise<Diagnosis> {
     url === undefined ? Promise.all([...accounts].map((setup) => checkRights(setup, place))) : [],
     checkOthers(place),
   ])
-  // After all else: what it waits for takes the longest, and nothing is to compete with it.
+  // Last, because it waits longest and its timing must not suffer from other requests.
   const { findings: probing, probe } = await tryProbe(place)
   const needsLeader = setups.webhook?.role === 'webhook' && setups.webhook.arming !== 'off'
   const all = [
@@ -80,7 +80,7 @@ export async function examine(place: Place): Promise<Diagnosis> {
   }
 }
 
-/** Whether something of an installation is there, or cannot be looked at: its Service, its Lease. */
+/** Whether the Service or the Lease of an installation exists, or cannot be read. */
 async function hasBegun({ opened, service }: Place): Promise<boolean> {
   try {
     const [found, lease] = await Promise.all([
@@ -93,7 +93,7 @@ async function hasBegun({ opened, service }: Place): Promise<boolean> {
   }
 }
 
-/** One fact, and not each of its consequences; only the CRDs are another one. */
+/** One finding that nothing is installed, in place of each missing object; missing CRDs are reported beside it. */
 async function nothingInstalled(place: Place): Promise<Diagnosis> {
   const { namespace } = place
   const findings = new Findings()

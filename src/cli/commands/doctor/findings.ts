@@ -14,7 +14,7 @@ export interface DoctorFinding {
   readonly remedy: string
 }
 
-/** What the checks share: whom they ask, and what they ask about. */
+/** Shared by the checks: access to the cluster, and the installation to check. */
 export interface Place {
   readonly opened: Pick<Opened, 'installation' | 'registrations' | 'clockOffset'>
   readonly group: string
@@ -22,7 +22,7 @@ export interface Place {
   readonly service: string
   /** The time of the API server, which judges certificates, in Unix milliseconds. */
   readonly now: () => number
-  /** How long to watch whether a Lease is renewed, in milliseconds. */
+  /** Milliseconds to wait for the renewal of a Lease. */
   readonly patience: number
 }
 
@@ -38,7 +38,7 @@ export class Findings {
     this.found.push({ level: 'note', id, object, message, remedy })
   }
 
-  /** What is read, or a finding and `unread` when it cannot be. */
+  /** The object that was read; when it cannot be read, a finding is added and `unread` returned. */
   async read<T>(object: string, reading: () => Promise<T>): Promise<T | typeof UNREAD> {
     try {
       return await reading()
@@ -57,7 +57,7 @@ export class Findings {
 
 export const UNREAD = Symbol('could not be read')
 
-/** The part of a JSON value down there; undefined where there is none. */
+/** The part of a JSON value at these keys; undefined when it does not exist. */
 export function part(value: unknown, ...path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>(
     (holder, key) => (typeof holder === 'object' && holder !== null ? Reflect.get(holder, key) : undefined),

@@ -9,7 +9,7 @@ export interface Probe {
   readonly answer: string
 }
 
-/** What the API server says of a call that failed; the first that fits. */
+/** Messages of the API server about a failed call, with their causes; the first match counts. */
 const FAILURES: readonly [sign: RegExp, meaning: string, remedy: string][] = [
   [
     /client certificate|remote error: tls: /,
@@ -54,7 +54,7 @@ const FAILURES: readonly [sign: RegExp, meaning: string, remedy: string][] = [
   ],
 ]
 
-/** The proof: a dry run of an object that the webhook refuses for its annotation alone. */
+/** The proof: a dry run of an object with an annotation for which the webhook refuses it. */
 export async function tryProbe(
   place: Place,
 ): Promise<{ readonly findings: Findings; readonly probe: Probe }> {

@@ -11,7 +11,7 @@ type Stored = Readonly<Record<string, unknown>>
 export const entriesOf = (configuration: unknown): Record<string, unknown>[] =>
   listOf(part(configuration, 'webhooks')).filter(isObject)
 
-/** The URL by which the API server is told to reach the webhook; undefined when it is by a Service. */
+/** The URL of the webhook in the configurations; undefined when they name a Service. */
 export function urlOf(configuration: unknown): string | undefined {
   const url = entriesOf(configuration)
     .map((entry) => part(entry, 'clientConfig', 'url'))
@@ -19,7 +19,7 @@ export function urlOf(configuration: unknown): string | undefined {
   return url?.replace(/\/(validate|mutate)$/, '')
 }
 
-/** Both configurations beside what this version would write. */
+/** Compares both configurations with those that this version writes. */
 export function checkRegistrations(
   stored: readonly (Stored | undefined)[],
   setups: Setups,
@@ -50,7 +50,7 @@ export function checkRegistrations(
     const configuration = stored[i]
     const object = `${kind} ${WEBHOOK_NAME}`
     if (configuration === undefined)
-      findings.problem('configuration-missing', object, 'not found', mend(setups, place))
+      findings.problem('configuration-missing', object, 'not found', remedyFor(setups, place))
     else compare(entriesOf(wanted[i]), entriesOf(configuration), { object, setups, place, findings })
   }
   checkPolicy(stored[0], setups, findings)
@@ -66,7 +66,7 @@ interface Comparison {
 
 const armingOf = ({ leader, webhook }: Setups) => (leader ?? webhook)?.arming
 
-const mend = (setups: Setups, { namespace }: Place) =>
+const remedyFor = (setups: Setups, { namespace }: Place) =>
   armingOf(setups) === 'off'
     ? 'apply deploy/static-webhooks.yaml of this version'
     : `a server with --arming on writes it within seconds; ${seeLog(setups, namespace)}`
@@ -104,7 +104,7 @@ function compare(
     const name = String(entry.name)
     const found = stored.find((each) => each.name === name)
     if (found === undefined) {
-      findings.problem('entry-missing', object, `has no entry ${name}`, mend(setups, place))
+      findings.problem('entry-missing', object, `has no entry ${name}`, remedyFor(setups, place))
       continue
     }
     checkSelectors(name, entry, found, comparison)
@@ -117,7 +117,7 @@ function compare(
         'configuration-drift',
         object,
         `${name}: ${at} is ${show(at, found)}, and this version writes ${show(at, rest)}`,
-        mend(setups, place),
+        remedyFor(setups, place),
       )
   }
   const names = new Set(wanted.map((entry) => entry.name))
@@ -127,18 +127,18 @@ function compare(
       'entry-unknown',
       object,
       `has entries that this version does not write: ${others.join(', ')}`,
-      mend(setups, place),
+      remedyFor(setups, place),
     )
 }
 
-/** A selector leaves out what this version asks about, or asks about what the settings leave out. */
+/** Reports a selector that differs from the one in the settings. */
 function checkSelectors(name: string, wanted: Stored, stored: Stored, comparison: Comparison): void {
   const { object, setups, place, findings } = comparison
   for (const field of ['namespaceSelector', 'objectSelector']) {
     const selector = stored[field]
     const isSet = !isDeepStrictEqual(wanted[field], {})
     if (isSet && !isDeepStrictEqual(selector, wanted[field])) {
-      const remedy = mend(setups, place)
+      const remedy = remedyFor(setups, place)
       findings.problem(
         'configuration-drift',
         object,
@@ -178,7 +178,7 @@ function checkSelectors(name: string, wanted: Stored, stored: Stored, comparison
   }
 }
 
-/** Said once: every entry has the selector of the settings. */
+/** A note, once: every entry has the selector of the settings. */
 function noteSelector(conditions: string, findings: Findings): void {
   if (findings.found.some(({ id }) => id === 'selected')) return
   findings.note(
@@ -205,13 +205,13 @@ function checkRules(name: string, wanted: Stored, stored: Stored, comparison: Co
     lacking.length > 0 ? 'rules-lack-kind' : 'configuration-drift',
     object,
     `${name}: ${message}`,
-    mend(setups, place),
+    remedyFor(setups, place),
   )
 }
 
 const LONGEST = 60
 
-/** A value as JSON, not too long. */
+/** A value as JSON, shortened. */
 function show(at: string, entry: Stored): string {
   const path = at.split(/[.[\]]/).filter((each) => each !== '')
   const value = part(entry, ...path)
@@ -219,7 +219,7 @@ function show(at: string, entry: Stored): string {
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
 }
 
-/** Who else is asked about the same resources. */
+/** Notes other webhooks and policies for the same resources. */
 export async function checkOthers({ opened, group }: Place): Promise<Findings> {
   const findings = new Findings()
   const kinds = [

@@ -10,13 +10,13 @@ interface Needed extends Omit<Right, 'verb'> {
   readonly verbs: readonly string[]
 }
 
-/** Asks the API server what the service account of a Deployment may do. */
+/** Asks the API server whether the service account of a Deployment has the rights that it needs. */
 export async function checkRights(setup: Setup, place: Place): Promise<Findings> {
   const findings = new Findings()
   const { opened, namespace } = place
   const object = `ServiceAccount ${namespace}/${setup.account}`
   const lacking = new Map<string, string[]>()
-  // One after the other object, so that a user who may not ask is told so once.
+  // One after the other, so that a missing right to ask is reported once.
   for (const { verbs, ...right } of neededRights(setup, place)) {
     try {
       const allowed = await Promise.all(

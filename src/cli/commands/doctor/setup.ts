@@ -2,7 +2,7 @@ import { type LabelSelector, parseLabelSelector } from '../../../configuration/l
 import { LEADER_NAME, WEBHOOK_NAME } from '../../../arming/webhook-configurations.ts'
 import { listOf, part, textsOf } from './findings.ts'
 
-/** How one Deployment of the server is set, as far as its arguments say. */
+/** The settings of one Deployment of the server, read from its arguments. */
 export interface Setup {
   readonly deployment: string
   readonly role: string
@@ -16,7 +16,7 @@ export interface Setup {
   readonly namespaceSelector: LabelSelector
 }
 
-/** The Deployments of an installation: those that answer reviews, and the one that writes. Undefined is not known. */
+/** The Deployments of an installation: the one that answers reviews, and the leader. Undefined when not known. */
 export interface Setups {
   readonly webhook: Setup | undefined
   readonly leader: Setup | undefined
@@ -38,7 +38,7 @@ function setupOf(name: string, deployment: unknown): Setup | undefined {
   const account = part(pod, 'serviceAccountName')
   return {
     deployment: name,
-    // What the server does without the flag.
+    // The server's default.
     role: valueOf('role') ?? 'all',
     arming: valueOf('arming') ?? 'off',
     certificates: valueOf('certificates') ?? 'local',
@@ -60,7 +60,7 @@ function selectorIn(text: string): LabelSelector {
   }
 }
 
-/** How to see why the leader does not do what it should; in words where it has no Deployment. */
+/** The command that prints the log of the leader; words where the leader has no Deployment. */
 export const seeLog = ({ leader }: Setups, namespace: string): string =>
   leader === undefined
     ? 'start one, or see its log'

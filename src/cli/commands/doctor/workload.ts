@@ -5,7 +5,7 @@ import { aheadOrBehind } from '../../../rule/in-words.ts'
 import { Findings, listOf, part, type Place, textsOf, UNREAD } from './findings.ts'
 import { seeLog, type Setup, type Setups } from './setup.ts'
 
-/** A Deployment and whether its pods are ready. */
+/** Checks that a Deployment exists and that its pods are ready. */
 export function checkDeployment(name: string, deployment: unknown, { namespace }: Place): Findings {
   const findings = new Findings()
   const object = `Deployment ${namespace}/${name}`
@@ -37,7 +37,7 @@ export function checkDeployment(name: string, deployment: unknown, { namespace }
   return findings
 }
 
-/** The Service and whether anything stands behind it. */
+/** Checks that the Service exists and has ready endpoints. */
 export async function checkService({ opened, namespace, service }: Place): Promise<Findings> {
   const findings = new Findings()
   const object = `Service ${namespace}/${service}`
@@ -75,7 +75,7 @@ export async function checkService({ opened, namespace, service }: Place): Promi
   return findings
 }
 
-/** Whether the namespace is known not to exist; who may not read it does not know. */
+/** Whether the namespace is known not to exist; false without the right to read it. */
 export async function isNamespaceMissing({ opened }: Place): Promise<boolean> {
   try {
     return (await opened.installation.readNamespace()) === undefined
@@ -84,7 +84,7 @@ export async function isNamespaceMissing({ opened }: Place): Promise<boolean> {
   }
 }
 
-/** The Lease: whether somebody looks after the webhook configurations. */
+/** Checks that a leader holds the Lease and renews it. */
 export async function checkLease(place: Place, setups: Setups): Promise<Findings> {
   const findings = new Findings()
   if ((setups.leader ?? setups.webhook)?.arming === 'off') return findings
@@ -109,7 +109,7 @@ export async function checkLease(place: Place, setups: Setups): Promise<Findings
     if (written !== '') checkClock(findings, object, holder, Date.parse(renewed), Date.parse(written))
     const since = written === '' ? renewed : written
     if (now() - Date.parse(since) <= lease.seconds * 1_000) return findings
-    // Clocks differ: only what does not change while we look is not renewed.
+    // The clocks may differ, so the Lease is watched for a change instead of compared with this machine's time.
     await sleep(patience)
     const later = await findings.read(object, () => store.read())
     if (later !== UNREAD && later?.resourceVersion === lease.resourceVersion)
@@ -118,10 +118,10 @@ export async function checkLease(place: Place, setups: Setups): Promise<Findings
   return findings
 }
 
-/** Milliseconds by which a clock may differ unnoticed: more than requests take. */
+/** Milliseconds by which clocks may differ without a finding: more than a request takes. */
 const CLOCK = 60_000
 
-/** Names a replica whose clock differs from the API server's; both times in Unix milliseconds. */
+/** Reports a replica whose clock differs from the API server's; both times in Unix milliseconds. */
 function checkClock(findings: Findings, object: string, who: string, its: number, server: number): void {
   if (!(Math.abs(its - server) > CLOCK)) return
   const [itsTime, serverTime] = [its, server].map((time) => new Date(time).toISOString())
@@ -147,7 +147,7 @@ export function checkClockHere({ opened, now }: Place): Findings {
   return findings
 }
 
-/** Asks the pods of a Deployment that is not ready for their clocks; one that cannot be asked is passed over. */
+/** Asks the pods of a Deployment that is not ready for their clocks, and skips a pod that does not answer. */
 export async function checkPodClocks(
   deployment: unknown,
   setup: Setup | undefined,

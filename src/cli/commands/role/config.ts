@@ -8,14 +8,14 @@ import { loadDocuments } from '../../input/load.ts'
 import type { Located } from '../../output/report.ts'
 import { oneLine } from '../../output/one-line.ts'
 
-/** A configuration as it was found. */
+/** A configuration and where it was found. */
 export interface FoundConfig {
   readonly value: unknown
   readonly namespace: string
   readonly name: string
 }
 
-/** Something could not be read: where it is, and why. */
+/** A configuration could not be read: its place, and the reason. */
 export class Unread extends Error {
   readonly located: Located
 

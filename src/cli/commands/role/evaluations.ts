@@ -3,7 +3,7 @@ import type { CelGoVersion } from '../../../cel/index.ts'
 import type { Claims } from '../../../access/role/claims.ts'
 import { type Evaluation, type Limits, LIMITS, outOfTime } from '../../../access/role/matcher.ts'
 
-/** What a worker thread is given. */
+/** The input of the worker thread. */
 export interface Task {
   readonly matchers: readonly string[]
   readonly claims: Claims
@@ -11,17 +11,17 @@ export interface Task {
   readonly limits: Limits
 }
 
-/** Beside this module, or in the bundle, whose folders are all of the same depth. */
+/** The worker's module: beside this one, and in the bundle at the same depth. */
 const WORKER = import.meta.url.endsWith('.ts')
   ? new URL('worker.ts', import.meta.url)
   : new URL('../cli/worker.js', import.meta.url)
 
-/** For the thread to start, before its own clock runs. */
+/** Milliseconds for the thread to start, before its own limit counts. */
 const START_MILLISECONDS = 3_000
 
 /**
- * Evaluates matchers in a thread of their own, by text: what the evaluator's own bounds miss (a regular expression, a
- * heap) ends with the thread, and the matchers that it has not got to are stopped.
+ * Evaluates matchers in a worker thread, by text. The thread is ended when a regular expression or the heap goes beyond the
+ * evaluator's own limits; the remaining matchers then count as stopped.
  */
 export async function evaluations(
   matchers: Iterable<string>,
@@ -38,7 +38,7 @@ export async function evaluations(
   return found
 }
 
-/** Fills in what the thread finds; answers with why it ended before its time. */
+/** Fills in the results of the thread; resolves with the reason when it ended early. */
 function work(task: Task, found: Map<string, Evaluation>): Promise<string> {
   const { limits } = task
   return new Promise((resolve, reject) => {
