@@ -8,9 +8,9 @@ import type { GeneratedFile } from './generated-file.ts'
 import { code, GENERATED, idLink, linkedDecisions, page, sourceLinks, table } from './markdown.ts'
 import { type Section, SECTIONS } from './specification.ts'
 
-const INTRODUCTION = `The statements of the specification, and what holds each; [the model](model.md) explains each section: a [rule](rules/README.md), keywords of the schema at a
-path, a default that /mutate writes, or a part of the CRD; or why nothing does. **must** marks what a single resource can
-get wrong. The rows of field tables follow from the schemas. A must that nothing holds fails the tests.`
+const INTRODUCTION = `The statements of the specification, and what holds each: a [rule](rules/README.md), keywords of the schema at a path, a default that
+/mutate writes, or a part of the CRD; or why nothing does. [The model](model.md) explains each section. **must** marks what a single
+resource can get wrong. The rows of field tables follow from the schemas. A must that nothing holds fails the tests.`
 
 /** docs/coverage.md: what enforces each sentence of the specification, or why nothing does. */
 export function coveragePage(): GeneratedFile {

@@ -17,10 +17,10 @@ import {
 } from '../kinds/schema-fields.ts'
 import type { SchemaNode } from '../kinds/schema-tree.ts'
 
-const INTRODUCTION = `What the checks know of each kind. A field that is not listed is kept and not judged. Sections are those of the
-specification, decisions are ours. Lists are written \`[]\`, the keys of maps \`<name>\`. Patterns are as Go reads them.`
+const INTRODUCTION = `The fields of each kind that the checks know. A field that is not listed is kept and not judged. Lists are written \`[]\`, the keys
+of maps \`<name>\`. Patterns are read as Go reads them.`
 
-const REQUIRED = `A field that is required only beside another one is not marked here: [a rule](rules/README.md) asks for it.`
+const REQUIRED = `A field that is required only beside another one is not marked: [a rule](rules/README.md) asks for it.`
 
 /** docs/fields.md: the field reference. */
 export function fieldsPage(): GeneratedFile {
