@@ -54,10 +54,10 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
     'explain',
     {
       ways: [
-        ['', 'every id that a finding can have, with what it asks for'],
-        ['ID', 'what a rule asks for, why, and how to satisfy it'],
-        ['KIND', 'the fields of a kind, and the rules about it'],
-        ['PATH', 'what a field is for, and the rules about it'],
+        ['', 'list every id that a finding can have'],
+        ['ID', 'print what a rule asks for, why, and examples'],
+        ['KIND', 'print the fields of a kind, and the rules about it'],
+        ['PATH', 'print what a field is for, and the rules about it'],
       ],
       example: 'role-mapping-matcher-compiles',
       flags: {},
@@ -69,10 +69,10 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
     'plan',
     {
       ways: [
-        ['[flags] FILE|DIRECTORY|- ...', 'who is authenticated how: clients, and vMCP at each backend'],
-        ['[flags] OLD NEW', 'what changes between two files or folders, and for whom'],
-        ['--cluster', 'who is authenticated how in a cluster'],
-        ['--cluster FILE|DIRECTORY|- ...', 'what the files would change in a cluster, and for whom'],
+        ['[flags] FILE|DIRECTORY|- ...', 'print how clients and vMCP are authenticated'],
+        ['[flags] OLD NEW', 'print what changes between two files or folders'],
+        ['--cluster', 'print how clients and vMCP are authenticated in a cluster'],
+        ['--cluster FILE|DIRECTORY|- ...', 'print what the files would change in a cluster'],
       ],
       example: 'deploy/',
       flags: PLAN_FLAGS,
@@ -84,8 +84,8 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
     'role',
     {
       ways: [
-        ['--config FILE --claims FILE|-', 'which IAM role a caller gets, and why'],
-        ['--cluster --config NAME --claims FILE|-', 'the same, with a configuration in a cluster'],
+        ['--config FILE --claims FILE|-', 'print which IAM role a caller gets, and why'],
+        ['--cluster --config NAME --claims FILE|-', 'print the same for a configuration in a cluster'],
       ],
       example: '--config aws.yaml --claims ann.json',
       flags: ROLE_FLAGS,
@@ -96,7 +96,7 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
   [
     'doctor',
     {
-      ways: [['[flags]', 'what is wrong with an installation of the webhook']],
+      ways: [['[flags]', 'find problems of an installation of the webhook']],
       example: '--wait 120',
       flags: DOCTOR_FLAGS,
       exits: { 0: 'all is well', 1: 'a problem', 3: 'something could not be looked at' },
@@ -135,7 +135,7 @@ export function overview(): string {
     '',
     ...columns(ways),
     '',
-    'vmcp-admission COMMAND --help lists the flags and exit codes of a command, and an example; --version says which this is.',
+    'vmcp-admission COMMAND --help prints the flags and exit codes of a command, and an example; --version prints the version.',
   ])
 }
 

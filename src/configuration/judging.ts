@@ -4,7 +4,7 @@ import { parseSeveritySetting, type SeveritySetting } from '../review/settings.t
 import { type Flag, text } from './flags.ts'
 
 const severity: Flag<readonly SeveritySetting[]> = {
-  help: 'weigh one rule: ID[:PATH]=error|warning|off[@NAMESPACE,...]; may be repeated, the last that applies counts',
+  help: 'change the severity of a rule: ID[:PATH]=error|warning|off[@NAMESPACE,...]; may be repeated, the last that applies counts',
   argument: 'SETTING',
   repeated: true,
   fallback: [],

@@ -31,7 +31,7 @@ const names = (help: string, argument: string): Flag<readonly string[]> => ({
 })
 
 const webhookUrl: Flag<string> = {
-  help: 'URL by which the API server reaches us instead of the Service, such as https://10.0.0.1:8443',
+  help: 'URL by which the API server reaches the webhook instead of the Service, such as https://10.0.0.1:8443',
   argument: 'URL',
   fallback: '',
   read: (written) => {
@@ -45,7 +45,7 @@ const webhookUrl: Flag<string> = {
 }
 
 const namespaceSelector: Flag<LabelSelector> = {
-  help: 'labels of the namespaces that the webhook configurations are about, as kubectl -l has them; all without it',
+  help: 'selector of the namespaces for which the webhook is registered, in the syntax of kubectl -l; by default all',
   argument: 'SELECTOR',
   fallback: {},
   read: parseLabelSelector,
@@ -67,29 +67,37 @@ export const SERVER_FLAGS = {
     'certs',
   ),
   certificates: choice(
-    'where the serving certificate comes from: a local CA, files that something else renews, or a CA of our own in a Secret',
+    'where the serving certificate comes from: a local CA, files that something else renews, or a self-managed CA in a Secret',
     ['local', 'files', 'self-managed'],
     'local',
   ),
-  'ca-lifetime': count('life of a CA of our own', 'SECONDS', ROTATION.authorityLifetime / 1_000),
-  'leaf-lifetime': count('life of a certificate that it signs', 'SECONDS', ROTATION.leafLifetime / 1_000),
+  'ca-lifetime': count('lifetime of a self-managed CA', 'SECONDS', ROTATION.authorityLifetime / 1_000),
+  'leaf-lifetime': count('lifetime of a certificate that it signs', 'SECONDS', ROTATION.leafLifetime / 1_000),
   'ca-propagation': count(
     'how long both webhook configurations carry a new CA before it signs',
     'SECONDS',
     ROTATION.propagation / 1_000,
   ),
-  'client-ca': text('PEM file of the CAs that vouch for API servers; without it nobody is asked', 'FILE', ''),
+  'client-ca': text(
+    'PEM file of the CAs of client certificates; without it no certificate is asked for',
+    'FILE',
+    '',
+  ),
   'client-names': names('names of which a client certificate must have one, separated by commas', 'NAMES'),
   arming: choice(
     'on writes the webhook configurations, failing closed once proved; ignore writes them failing open; off leaves them alone',
     ['on', 'ignore', 'off'],
     'off',
   ),
-  service: text('Service by which the API server reaches us', 'NAME', 'vmcp-admission'),
+  service: text('Service by which the API server reaches the webhook', 'NAME', 'vmcp-admission'),
   namespace: text('namespace of the Service, the Lease and the Secret of the CA', 'NAME', 'vmcp-system'),
   'webhook-url': webhookUrl,
   'namespace-selector': namespaceSelector,
-  'owner-cluster-role': text('ClusterRole with which the webhook configurations go', 'NAME', ''),
+  'owner-cluster-role': text(
+    'ClusterRole that owns the webhook configurations: they are deleted with it',
+    'NAME',
+    '',
+  ),
   mode: choice('enforce denies; warn turns every denial into a warning', ['enforce', 'warn'], 'enforce'),
   ...JUDGING_FLAGS,
   kubeconfig: text(
@@ -105,7 +113,7 @@ export const SERVER_FLAGS = {
   'watch-namespaces': namespaceNames('watch these namespaces only, separated by commas: then Roles suffice'),
   'check-secrets': {
     ...choice(
-      'look whether Secrets that are named exist, have the key and are long enough; needs --client-ca, or to be said of any caller',
+      'look whether Secrets that are named exist, have the key and are long enough; needs --client-ca, or the value any-caller',
       ['off', 'known-callers', 'any-caller'],
       'off',
     ),
@@ -117,15 +125,15 @@ export const SERVER_FLAGS = {
     'AUDIENCE',
     '',
   ),
-  'shutdown-delay': count('how long to serve on after SIGTERM, while others stop sending', 'SECONDS', 0),
-  'most-in-flight': count('reviews that may wait for the API server at a time; more are shed', 'COUNT', 100),
-  'body-memory': count(
-    'bodies in memory at a time; more are refused. 0: a tenth of the heap',
-    'MEGABYTES',
-    0,
+  'shutdown-delay': count('how long to go on serving after SIGTERM', 'SECONDS', 0),
+  'most-in-flight': count(
+    'reviews that may wait for the API server at a time; more are answered from the cache, or with 429',
+    'COUNT',
+    100,
   ),
+  'body-memory': count('request bodies in memory; more are refused. 0: a tenth of the heap', 'MEGABYTES', 0),
   'cache-memory': count(
-    'what may be kept of other objects; more are read when they are needed. 0: three tenths of the heap',
+    'cache of other objects; objects beyond it are read when needed. 0: three tenths of the heap',
     'MEGABYTES',
     0,
   ),

@@ -11,7 +11,7 @@ import { printUnread } from '../input/reading.ts'
 import { addVerdict, exitCode, IN_CLUSTER, printHuman, printJson, type Report } from '../output/report.ts'
 
 export const AUDIT_FLAGS = {
-  output: choice('how to print', ['human', 'json'], 'human'),
+  output: choice('format of the output', ['human', 'json'], 'human'),
   ...LIVE_FLAGS,
   ...JUDGING_FLAGS,
 }

@@ -21,7 +21,7 @@ import {
 } from '../output/report.ts'
 
 export const CHECK_FLAGS = {
-  output: choice('how to print', ['human', 'json'], 'human'),
+  output: choice('format of the output', ['human', 'json'], 'human'),
   strict: toggle('unknown fields are errors, and placeholders are judged as they stand'),
   ...READING_FLAGS,
   ...JUDGING_FLAGS,

@@ -23,7 +23,7 @@ const seconds: Flag<number> = {
 }
 
 export const DOCTOR_FLAGS = {
-  output: choice('how to print', ['human', 'json'], 'human'),
+  output: choice('format of the output', ['human', 'json'], 'human'),
   ...INSTALLATION_FLAGS,
   service: text('Service by which the API server reaches the webhook', 'NAME', WEBHOOK_NAME),
   'api-group': JUDGING_FLAGS['api-group'],

@@ -22,7 +22,7 @@ import { READING_FLAGS, printLines, printEmpty, printUnread, readOptions } from 
 import { EXIT, IN_CLUSTER, type Unread } from '../output/report.ts'
 
 export const PLAN_FLAGS = {
-  output: choice('how to print', ['human', 'json', 'mermaid'], 'human'),
+  output: choice('format of the output', ['human', 'json', 'mermaid'], 'human'),
   together: toggle('two files or folders, or files and the cluster, are one plan, not an old and a new one'),
   ...READING_FLAGS,
   'api-group': JUDGING_FLAGS['api-group'],

@@ -42,7 +42,7 @@ export const ROLE_FLAGS = {
     ),
     read: readRelease,
   },
-  output: choice('how to print', ['human', 'json'], 'human'),
+  output: choice('format of the output', ['human', 'json'], 'human'),
   'api-group': JUDGING_FLAGS['api-group'],
   ...CLUSTER_FLAGS,
   cluster: toggle('read the configuration from a cluster'),

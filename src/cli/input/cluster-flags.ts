@@ -22,7 +22,7 @@ export const INSTALLATION_FLAGS = {
 
 /** Flags of a command that reads a cluster only with `--cluster`. */
 export const CLUSTER_FLAGS = {
-  cluster: toggle('with the objects of a cluster'),
+  cluster: toggle('together with the objects of a cluster'),
   kubeconfig,
 }
 
