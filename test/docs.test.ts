@@ -122,6 +122,12 @@ t.test('every id, decision and section that the code cites can be opened', async
   }
 })
 
+t.test('the modules that CONTRIBUTING names exist', async (t) => {
+  const named = [...(PAGES.get('CONTRIBUTING.md') ?? '').matchAll(/\b[\w./-]+\.ts\b/g)].map(([path]) => path)
+  t.ok(named.length > 20, `${named.length} are named`)
+  for (const path of new Set(named)) t.ok(exists(`{.,src,src/kinds,src/kinds/*,test}/${path}`), path)
+})
+
 t.test('our words for the spell checker are sorted', async (t) => {
   for (const part of readFileSync(`${ROOT}cspell-words.txt`, 'utf8').trim().split('\n\n')) {
     const [, ...words] = part.split('\n')
