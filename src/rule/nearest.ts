@@ -33,9 +33,9 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
 const plain = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, '')
 
 /**
- * Insertions, deletions, replacements and swaps of adjacent letters (Damerau-Levenshtein, optimal string
- * alignment); more than `limit` as soon as that is certain. Computes only the band of the table in which a distance within
- * the limit can lie, and the cell at each side of it.
+ * The number of insertions, deletions, replacements and swaps of adjacent letters between two names; any
+ * number over `limit` when there are more. Computes only the band of the table in which a distance within the limit can
+ * lie, and the cell at each side of it.
  */
 function editDistance(one: string, other: string, limit: number): number {
   if (Math.abs(one.length - other.length) > limit) return limit + 1
