@@ -1,4 +1,4 @@
-/** The type of a CEL expression: a walk over its tree that unifies types, and tells what does not fit. */
+/** The type of a CEL expression: a walk over its tree that unifies types, and reports what does not fit. */
 
 import type { Call, Comprehension, Expr, Ident, MapExpr, Message, Select } from './ast.ts'
 import { isFunction, overloadsOf, typeNames, variables } from './declarations.ts'
@@ -43,10 +43,10 @@ export type CheckResult = {
   { readonly ok: true; readonly type: string } | { readonly ok: false; readonly problems: readonly Problem[] }
 )
 
-/** Most problems that are told about one expression. */
+/** Most problems that are reported of one expression. */
 export const maxProblems = 20
 
-// More than are told, because they are found in another order than that of the source.
+// More than are reported: the checker finds them in another order than that of the source.
 const maxCollected = 200
 
 interface Told {

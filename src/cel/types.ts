@@ -23,7 +23,7 @@ export type ScalarKind =
   | 'null_type'
   | 'google.protobuf.Timestamp'
   | 'google.protobuf.Duration'
-  /** The type of a part that already has an error; goes with everything, so that one mistake is told once. */
+  /** The type of a part that already has an error; fits every type, so that one mistake is reported once. */
   | 'error'
 
 /** `parameter` stands in declarations, `variable` takes its place while a call is checked. */

@@ -138,14 +138,14 @@ function unreachableMappings(findings: readonly Finding[]): ReadonlyMap<number, 
   return new Map(ours.map(({ error }) => [Number(error.at[3]), error.detail]))
 }
 
-type Told = Pick<MappingOutcome, 'outcome' | 'reason'>
+type Decided = Pick<MappingOutcome, 'outcome' | 'reason'>
 
-const told = (outcome: Outcome, detail: string): Told => ({
+const decided = (outcome: Outcome, detail: string): Decided => ({
   outcome,
   reason: `${outcome === 'failsClosed' ? 'fails closed' : outcome}: ${detail}`,
 })
-const NO_MATCH: Told = { outcome: 'noMatch', reason: 'no match' }
-const MATCH: Told = { outcome: 'match', reason: 'match' }
+const NO_MATCH: Decided = { outcome: 'noMatch', reason: 'no match' }
+const MATCH: Decided = { outcome: 'match', reason: 'match' }
 
 interface Caller {
   readonly selection: RoleSelection
@@ -154,49 +154,49 @@ interface Caller {
   readonly evaluationOf: EvaluationOf
 }
 
-function outcomeOf(mapping: RoleMapping | undefined, caller: Caller): Told {
-  if (mapping === undefined) return told('refused', 'it is no mapping')
+function outcomeOf(mapping: RoleMapping | undefined, caller: Caller): Decided {
+  if (mapping === undefined) return decided('refused', 'it is no mapping')
   const { claim, matcher, roleArn } = mapping
-  if (!roleArn) return told('refused', 'it has no roleArn')
+  if (!roleArn) return decided('refused', 'it has no roleArn')
   if (!isAbsent(mapping, 'claim') && !isAbsent(mapping, 'matcher'))
-    return told('refused', 'it has both a claim and a matcher')
+    return decided('refused', 'it has both a claim and a matcher')
   if (claim) return claimOutcome(claim, caller)
   if (matcher) return matcherOutcome(caller.evaluationOf(matcher))
-  return told('noMatch', 'never: it has neither a claim nor a matcher (releases do not start with it)')
+  return decided('noMatch', 'never: it has neither a claim nor a matcher (releases do not start with it)')
 }
 
-function claimOutcome(claim: string, { selection, roleClaim, claims }: Caller): Told {
+function claimOutcome(claim: string, { selection, roleClaim, claims }: Caller): Decided {
   const name = filledOr(roleClaim, 'groups')
   const path = claimPath(name)
-  if (!Object.hasOwn(claims, name)) return told('skipped', `there is no ${path}`)
+  if (!Object.hasOwn(claims, name)) return decided('skipped', `there is no ${path}`)
   const holder = claims[name]
   if (Array.isArray(holder)) return holder.includes(claim) ? MATCH : NO_MATCH
   return selection.roleClaim === 'asList' ? inList(claim, path, holder) : inAsItIs(claim, path, holder)
 }
 
 /** `claim in claims[roleClaim]`, as CEL evaluates it over anything but a list. */
-function inAsItIs(claim: string, path: string, holder: unknown): Told {
+function inAsItIs(claim: string, path: string, holder: unknown): Decided {
   if (typeof holder === 'object' && holder !== null) return Object.hasOwn(holder, claim) ? MATCH : NO_MATCH
-  return told('skipped', `${path} is ${described(fromJson(holder))}, and \`in\` needs a list`)
+  return decided('skipped', `${path} is ${described(fromJson(holder))}, and \`in\` needs a list`)
 }
 
-function inList(claim: string, path: string, holder: unknown): Told {
+function inList(claim: string, path: string, holder: unknown): Decided {
   if (typeof holder === 'string') return holder === claim ? MATCH : NO_MATCH
-  return told('failsClosed', `${path} is ${described(fromJson(holder))}, and must be a list or a string`)
+  return decided('failsClosed', `${path} is ${described(fromJson(holder))}, and must be a list or a string`)
 }
 
-function matcherOutcome(evaluation: Evaluation | undefined): Told {
+function matcherOutcome(evaluation: Evaluation | undefined): Decided {
   switch (evaluation?.kind) {
     case undefined:
-      return told('stopped', 'it was not evaluated')
+      return decided('stopped', 'it was not evaluated')
     case 'value':
       return evaluation.value ? MATCH : NO_MATCH
     case 'otherType':
-      return told('skipped', `the result is ${evaluation.type}, and only true matches`)
+      return decided('skipped', `the result is ${evaluation.type}, and only true matches`)
     case 'failed':
-      return told('skipped', evaluation.message)
+      return decided('skipped', evaluation.message)
     case 'refused':
-      return told('refused', evaluation.message)
+      return decided('refused', evaluation.message)
     case 'stopped':
       return { outcome: 'stopped', reason: `stopped ${evaluation.message}` }
   }

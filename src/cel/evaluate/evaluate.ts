@@ -243,7 +243,7 @@ function runComprehension(evaluation: Evaluation, loop: Comprehension): Result {
   return result
 }
 
-/** The steps of `map` and `filter` append to a list that nobody else has: it grows in place. */
+/** The steps of `map` and `filter` append to a list that only they hold, so it grows in place. */
 function takeStep(evaluation: Evaluation, loop: Comprehension, accumulated: Result): Result {
   const appended = Array.isArray(accumulated) ? appendedIn(evaluation, loop) : undefined
   if (appended === undefined) return run(evaluation, loop.step)

@@ -72,7 +72,7 @@ function read(mappings: RoleMappings): Facts {
     if (conditions.has(condition)) repeats = true
     else conditions.add(condition)
   }
-  const fit = together(short) <= MOST_MATCHER_TEXT
+  const fit = distinctBytes(short) <= MOST_MATCHER_TEXT
   return { both, neither, repeats, tooLong, fit, notable: fit ? compile(short) : [] }
 }
 
@@ -112,7 +112,7 @@ function isTooLong(text: string): boolean {
 }
 
 /** Bytes of the distinct texts, or a number that is not less when that fits as well. */
-function together(matchers: readonly Matcher[]): number {
+function distinctBytes(matchers: readonly Matcher[]): number {
   const most = matchers.reduce((sum, { text }) => sum + mostBytes(text), 0)
   if (most <= MOST_MATCHER_TEXT) return most
   return [...new Set(matchers.map(({ text }) => text))].reduce((sum, text) => sum + utf8Length(text), 0)
