@@ -88,9 +88,11 @@ export function sidesOf({ old, new: now }: Difference<Outgoing>): readonly [stri
   const [before, after] = [old?.summary ?? '', now?.summary ?? '']
   if (old === null || now === null || before !== after) return [before, after]
   const differing = DETAILS.filter(([field]) => old[field] !== now[field])
-  const told = (side: Outgoing) =>
+  const inWords = (side: Outgoing) =>
     differing.map(([field, word]) => `${word} ${side[field] ?? 'none'}`).join(', ')
-  return differing.length === 0 ? [before, after] : [`${before} [${told(old)}]`, `${after} [${told(now)}]`]
+  return differing.length === 0
+    ? [before, after]
+    : [`${before} [${inWords(old)}]`, `${after} [${inWords(now)}]`]
 }
 
 /** The details of a backend that its summary leaves out. */

@@ -53,8 +53,8 @@ function search(node: SchemaNode, value: unknown, at: readonly Segment[], found:
       search(additionalProperties, field, [...at, { key: name }], found)
     } else if (properties !== undefined && !open) {
       const near = meant(name, Object.keys(properties))
-      const told = name === value.type && near === undefined && isUnsupported(name, properties.type)
-      if (!told) found.push(unknownField([...at, name], name, near))
+      const isReported = name === value.type && near === undefined && isUnsupported(name, properties.type)
+      if (!isReported) found.push(unknownField([...at, name], name, near))
     }
   }
 }

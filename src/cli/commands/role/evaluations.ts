@@ -16,7 +16,7 @@ const WORKER = import.meta.url.endsWith('.ts')
   ? new URL('worker.ts', import.meta.url)
   : new URL('../cli/worker.js', import.meta.url)
 
-/** Milliseconds for the thread to start, before its own limit counts. */
+/** For the running thread to load its modules, before its own clock starts. */
 const START_MILLISECONDS = 3_000
 
 /**
@@ -46,7 +46,10 @@ function work(task: Task, found: Map<string, Evaluation>): Promise<string> {
       workerData: task,
       resourceLimits: { maxOldGenerationSizeMb: limits.megabytes },
     })
-    const timer = setTimeout(() => void worker.terminate(), START_MILLISECONDS + limits.milliseconds)
+    let timer: NodeJS.Timeout | undefined
+    worker.once('online', () => {
+      timer = setTimeout(() => void worker.terminate(), START_MILLISECONDS + limits.milliseconds)
+    })
     worker.on('message', ([matcher, evaluation]: [string, Evaluation]) => found.set(matcher, evaluation))
     worker.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') resolve('for lack of memory')
