@@ -6,11 +6,14 @@ import fastify, { type FastifyInstance } from 'fastify'
  * What Node and the framework cost alone: parses the body and answers a constant, on a bare `node:https` server or with
  * Fastify. Arguments: `bare` or `fastify`, and the folder with tls.crt and tls.key.
  */
+/** Milliseconds for which a connection may be idle while other servers are asked. */
+const KEEP_ALIVE = 95_000
 const [library, folder = ''] = process.argv.slice(2)
 const options = {
   cert: readFileSync(`${folder}/tls.crt`),
   key: readFileSync(`${folder}/tls.key`),
-  keepAliveTimeout: 95_000,
+  keepAliveTimeout: KEEP_ALIVE,
+  headersTimeout: KEEP_ALIVE,
 }
 const answer = JSON.stringify({
   apiVersion: 'admission.k8s.io/v1',
@@ -34,7 +37,7 @@ function bareServer() {
 }
 
 async function fastifyServer() {
-  const app = fastify({ https: options, keepAliveTimeout: 95_000 }) as unknown as FastifyInstance
+  const app = fastify({ https: options, keepAliveTimeout: KEEP_ALIVE }) as unknown as FastifyInstance
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
     done(null, JSON.parse(body as string))

@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Server as TlsServer } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
+import { collectDefaultMetrics } from 'prom-client'
 import { clientGate } from '../certificates/clients.ts'
 import { buildProbes, buildWebhook, type Parts, secureOptions } from './app.ts'
 import { openArming } from './open-arming.ts'
@@ -17,6 +18,7 @@ import { openClusterCache, openConnection } from './open-cluster.ts'
 import { clientOptions, openServing, type Serving, type ServingState } from './serving.ts'
 import { mayServe } from './trust-loop.ts'
 import { errorMessage } from '../rule/error-message.ts'
+import { warmUp } from './warm-up.ts'
 
 const USAGE = [
   'Usage: npm start -- [flags]',
@@ -60,8 +62,10 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   const logger = pino({ level: configuration['log-level'], base: null }, destination)
   const metrics = createMetrics()
   metrics.log(destination.dropped)
+  collectDefaultMetrics({ register: metrics.registry })
   const delay = configuration['shutdown-delay'] * 1_000
   let listening = false
+  let warm = false
   let stopping = false
   const stop = async (cause: string, code = 0) => {
     if (stopping) {
@@ -126,6 +130,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
     if (!listening) return 'starting'
     if (!(cluster?.isSynced() ?? true)) return 'the cache of the cluster is not filled yet'
     if (answers === undefined) return undefined
+    if (!warm) return 'warming up'
     if (!mayServe(answers, arming?.state, performance.now() - listeningSince))
       return 'the webhook configurations do not carry the CA of its certificate yet'
     return isExpired(answers) ? 'its certificate has expired' : undefined
@@ -147,6 +152,11 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
     welcome({ url, probeUrl, source: serving?.source, cluster: connection?.server }, configuration),
   )
   const armed = arming?.run(ended.signal)
+  // What comes meanwhile is answered, and slower.
+  if (answers !== undefined)
+    void warmUp(parts, await answers.first(), ended.signal)
+      .catch((error: unknown) => logger.warn({ err: error }, 'not warmed up'))
+      .finally(() => (warm = true))
   const isReady = () => whyNotReady() === undefined
   if (url !== undefined) await local?.register({ url, ca: serving?.caBundle() ?? '', isReady })
 }

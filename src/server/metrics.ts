@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { ArmingState } from '../arming/index.ts'
 import { kindNamed } from '../kinds/index.ts'
 import type { Verdict } from '../review/judge.ts'
@@ -23,7 +23,6 @@ export type Metrics = ReturnType<typeof createMetrics>
 /** The metrics of the server in a registry of their own; names begin with `vmcp_admission_`. */
 export function createMetrics() {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
   const registers = [registry]
   const counted = new Map<string, { readonly labels: Labels; count: number }>()
   new Counter({
