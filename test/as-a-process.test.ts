@@ -169,6 +169,7 @@ t.test('certificates and ports', async (t) => {
 
 t.test('after SIGTERM it serves on for a while, not ready, and asks each client to leave', async (t) => {
   const server = await startServer(['--shutdown-delay', '2'])
+  await server.ready()
   const review = JSON.stringify(reviewOf(resourceOf('MCPGroup', {})))
   const before = await post(server, '/validate', review)
   t.not(before.headers.connection, 'close')
@@ -282,6 +283,26 @@ t.test(
   },
 )
 
+t.test('before it says that it is ready it has judged examples, and nothing shows it', async (t) => {
+  const server = await startServer()
+  t.teardown(() => server.stop())
+  const reason = await fetch(`${server.probeUrl}/readyz`)
+  t.strictSame([reason.status, await reason.text()], [503, 'not ready: warming up'])
+  const review = JSON.stringify(reviewOf(resourceOf('MCPGroup', {})))
+  t.equal((await post(server, '/validate', review)).status, 200, 'a review that comes meanwhile is answered')
+  await server.ready()
+  t.equal((await post(server, '/validate', review)).status, 200)
+  const metrics = await (await fetch(`${server.probeUrl}/metrics`)).text()
+  const reviews = metrics.split('\n').filter((line) => line.startsWith('vmcp_admission_reviews_total{'))
+  t.match(reviews, [/ 2$/])
+  t.equal(await server.stop(), 0)
+  const lines = server.log().trim().split('\n')
+  t.match(
+    lines.map((line) => (JSON.parse(line) as { msg?: string; webhook?: string }).webhook ?? 'other'),
+    ['other', 'validate', 'validate', 'other'],
+  )
+})
+
 t.test('whoever reads the log may go', async (t) => {
   const review = JSON.stringify(reviewOf(resourceOf('MCPGroup', {}), { name: 'x'.repeat(250) }))
   // 200 are more than is held back, so that some is written while it serves; of none the end comes first.
@@ -289,9 +310,10 @@ t.test('whoever reads the log may go', async (t) => {
     const server = await startServer()
     server.leave()
     for (let i = 0; i < reviews; i++) t.equal((await post(server, '/validate', review)).status, 200)
-    t.equal((await fetch(`${server.probeUrl}/readyz`)).status, 200)
+    await server.ready()
     const metrics = await (await fetch(`${server.probeUrl}/metrics`)).text()
     t.match(metrics, /^vmcp_admission_uncaught_errors_total 0$/m)
+    t.match(metrics, /^nodejs_eventloop_lag_seconds \d/m)
     t.equal(await server.stop(), 0)
   }
 })
@@ -313,6 +335,7 @@ t.test('an error that nothing expected is logged and counted, and ends it in ord
 
 t.test('a second signal ends the wait', async (t) => {
   const server = await startServer(['--shutdown-delay', '600'])
+  await server.ready()
   const ended = server.stop('SIGINT')
   const isReady = async () =>
     (await fetch(`${server.probeUrl}/readyz`).catch(() => undefined))?.status === 200
@@ -334,7 +357,6 @@ t.test('over the wire', async (t) => {
     response: { allowed: true, warnings: [/^spec\.awsSts\.region: Invalid value: "Europe"/] },
   })
   t.match(answer.headers, { connection: 'keep-alive', 'keep-alive': 'timeout=95' })
-  t.equal((await fetch(`${server.probeUrl}/readyz`)).status, 200)
 
   const { port } = new URL(server.url)
   const handshake = (options: object) =>

@@ -23,6 +23,7 @@ import {
   rendersTo,
   templateArguments,
 } from './support/helm.ts'
+import { waitUntilReady } from './support/server.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -190,7 +191,7 @@ t.test('the bundle does what the sources do, unprivileged and without writing a 
     await new Promise((resolve) => setTimeout(resolve, 20))
   t.match(said, /"msg":"listening"/)
   const { probeUrl = '' } = /"probeUrl":"(?<probeUrl>[^"]+)"/.exec(said)?.groups ?? {}
-  t.equal((await fetch(`${probeUrl}/readyz`)).status, 200)
+  await waitUntilReady(probeUrl)
   const ended = once(child, 'exit')
   child.kill('SIGTERM')
   t.strictSame(await ended, [0, null])

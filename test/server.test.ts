@@ -932,7 +932,6 @@ t.test('probes, metrics and log', async (t) => {
     'vmcp_admission_certificate_rotations_total 3',
     'vmcp_admission_certificate_errors_total 2',
   ])
-  t.match(payload, /^nodejs_eventloop_lag_seconds \d/m)
   t.match(payload, /vmcp_admission_refused_requests_total\{status="413"\} 2/)
   t.notMatch(log.join(''), /123456789012|claims|eu-central/, 'nothing of the object is logged')
 })

@@ -20,6 +20,7 @@ export interface RunningServer {
   readonly talk: () => string
   /** Reads no more of what it writes, as `head` does. */
   readonly leave: () => void
+  readonly ready: () => Promise<void>
   /** Sends the signal and answers with the exit code; by then `log` is complete. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>
 }
@@ -57,6 +58,7 @@ export async function startServer(
       child.stdout.destroy()
       child.stderr.destroy()
     },
+    ready: () => waitUntilReady(probeUrl),
     stop: async (signal = 'SIGTERM') => {
       const running = child.exitCode === null && child.signalCode === null
       const ended = running ? once(child, 'close') : Promise.resolve()
@@ -66,6 +68,13 @@ export async function startServer(
       return child.exitCode
     },
   }
+}
+
+/** Resolves when /readyz says so; rejects after 20 s. */
+export async function waitUntilReady(probeUrl: string): Promise<void> {
+  const signal = AbortSignal.timeout(20_000)
+  while (!(await fetch(`${probeUrl}/readyz`, { signal })).ok)
+    await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
 async function listening(child: ChildProcess, output: { log: string; talk: string }) {
