@@ -32,10 +32,14 @@ let characters = 0
 export function matcherVerdict(text: string): MatcherVerdict {
   const known = verdicts.get(text)
   if (known !== undefined) return known
+  // All at once: a Map of which the oldest goes with each new one looks through thousands of deleted entries each time.
+  if (verdicts.size >= MOST_VERDICTS || characters + text.length > MOST_CHARACTERS) {
+    verdicts.clear()
+    characters = 0
+  }
   const verdict = compiled(text)
   verdicts.set(text, verdict)
   characters += text.length
-  forgetOldest()
   return verdict
 }
 
@@ -57,13 +61,4 @@ function compiled(text: string): MatcherVerdict {
 /** A message repeats names of the expression, so it may be as long as that. */
 function shortened(phrase: string): string {
   return phrase.length <= LONGEST_PHRASE ? phrase : `${phrase.slice(0, LONGEST_PHRASE).toWellFormed()}…`
-}
-
-/** First in, first out: a Map keeps the order of insertion. */
-function forgetOldest(): void {
-  for (const text of verdicts.keys()) {
-    if (verdicts.size <= MOST_VERDICTS && characters <= MOST_CHARACTERS) return
-    verdicts.delete(text)
-    characters -= text.length
-  }
 }
