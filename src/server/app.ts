@@ -15,6 +15,7 @@ import {
   encodeVerdict,
   type Review,
 } from './admission-review.ts'
+import { createBatches } from './batches.ts'
 import { type Bodies, type Held, RefusedBody } from './bodies.ts'
 import { boundConnections } from './connections.ts'
 import { BodyError, parseBody } from './json.ts'
@@ -22,7 +23,6 @@ import { mayBlock } from './deletion.ts'
 import { both, type Live, MOST_READS, type Read, dependsOn, UNCONFIRMED } from './live.ts'
 import type { Metrics } from './metrics.ts'
 import { readBudgetMs } from './read-budget.ts'
-import { grouping } from './together.ts'
 import { uncachedBeside, withDoubt } from './uncached.ts'
 
 /** What the server is made of. */
@@ -111,9 +111,9 @@ export function buildWebhook(
     if (request.body !== undefined) parts.bodies.end(request.body as Held)
     answerProblem(parts, reply, 404, 'send a POST to /validate or /mutate')
   })
-  const together = grouping()
-  app.post('/validate', answering(parts, together, validateReview))
-  app.post('/mutate', answering(parts, together, mutateReview))
+  const joinBatch = createBatches()
+  app.post('/validate', answering(parts, joinBatch, validateReview))
+  app.post('/mutate', answering(parts, joinBatch, mutateReview))
   return app
 }
 
@@ -124,8 +124,8 @@ interface Answer {
 }
 type Responding = (parts: Parts, review: Review, request: FastifyRequest) => Answer | Promise<Answer>
 
-/** Parses, judges, answers and records a review; each step together with the others that came in the same turn. */
-function answering(parts: Parts, together: ReturnType<typeof grouping>, respond: Responding) {
+/** Parses, judges, answers and records a review, each step for all reviews of its batch before the next one. */
+function answering(parts: Parts, joinBatch: ReturnType<typeof createBatches>, respond: Responding) {
   const { bodies } = parts
   const answer = async (
     text: string,
@@ -133,18 +133,18 @@ function answering(parts: Parts, together: ReturnType<typeof grouping>, respond:
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<void> => {
-    const others = together(text.length)
-    await others
+    const batch = joinBatch(text.length)
+    await batch
     const body = parseBody(text)
-    await others
+    await batch
     const review = decodeReview(body)
     if (typeof review === 'string') throw new BodyError(review)
     const responded = respond(parts, review, request)
     const { json, record } = responded instanceof Promise ? await responded : responded
-    await others
+    await batch
     leaving(parts, reply).type('application/json').send(json)
     const seconds = (performance.now() - arrived) / 1_000
-    await others
+    await batch
     record?.(seconds)
   }
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
