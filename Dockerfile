@@ -19,8 +19,12 @@ FROM ${RUN_IMAGE}
 LABEL org.opencontainers.image.title="vmcp-admission" \
       org.opencontainers.image.description="Admission webhook for the authentication resources of vMCP" \
       org.opencontainers.image.licenses="Apache-2.0"
-# The heap is a share of the container's memory limit; the rest is for young objects, buffers and code.
-ENV NODE_ENV=production NODE_OPTIONS="--max-old-space-size-percentage=50 --max-semi-space-size=8"
+# The heap is a share of the container's memory limit; the rest is for young objects, buffers and code. glibc otherwise
+# keeps what compiler threads have freed, 10 to 15 MB (docs/performance.md).
+ENV NODE_ENV=production \
+    NODE_OPTIONS="--max-old-space-size-percentage=50 --max-semi-space-size=4" \
+    MALLOC_ARENA_MAX=1 \
+    MALLOC_TRIM_THRESHOLD_=131072
 WORKDIR /app
 # Without a package.json, Node would have to guess that these are ES modules.
 COPY --from=build /app/dist /app/dist

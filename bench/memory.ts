@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { memoryLimit, nodeOptions } from '../test/support/container.ts'
+import { containerEnvironment, chartMemory } from '../test/support/container.ts'
 import { inTurn, openConnection, requestOf } from './client.ts'
 import { table } from './figures.ts'
 import { mixedReviews } from './reviews.ts'
@@ -32,7 +32,7 @@ export async function memory(requests: number, options?: string): Promise<string
     await server.stop()
   }
   const head = ['server', 'at rest', `after ${requests.toLocaleString('en')} requests`, 'peak', 'rate']
-  const used = `vmcp-admission runs with \`${options ?? nodeOptions()}\`, as in the image with the chart's limit of ${memoryLimit()} MiB.`
+  const used = `vmcp-admission runs with \`${options ?? containerEnvironment().NODE_OPTIONS}\`, as in the image with the chart's limit of ${chartMemory()} MiB.`
   return `${table(head, rows)}\n\nResident memory, in parentheses what is not pages of files. ${used}`
 }
 

@@ -85,7 +85,7 @@ export function mixedReviews(): string[] {
 
 /** 50 reviews of about 25 KB: 155 role mappings, half of them with a matcher, all different. */
 export function roleMappingReviews(): string[] {
-  return Array.from({ length: 50 }, (_, i) => {
+  return Array.from({ length: 400 }, (_, i) => {
     const roleMappings = Array.from({ length: 155 }, (_, j) => ({
       roleArn: `arn:aws:iam::123456789012:role/platform-engineering/team-${i}-${j}`,
       priority: j,

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { localPair } from '../src/certificates/local.ts'
-import { nodeOptions } from '../test/support/container.ts'
+import { containerEnvironment } from '../test/support/container.ts'
 
 const script = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
@@ -21,7 +21,11 @@ execFileSync('cp', [script('../package.json'), folder])
 
 /** The bundle's files, as the image runs them, with the options of the image. */
 export const bundled = (file: 'server/main.js' | 'cli/main.js') => join(folder, 'dist', file)
-export const bundleEnvironment = (options = nodeOptions()) => ({ ...process.env, NODE_OPTIONS: options })
+export const bundleEnvironment = (options?: string) => ({
+  ...process.env,
+  ...containerEnvironment(),
+  ...(options !== undefined && { NODE_OPTIONS: options }),
+})
 
 export const NAMES = ['bare node:https', 'Fastify alone', 'vmcp-admission'] as const
 export type Name = (typeof NAMES)[number]

@@ -22,6 +22,7 @@ import { Bodies, type Held, RefusedBody } from '../src/server/bodies.ts'
 import { parseBody } from '../src/server/json.ts'
 import { createMetrics } from '../src/server/metrics.ts'
 import { ClusterCache } from '../src/server/cluster-cache.ts'
+import { chartMemory, containerEnvironment } from './support/container.ts'
 import { type Answer as FakeAnswer, fakeApiServer, page } from './support/fake-api-server.ts'
 import { memoryLimit } from './support/memory-limit.ts'
 import { resourceOf, reviewOf } from './support/review.ts'
@@ -203,9 +204,8 @@ t.test(
   },
 )
 
-/** Megabytes: the limit of the chart, and what `NODE_OPTIONS` in the Dockerfile makes of it. */
-const LIMIT = 512
-const HEAP = LIMIT / 2
+/** Megabytes of the chart. */
+const LIMIT = chartMemory()
 
 /** Gateways of 685 KB, each with thousands of backends of its own. */
 const stored = (count: number) =>
@@ -234,14 +234,12 @@ t.test(
     const gateways = stored(45)
     t.ok(JSON.stringify(gateways[0]).length > 685_000)
     const api = await fakeApiServer(t, 'virtualmcpservers', { lists: [pages(gateways)] })
-    process.env.NODE_OPTIONS = `--max-old-space-size=${HEAP} --max-semi-space-size=8`
     const folder = await mkdtemp(join(tmpdir(), 'vmcp-memory-'))
     const limit = memoryLimit(LIMIT)
     t.teardown(() => limit?.remove())
     t.comment(limit === undefined ? 'no cgroup: the peak is measured' : `in a cgroup of ${LIMIT} MB`)
-    const begin = () => startServer(['--kubeconfig', api.kubeconfig], folder)
-    const starting = limit === undefined ? begin() : limit.enter(begin)
-    const server = await starting.finally(() => delete process.env.NODE_OPTIONS)
+    const begin = () => startServer(['--kubeconfig', api.kubeconfig], folder, containerEnvironment())
+    const server = await (limit === undefined ? begin() : limit.enter(begin))
     t.teardown(async () => {
       await server.stop('SIGKILL')
       await rm(folder, { recursive: true })

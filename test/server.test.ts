@@ -24,7 +24,7 @@ import { buildProbes, buildWebhook } from '../src/server/app.ts'
 import { LARGE, parseBody } from '../src/server/json.ts'
 import { Bodies } from '../src/server/bodies.ts'
 import { createMetrics } from '../src/server/metrics.ts'
-import { grouping } from '../src/server/together.ts'
+import { createBatches } from '../src/server/batches.ts'
 import { resourceOf, reviewOf } from './support/review.ts'
 import { startServer } from './support/server.ts'
 
@@ -305,24 +305,27 @@ t.test(
   },
 )
 
-t.test('what comes in one turn takes each step together, as far as its bodies are small', async (t) => {
-  const together = grouping()
-  const steps: string[] = []
-  const take = async (name: string, characters: number) => {
-    const others = together(characters)
-    for (const step of [1, 2]) {
-      await others
-      steps.push(`${name}${step}`)
+t.test(
+  'reviews of one turn of the event loop take each step as a batch, while their bodies are small',
+  async (t) => {
+    const joinBatch = createBatches()
+    const steps: string[] = []
+    const take = async (name: string, characters: number) => {
+      const batch = joinBatch(characters)
+      for (const step of [1, 2]) {
+        await batch
+        steps.push(`${name}${step}`)
+      }
     }
-  }
-  await Promise.all([take('a', 4e5), take('b', 4e5), take('c', 4e5), take('d', 7e6)])
-  t.strictSame(steps, ['a1', 'b1', 'a2', 'b2', 'c1', 'c2', 'd1', 'd2'])
-  const nextTurn = (name: string) => new Promise((resolve) => setImmediate(() => resolve(take(name, 1))))
-  await Promise.all([take('e', 1), nextTurn('f')])
-  t.strictSame(steps.splice(0).slice(-4), ['e1', 'e2', 'f1', 'f2'], 'one alone waits for no other turn')
-  await Promise.all([take('g', 1), take('h', 1), nextTurn('i')])
-  t.strictSame(steps, ['g1', 'h1', 'i1', 'g2', 'h2', 'i2'], 'several wait for one turn more')
-})
+    await Promise.all([take('a', 4e5), take('b', 4e5), take('c', 4e5), take('d', 7e6)])
+    t.strictSame(steps, ['a1', 'b1', 'a2', 'b2', 'c1', 'c2', 'd1', 'd2'])
+    const nextTurn = (name: string) => new Promise((resolve) => setImmediate(() => resolve(take(name, 1))))
+    await Promise.all([take('e', 1), nextTurn('f')])
+    t.strictSame(steps.splice(0).slice(-4), ['e1', 'e2', 'f1', 'f2'], 'one alone waits for no other turn')
+    await Promise.all([take('g', 1), take('h', 1), nextTurn('i')])
+    t.strictSame(steps, ['g1', 'h1', 'i1', 'g2', 'h2', 'i2'], 'several wait for one turn more')
+  },
+)
 
 t.test('what comes at once is answered each for itself', async (t) => {
   const large = JSON.stringify(reviewOf(valid, { filling: 'x'.repeat(600_000) }))

@@ -4,7 +4,7 @@ import { parse } from 'yaml'
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
 /** Megabytes that a container of the chart may take. */
-export function memoryLimit(): number {
+export function chartMemory(): number {
   const { resources } = parse(read('deploy/helm/vmcp-admission/values.yaml')) as {
     resources: { limits: { memory: string } }
   }
@@ -13,12 +13,20 @@ export function memoryLimit(): number {
   return Number(megabytes)
 }
 
-/** Node's options in the image, with the share of the memory limit as megabytes: outside a container there is no limit. */
-export function nodeOptions(): string {
-  const options = /NODE_OPTIONS="([^"]*)"/.exec(read('Dockerfile'))?.[1]
-  if (options === undefined) throw new Error('the Dockerfile sets no NODE_OPTIONS')
-  return options.replace(
-    /--max-old-space-size-percentage=(\d+)/,
-    (_, share) => `--max-old-space-size=${Math.floor((memoryLimit() * Number(share)) / 100)}`,
+/**
+ * The environment that the Dockerfile sets. The heap's share of the memory limit becomes megabytes, because there is no
+ * limit outside a container.
+ */
+export function containerEnvironment(): Record<string, string> {
+  const [, assignments] = /^ENV ((?:.*\\\n)*.*)$/m.exec(read('Dockerfile')) ?? []
+  if (assignments === undefined) throw new Error('the Dockerfile has no ENV')
+  const pairs = assignments.matchAll(/(\w+)=(?:"([^"]*)"|(\S+))/g)
+  const heap = (_: string, share: string) =>
+    `--max-old-space-size=${Math.floor((chartMemory() * Number(share)) / 100)}`
+  return Object.fromEntries(
+    [...pairs].map(([, name = '', quoted, plain = '']) => [
+      name,
+      (quoted ?? plain).replace(/--max-old-space-size-percentage=(\d+)/, heap),
+    ]),
   )
 }

@@ -35,11 +35,12 @@ const MAIN = fileURLToPath(new URL('../../src/server/main.ts', import.meta.url))
 export async function startServer(
   flags: readonly string[] = [],
   certificates?: string,
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<RunningServer> {
   const folder = certificates ?? (await mkdtemp(join(tmpdir(), 'vmcp-admission-')))
   const args = [MAIN, '--port', '0', '--probe-port', '0', '--cert-dir', folder, ...flags]
   const child = spawn(process.execPath, args, {
-    env: { ...process.env, ...COMPILE_CACHE },
+    env: { ...process.env, ...COMPILE_CACHE, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const output = { log: '', talk: '' }
