@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { format, resolveConfig } from 'prettier'
 import { openConnection, requestOf } from './client.ts'
 import { check } from './cli.ts'
 import { memory } from './memory.ts'
@@ -69,7 +70,8 @@ try {
       if (after === undefined) throw new Error(`${values.write} has no marks of ${name}`)
       page = `${before}\n${text}\n\n${after}`
     }
-    writeFileSync(values.write, page)
+    const style = await resolveConfig(values.write)
+    writeFileSync(values.write, await format(page, { ...style, parser: 'markdown' }))
   }
 } finally {
   await cleanUp()
