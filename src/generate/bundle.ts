@@ -24,6 +24,10 @@ async function bundle(folder: string): Promise<void> {
     format: 'esm',
     platform: 'node',
     target: 'node24',
+    // 4 MB less memory; names stay for stack traces.
+    minifyWhitespace: true,
+    minifySyntax: true,
+    lineLimit: 200,
     // Of the Kubernetes client only kubeconfigs are used. Its typed API (CoreV1Api and its like) was measured: 17.5 MB, 213 ms
     // of CPU to load and 121 MB of memory instead of 2.5 MB, 106 ms and 82 MB; minified still 94 MB.
     alias: { '@kubernetes/client-node': './node_modules/@kubernetes/client-node/dist/config.js' },
