@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { connect } from 'node:tls'
+import { connect, type TLSSocket } from 'node:tls'
 import { pino } from 'pino'
 import type { ServingPair } from '../certificates/local.ts'
 import { API_VERSION } from '../kinds/index.ts'
@@ -29,11 +29,14 @@ export async function warmUp(parts: Parts, pair: ServingPair, ended: AbortSignal
   const webhook = buildWebhook(own, pair)
   const signal = AbortSignal.any([ended, AbortSignal.timeout(LONGEST)])
   const begun = process.cpuUsage()
+  let socket: TLSSocket | undefined
   try {
     await webhook.listen({ host: '127.0.0.1', port: 0 })
     const { port } = webhook.server.address() as AddressInfo
     // It asks itself, so there is nobody whose certificate could be checked.
-    const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false })
+    socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false })
+    // Between two requests nothing else listens for an error, which would end the process.
+    socket.on('error', () => undefined)
     await once(socket, 'secureConnect', { signal })
     const requests = [...exampleRequests(parts.engine.group)]
     for (let i = 0; i < ROUNDS * requests.length; i++) {
@@ -42,8 +45,10 @@ export async function warmUp(parts: Parts, pair: ServingPair, ended: AbortSignal
       socket.write(requests[i % requests.length] ?? '')
       await once(socket, 'data', { signal })
     }
-    socket.destroy()
+  } catch (error) {
+    if (!ended.aborted) throw error
   } finally {
+    socket?.destroy()
     await webhook.close()
   }
 }
