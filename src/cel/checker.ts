@@ -75,13 +75,18 @@ const literalTypes = { int, uint, double, string, bytes, bool, null_type: nullTy
 /**
  * Type-checks an expression over `claims: map(string, dyn)` and the standard definitions (CEL language definition,
  * "Gradual Type Checking") as a version of cel-go does, and looks for what passes there but stops it when it makes the
- * program. Gives the type of the result, or the problems in the order of the source. Never throws.
+ * program. Gives the type of the result, or the problems in the order of the source. `further` are variables beside
+ * `claims`. Never throws.
  */
-export function check(expr: Expr, version: CelGoVersion): CheckResult {
+export function check(
+  expr: Expr,
+  version: CelGoVersion,
+  further: ReadonlyMap<string, Type> = new Map(),
+): CheckResult {
   const state: Check = {
     version,
     unifier: new Unifier(version),
-    scope: new Map(),
+    scope: new Map(further),
     mixedNumbers: false,
     dependsOnVersion: false,
     settled: new Map(),

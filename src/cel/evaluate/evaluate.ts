@@ -17,6 +17,8 @@ import {
 
 export interface Situation {
   readonly claims: Value
+  /** Further variables by name; none by default. */
+  readonly variables?: ReadonlyMap<string, Value>
   readonly settled: SettledCalls
   readonly celGo: CelGoVersion
   readonly spend: Spend
@@ -33,7 +35,7 @@ interface Evaluation extends Situation {
  */
 export function evaluate(expr: Expr, situation: Situation): Result {
   try {
-    return run({ ...situation, scope: new Map() }, expr)
+    return run({ ...situation, scope: new Map(situation.variables) }, expr)
   } catch (error) {
     if (error instanceof Aborted) return new Failure(error.message)
     throw error

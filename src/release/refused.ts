@@ -1,0 +1,162 @@
+import type { ErrorType, FieldError } from '../rule/field-error.ts'
+import { supportedValues } from '../rule/field-error.ts'
+import type { Segment } from '../rule/path.ts'
+import { isObject } from '../rule/resource.ts'
+import { evaluateRule } from './cel-rules.ts'
+import { fieldOf, type ReleaseSchema } from './schema.ts'
+
+/** Something that the API server refuses, or does not keep. */
+export interface Refusal {
+  /** The keyword of the schema; `rule` for one of its CEL rules, `unknown` for a field that it does not have. */
+  readonly keyword: string
+  readonly error: FieldError
+}
+
+/**
+ * What an API server with this schema refuses of a value, in the order of the schema. Patterns are those of RE2 that
+ * JavaScript reads the same way.
+ */
+export const refusals = (schema: ReleaseSchema, value: unknown): Iterable<Refusal> =>
+  ofAny(schema, withoutNulls(schema, value), [])
+
+/** The value without the nulls that the API server drops: those of fields that are not nullable. */
+function withoutNulls(schema: ReleaseSchema | undefined, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => withoutNulls(schema?.items, item))
+  if (!isObject(value) || schema === undefined) return value
+  const fields = Object.entries(value).flatMap(([name, field]): [string, unknown][] => {
+    const of = fieldOf(schema, name)
+    return field === null && of !== undefined && of.nullable !== true ? [] : [[name, withoutNulls(of, field)]]
+  })
+  return Object.fromEntries(fields)
+}
+
+function* ofAny(schema: ReleaseSchema, value: unknown, at: readonly Segment[]): Generator<Refusal> {
+  const type = jsonType(value)
+  if (!hasType(schema, type)) {
+    yield refusal('type', 'typeInvalid', at, type, `must be of type ${typeNames(schema)}`)
+    return
+  }
+  yield* ofValue(schema, value, at)
+  if (Array.isArray(value)) yield* ofList(schema, value, at)
+  else if (isObject(value)) yield* ofObject(schema, value, at)
+  yield* ofRules(schema, value, at)
+}
+
+function* ofValue(schema: ReleaseSchema, value: unknown, at: readonly Segment[]): Generator<Refusal> {
+  const { enum: values, pattern, minLength = 0, maxLength = Infinity, minimum, maximum } = schema
+  if (values !== undefined && !values.includes(value))
+    yield refusal('enum', 'notSupported', at, value, supportedValues(values.map(String)))
+  if (typeof value === 'string') {
+    const length = [...value].length
+    if (length < minLength)
+      yield refusal('minLength', 'invalid', at, value, `should be at least ${minLength} chars long`)
+    if (length > maxLength)
+      yield refusal('maxLength', 'tooLong', at, value, `may not be more than ${maxLength} bytes`)
+    else if (pattern !== undefined && !matches(pattern, value))
+      yield refusal('pattern', 'invalid', at, value, `should match '${pattern}'`)
+  }
+  if (typeof value === 'number') {
+    if (minimum !== undefined && value < minimum)
+      yield refusal('minimum', 'invalid', at, value, `should be greater than or equal to ${minimum}`)
+    if (maximum !== undefined && value > maximum)
+      yield refusal('maximum', 'invalid', at, value, `should be less than or equal to ${maximum}`)
+  }
+}
+
+function* ofList(schema: ReleaseSchema, list: unknown[], at: readonly Segment[]): Generator<Refusal> {
+  const { items, minItems = 0, maxItems = Infinity } = schema
+  if (list.length < minItems)
+    yield refusal('minItems', 'invalid', at, list.length, `should have at least ${minItems} items`)
+  if (list.length > maxItems)
+    yield refusal('maxItems', 'tooMany', at, list.length, `must have at most ${maxItems} items`)
+  yield* duplicates(schema, list, at)
+  if (items === undefined) return
+  for (const [i, item] of list.entries()) yield* ofAny(items, item, [...at, i])
+}
+
+/** The items of a set, and those of a list of objects by their keys, differ (KEP-555). */
+function* duplicates(schema: ReleaseSchema, list: unknown[], at: readonly Segment[]): Generator<Refusal> {
+  const type = schema['x-kubernetes-list-type']
+  if (type !== 'set' && type !== 'map') return
+  const keys = schema['x-kubernetes-list-map-keys'] ?? []
+  const seen = new Set<string>()
+  for (const [i, item] of list.entries()) {
+    const identity = type === 'set' || !isObject(item) ? item : keys.map((key) => item[key])
+    const text = JSON.stringify(identity)
+    if (seen.has(text)) {
+      const shown = type === 'set' ? item : Object.fromEntries(keys.map((key) => [key, (item as never)[key]]))
+      yield refusal('list-type', 'duplicate', [...at, i], shown, '')
+    }
+    seen.add(text)
+  }
+}
+
+function* ofObject(
+  schema: ReleaseSchema,
+  object: Readonly<Record<string, unknown>>,
+  at: readonly Segment[],
+): Generator<Refusal> {
+  const { properties, required = [], minProperties = 0, maxProperties = Infinity } = schema
+  const names = Object.keys(object)
+  for (const name of required) {
+    if (!Object.hasOwn(object, name)) yield refusal('required', 'required', [...at, name], undefined, '')
+  }
+  if (names.length < minProperties)
+    yield refusal(
+      'minProperties',
+      'invalid',
+      at,
+      names.length,
+      `should have at least ${minProperties} properties`,
+    )
+  if (names.length > maxProperties)
+    yield refusal('maxProperties', 'tooMany', at, names.length, `must have at most ${maxProperties} items`)
+  for (const name of names) {
+    const field = fieldOf(schema, name)
+    const isNamed = properties !== undefined && Object.hasOwn(properties, name)
+    const place = [...at, isNamed || field === undefined ? name : { key: name }]
+    if (field === undefined) yield refusal('unknown', 'forbidden', place, undefined, 'unknown field')
+    else yield* ofAny(field, object[name], place)
+  }
+}
+
+function* ofRules(schema: ReleaseSchema, value: unknown, at: readonly Segment[]): Generator<Refusal> {
+  for (const { rule, message } of schema['x-kubernetes-validations'] ?? []) {
+    if (evaluateRule(rule, value) === 'broken')
+      yield refusal('rule', 'invalid', at, jsonType(value), message?.trim() ?? `failed rule: ${rule.trim()}`)
+  }
+}
+
+function refusal(
+  keyword: string,
+  type: ErrorType,
+  at: readonly Segment[],
+  value: unknown,
+  detail: string,
+): Refusal {
+  return { keyword, error: { type, at, value, detail } }
+}
+
+function hasType(schema: ReleaseSchema, type: string): boolean {
+  if (type === 'null') return schema.nullable === true || schema.type === undefined
+  if (schema['x-kubernetes-int-or-string'] === true) return type === 'integer' || type === 'string'
+  return schema.type === undefined || schema.type === type || (schema.type === 'number' && type === 'integer')
+}
+
+const typeNames = (schema: ReleaseSchema): string =>
+  schema['x-kubernetes-int-or-string'] === true ? 'integer or string' : (schema.type ?? 'any')
+
+function jsonType(value: unknown): string {
+  if (value === null || value === undefined) return 'null'
+  if (Array.isArray(value)) return 'array'
+  return typeof value === 'number' && Number.isInteger(value) ? 'integer' : typeof value
+}
+
+/** A pattern that JavaScript cannot read refuses nothing. */
+function matches(pattern: string, text: string): boolean {
+  try {
+    return new RegExp(pattern, 'u').test(text)
+  } catch {
+    return true
+  }
+}

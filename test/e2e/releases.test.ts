@@ -1,0 +1,146 @@
+import fc from 'fast-check'
+import root from 'tap'
+import { API_VERSION, DEFAULT_API_GROUP, kindNamed, KINDS } from '../../src/kinds/index.ts'
+import { refusals } from '../../src/release/refused.ts'
+import type { ReleaseSchema } from '../../src/release/schema.ts'
+import { errorBody } from '../../src/rule/field-error.ts'
+import { pathText } from '../../src/rule/path.ts'
+import { isObject } from '../../src/rule/resource.ts'
+import { type KnownRelease, knownReleases } from '../support/releases.ts'
+import type { ApiServer } from './api-server.ts'
+import { pathOf } from './cluster.ts'
+import { inBatches, ruleExamples, type Status } from './rule-examples.ts'
+import { withApiServer } from './suite.ts'
+import { waitFor } from './wait-for.ts'
+
+type Json = Record<string, unknown>
+
+/** Wrong values of each JSON type. */
+const WRONG = fc.constantFrom(
+  null,
+  '',
+  'x',
+  'http://a b',
+  'x'.repeat(5_000),
+  -1,
+  0,
+  1.5,
+  true,
+  [],
+  {},
+  [null],
+  [''],
+)
+
+/** The objects of rule examples, as they are and with one mistake each; always the same ones. */
+function corpus(count: number): Json[] {
+  const examples = ruleExamples().map(({ resource }) => resource as Json)
+  const mistaken = fc.constantFrom(...examples).chain((resource) => {
+    const places = placesIn(resource.spec, ['spec'])
+    return fc.tuple(fc.constantFrom(...places), fc.nat(3), WRONG).map(([place, how, wrong]) => {
+      const copy = structuredClone(resource)
+      const holder = place.slice(0, -1).reduce<unknown>((at, key) => (at as Json)[key], copy) as Json
+      const key = place.at(-1) ?? ''
+      if (how === 0) Reflect.deleteProperty(holder, key)
+      else if (how === 1) holder[key] = wrong
+      else if (how === 2 && !Array.isArray(holder)) holder[`${key}X`] = 'x'
+      else if (Array.isArray(holder)) holder.push(holder[0])
+      else holder[key] = [holder[key]]
+      return copy
+    })
+  })
+  return [...examples, ...fc.sample(mistaken, { numRuns: count, seed: 17 })]
+}
+
+function placesIn(value: unknown, at: readonly string[]): string[][] {
+  if (Array.isArray(value))
+    return [[...at], ...value.flatMap((item, i) => placesIn(item, [...at, String(i)]))]
+  if (!isObject(value)) return [[...at]]
+  return [[...at], ...Object.entries(value).flatMap(([key, field]) => placesIn(field, [...at, key]))]
+}
+
+/** Installs the CRDs of a release, and waits until the last one holds. */
+async function install(api: ApiServer, { schemas, version }: KnownRelease): Promise<void> {
+  for (const { kind, plural } of KINDS) {
+    const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+    const name = `${plural}.${DEFAULT_API_GROUP}`
+    const crd = crdOf(version, kind, plural, schemas[kind] ?? {})
+    const { status, body } = await api.request<{ metadata: { resourceVersion: string } }>(
+      'GET',
+      `${path}/${name}`,
+    )
+    const { resourceVersion } = status === 200 ? body.metadata : {}
+    const answer = await (status === 200
+      ? api.request<Status>('PUT', `${path}/${name}`, { ...crd, metadata: { name, resourceVersion } })
+      : api.request<Status>('POST', path, crd))
+    if (answer.status >= 300) throw new Error(`${version} ${kind}: ${answer.body.message ?? ''}`)
+  }
+  await waitFor(async () => (await served(api)) === version, { seconds: 30, what: `${version} to be served` })
+}
+
+/** The description that the API server publishes for the last of the kinds. */
+async function served(api: ApiServer): Promise<string | undefined> {
+  const path = `/openapi/v3/apis/${DEFAULT_API_GROUP}/${API_VERSION}`
+  const { body } = await api.request<{ components?: { schemas?: Record<string, { description?: string }> } }>(
+    'GET',
+    path,
+  )
+  const described = Object.entries(body.components?.schemas ?? {}).filter(([name]) =>
+    KINDS.some(({ kind }) => name.endsWith(`.${kind}`)),
+  )
+  const versions = new Set(described.map(([, { description }]) => description))
+  return versions.size === 1 ? [...versions][0] : undefined
+}
+
+const crdOf = (version: string, kind: string, plural: string, schema: ReleaseSchema) => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: `${plural}.${DEFAULT_API_GROUP}` },
+  spec: {
+    group: DEFAULT_API_GROUP,
+    scope: 'Namespaced',
+    names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase() },
+    versions: [
+      {
+        name: API_VERSION,
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        schema: {
+          // The description shows which release is served.
+          openAPIV3Schema: {
+            ...schema,
+            description: version,
+            properties: { ...schema.properties, metadata: { type: 'object' } },
+          },
+        },
+      },
+    ],
+  },
+})
+
+/** A real API server with the schemas of a release refuses what `refusals` finds, and nothing else. */
+await withApiServer(root, async (t, api) => {
+  const releases = knownReleases()
+  const objects = corpus(1_000)
+  for (const release of [releases[0], releases.at(-1)]) {
+    if (release === undefined) throw new Error('no releases')
+    await t.test(`release ${release.version}`, async (t) => {
+      await install(api, release)
+      const differences = await inBatches(objects, async (object) => {
+        const kind = kindNamed.get(object.kind as string)
+        const schema = release.schemas[object.kind as string]
+        if (kind === undefined || schema === undefined) throw new Error(String(object.kind))
+        const path = `${pathOf(kind)}?dryRun=All&fieldValidation=Strict`
+        const { status, body } = await api.request<Status>('POST', path, object)
+        const ours = [...refusals(schema, object)].map(
+          ({ error }) => `${pathText(error.at)}: ${errorBody(error)}`,
+        )
+        return (status === 201) === (ours.length === 0)
+          ? []
+          : [{ theirs: body.message, ours, spec: object.spec }]
+      })
+      t.strictSame(differences.flat(), [])
+    })
+  }
+})
