@@ -10,6 +10,7 @@ import { PATTERNS } from './patterns.ts'
  * - `decided`: the keywords that a decision adds to the specification: not in `crds-strict`;
  * - `open`: an object whose field list the specification leaves open (decision 2);
  * - `newer`: a field of other releases, which the specification does not list (decision 3);
+ * - `since`: the release that brought such a field, where older ones are still in use;
  * - `create`: an absent object that /mutate creates when it has defaults inside (decision 23);
  * - `defaultFrom`: a default that is copied from another field of the resource.
  */
@@ -20,6 +21,7 @@ export interface Annotations extends TSchemaOptions {
   decided?: readonly string[]
   open?: boolean
   newer?: boolean
+  since?: string
   create?: boolean
   defaultFrom?: string
 }
@@ -30,6 +32,7 @@ export const ANNOTATIONS = [
   'decided',
   'open',
   'newer',
+  'since',
   'create',
   'defaultFrom',
 ] as const
@@ -102,7 +105,14 @@ export const object = <P extends TProperties>(
   annotations?: Annotations,
 ): TObject<P> => Type.Object(properties, describe(description, annotations))
 
-/** An optional field of other releases, with the type that it has there; our CRDs do not declare it. */
-export const newer = <T extends TSchema>(field: T) => Type.Optional<T>({ ...field, newer: true })
+/** Fields that came after the newest release of which we have the CRDs. */
+export const LATER = 'later than 0.44'
+
+/**
+ * An optional field of other releases, of the type that they give it: no CRD of ours declares it. `since` names the
+ * release that brought it, such as `0.43`: `unknown-field` says so where the installed release is not known.
+ */
+export const newer = <T extends TSchema>(field: T, since?: string) =>
+  Type.Optional<T>({ ...field, newer: true, ...(since !== undefined && { since }) })
 
 export const optional = Type.Optional

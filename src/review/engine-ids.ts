@@ -191,6 +191,31 @@ export const ENGINE_IDS: readonly EngineId[] = [
       'spec.embeddedAuthServer.upstreamProviders: Invalid value: []: must have at least 1 item (schema-minItems)',
     ),
   ),
+  schema(
+    'maxItems',
+    'A list is not longer than its bound.',
+    'The value is refused where it is used.',
+    ['decision 3'],
+    example(
+      {
+        spec: {
+          type: 'embeddedAuthServer',
+          embeddedAuthServer: {
+            issuer: 'https://auth.example.com',
+            upstreamProviders: [
+              {
+                name: 'okta',
+                type: 'oidc',
+                oidcConfig: { issuerUrl: 'https://idp.example.com', clientId: 'vmcp' },
+              },
+            ],
+            baselineClientScopes: Array.from({ length: 11 }, (_, i) => `scope-${i}`),
+          },
+        },
+      },
+      'spec.embeddedAuthServer.baselineClientScopes: Too many: 11: must have at most 10 items (schema-maxItems)',
+    ),
+  ),
   {
     id: NOT_JUDGED,
     severity: 'error',

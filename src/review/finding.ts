@@ -6,6 +6,8 @@ export interface Finding {
   readonly id: string
   readonly severity: 'error' | 'warning'
   readonly error: FieldError
+  /** The keyword of JSON Schema that it states: of the schema of the kind, or of a rule in its place. */
+  readonly constraint?: string
   /** Put before the text of an error that became a warning: `would be denied: `. */
   readonly prefix?: string
   /** Set when the rule itself failed; for the log. */

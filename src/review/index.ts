@@ -15,6 +15,9 @@ import { type Contents, shape } from './shape.ts'
 import { unknownFields } from './unknown-fields.ts'
 import { overlay } from './overlay.ts'
 import type { ClusterState } from './cluster-state.ts'
+import type { Release } from '../release/release.ts'
+import type { ClusterState } from './world.ts'
+import { yielding } from './yielding.ts'
 
 /** One request to store or delete an object: from the API server, a file or a test. */
 export interface Submission {
@@ -78,6 +81,8 @@ export interface Situation {
   readonly phase?: 'admission' | 'before deployment' | 'stored'
   /** Before deployment: placeholders count as they stand, and unknown fields are errors. */
   readonly strict?: boolean
+  /** What the operator's CRDs take, where they are known. */
+  readonly release?: Release | undefined
   /** The other objects; absent where nothing is known of them. */
   readonly state?: ClusterState | undefined
   /** Before deployment: the other objects as they are now, beside which the stored object is judged. */
@@ -103,7 +108,7 @@ const ADMITTED: Outcome = { ...NO_FINDINGS, placeholders: [] }
  * findings carry field paths; their severities are those of the settings and the ratchet (decisions 7 to 9).
  */
 export function judgeSubmission(submission: Submission, situation: Situation): Outcome {
-  const { phase = 'admission', settings } = situation
+  const { phase = 'admission', settings, release } = situation
   if (phase === 'admission' && passesFreely(submission)) return ADMITTED
   const kind = kindOf(submission, situation)
   if (kind === undefined) return { ...ADMITTED, warnings: [registrationTooWide(submission)] }
@@ -124,7 +129,8 @@ export function judgeSubmission(submission: Submission, situation: Situation): O
     const beside =
       stateNow === undefined ? around : surroundings(kind, submission, { ...situation, state: stateNow })
     const unknown = phase === 'before deployment' ? unknownIn(kind, old, strict) : []
-    return { findings: [...findingsIn(kind, old, beside), ...unknown], value: completedOf(old) }
+    const before = yielding(findingsIn(kind, old, beside), { kind: kind.kind, value: old, release })
+    return { findings: [...before, ...unknown], value: completedOf(old) }
   })
   return { ...verdict, placeholders }
 }
@@ -133,7 +139,7 @@ export function judgeSubmission(submission: Submission, situation: Situation): O
 function found(
   kind: Kind,
   submission: Submission,
-  { phase, strict = false }: Situation,
+  { phase, strict = false, release }: Situation,
   around: Surroundings,
 ): { readonly findings: readonly Finding[]; readonly placeholders: readonly Placeholder[] } {
   const { object, contents } = submission
@@ -147,7 +153,8 @@ function found(
       : phase === 'stored'
         ? []
         : disagreement(submission)
-  return { findings: [...others, ...findings], placeholders }
+  const yielded = yielding(findings, { kind: kind.kind, value: object, release })
+  return { findings: [...others, ...yielded], placeholders }
 }
 
 /** The unknown fields of an object in a file (decision 2); errors with `strict`. */

@@ -5,6 +5,8 @@ import { jsonKey, keyOfToken, type Segment } from '../rule/path.ts'
 export interface SchemaNode {
   readonly type?: string | readonly string[]
   readonly open?: boolean
+  readonly newer?: boolean
+  readonly since?: string
   readonly properties?: Readonly<Record<string, SchemaNode>>
   readonly additionalProperties?: SchemaNode
   readonly items?: SchemaNode

@@ -118,12 +118,18 @@ function distinct(kind: Kind, value: unknown, errors: readonly ErrorObject[]): F
 }
 
 function schemaFinding(kind: Kind, value: unknown, error: ErrorObject): Finding {
+  const at = segmentsOfPointer(kind.schema, error.instancePath)
   return {
     id: `schema-${error.keyword}`,
-    severity: 'error',
-    error: fieldError(kind, error, value, segmentsOfPointer(kind.schema, error.instancePath)),
+    severity: error.keyword !== 'type' && isOfNewerReleases(kind.schema, at) ? 'warning' : 'error',
+    constraint: error.keyword,
+    error: fieldError(kind, error, value, at),
   }
 }
+
+/** Whether a place lies in a field of newer releases: what such a field may hold is theirs to say (decision 3). */
+const isOfNewerReleases = (schema: SchemaNode, at: readonly Segment[]): boolean =>
+  at.some((_, i) => nodeAt(schema, at.slice(0, i + 1))?.newer === true)
 
 /** The parameters of Ajv's errors that we read, by keyword. */
 interface Params {
@@ -152,6 +158,7 @@ const fromKeyword: Record<
   minimum: ({ limit }) => ['invalid', `must be greater than or equal to ${limit}`],
   maximum: ({ limit }) => ['invalid', `must be less than or equal to ${limit}`],
   minItems: ({ limit }) => ['invalid', `must have at least ${counted(limit, 'item')}`],
+  maxItems: ({ limit }, value) => ['tooMany', `must have at most ${counted(limit, 'item')}`, lengthOf(value)],
 }
 
 /** An Ajv error as the field error that Kubernetes would print. */
@@ -175,6 +182,7 @@ const FORMAT_DETAILS: Readonly<Record<string, string>> = {
   int64: 'must be between -9223372036854775808 and 9223372036854775807',
 }
 
+const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.length : 0)
 const counted = (count: number, noun: string) => (count === 1 ? `1 ${noun}` : `${count} ${noun}s`)
 const typeNames = (type: string | readonly string[]) => [type].flat().join(' or ')
 

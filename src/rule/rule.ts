@@ -37,6 +37,11 @@ export interface RuleFor<S extends TSchema> {
   readonly on: S | readonly S[]
   /** The kinds it looks up through `context.cluster`. */
   readonly reads: readonly string[]
+  /**
+   * Set where its errors, which are at the missing field, stand for a `required` of the specification: they give way to
+   * a release of the operator that does not require the field (decision 3).
+   */
+  readonly constraint?: 'required'
   /** Checked when an object is deleted, instead of when it is written. */
   readonly when?: 'delete'
   readonly severity: Exclude<Severity, 'off'>

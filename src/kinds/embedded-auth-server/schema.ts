@@ -2,6 +2,7 @@ import {
   filled,
   flag,
   int32,
+  LATER,
   list,
   map,
   matching,
@@ -13,6 +14,7 @@ import {
   text,
 } from '../fields.ts'
 import { secretRef } from '../parts.ts'
+import { dcrConfig, GRANTS, OF_PROVIDERS } from './grants.ts'
 
 const SOURCE = '2.4.3'
 
@@ -91,7 +93,7 @@ const redis = object(
   {
     aclUserConfig: object(
       {
-        usernameSecretRef: secretRef('Secret with the user name.'),
+        usernameSecretRef: optional(secretRef('Secret with the user name. Required without addr.')),
         passwordSecretRef: secretRef('Secret with the password.'),
       },
       'The Redis ACL user.',
@@ -112,6 +114,7 @@ const redis = object(
     readTimeout: timeout('Socket read timeout.', '3s'),
     writeTimeout: timeout('Socket write timeout.', '3s'),
     addr: newer(text('Address of a Redis without Sentinel, host:port (newer releases).')),
+    clusterMode: newer(flag('Whether addr is that of a Redis Cluster.'), '0.27'),
   },
   'Redis storage for upstream tokens.',
   { source: SOURCE },
@@ -205,7 +208,9 @@ const oauth2Config = object(
       userInfo('How to learn who the user is. Required without identityFromToken or dcrConfig.'),
     ),
     identityFromToken: newer(identityFromToken),
-    dcrConfig: newer(object({}, 'Registers the client dynamically (newer releases).', { open: true })),
+    dcrConfig: newer(dcrConfig),
+    ...OF_PROVIDERS,
+    allowPrivateIPs: newer(flag('Allows endpoints at private addresses.'), '0.43'),
     insecureAllowHTTP: newer(flag('Allows plaintext endpoints (newer releases).')),
   },
   'An OAuth 2.0 provider. With type oauth2 only.',
@@ -217,9 +222,7 @@ const oidcConfig = object(
     issuerUrl: matching('https', 'Issuer of the provider; its endpoints are discovered.', {
       statements: [{ section: SOURCE, must: 'issuerUrl is an HTTPS URL.' }],
     }),
-    clientId: name('Client identifier registered with the provider.', {
-      statements: [{ section: SOURCE, must: 'clientId is required.' }],
-    }),
+    clientId: optional(name('Client identifier registered with the provider. Required without dcrConfig.')),
     clientSecretRef: optional(clientSecretRef),
     redirectUri: optional(redirectUri),
     scopes: optional(
@@ -230,6 +233,13 @@ const oidcConfig = object(
     ),
     additionalAuthorizationParams: optional(authorizationParams),
     userInfoOverride: optional(userInfo('Replaces parts of the discovered userinfo request.')),
+    dcrConfig: newer(dcrConfig, LATER),
+    ...OF_PROVIDERS,
+    allowPrivateIPs: newer(flag('Allows endpoints at private addresses.'), LATER),
+    subjectClaim: newer(
+      text('Claim of the ID token that is the user id; sub by default.', { maxLength: 128 }),
+      '0.30',
+    ),
   },
   'An OpenID Connect provider. With type oidc only.',
   { source: SOURCE },
@@ -323,11 +333,14 @@ export const EmbeddedAuthServer = object(
         { source: SOURCE, create: true, statements: [STORAGE_DEFAULT] },
       ),
     ),
-    upstreamProviders: list(
-      upstreamProvider,
-      'Upstream identity providers, in login order. One for MCPServer and MCPRemoteProxy, several for VirtualMCPServer.',
-      { minItems: 1, decided: ['minItems'] },
+    upstreamProviders: optional(
+      list(
+        upstreamProvider,
+        'Upstream identity providers, in login order. One for MCPServer and MCPRemoteProxy, several for VirtualMCPServer.',
+        { minItems: 1, decided: ['minItems'] },
+      ),
     ),
+    ...GRANTS,
     insecureAllowHTTP: newer(flag('Allows an http issuer on any host (newer releases).')),
   },
   'An OAuth authorization server inside the vMCP process.',

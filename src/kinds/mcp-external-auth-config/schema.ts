@@ -1,5 +1,18 @@
 import { EmbeddedAuthServer } from '../embedded-auth-server/schema.ts'
-import { filled, int32, int64, list, matching, name, object, oneOf, optional, text } from '../fields.ts'
+import {
+  filled,
+  flag,
+  int32,
+  int64,
+  list,
+  matching,
+  name,
+  newer,
+  object,
+  oneOf,
+  optional,
+  text,
+} from '../fields.ts'
 import { conditions, resource, secretRef, workloadReference } from '../parts.ts'
 
 export const roleMapping = object(
@@ -42,6 +55,7 @@ const awsSts = object(
       }),
     ),
     sessionNameClaim: optional(text('JWT claim used as the role session name.', { default: 'sub' })),
+    subjectProviderName: newer(text('Upstream provider whose token is exchanged for the role.'), '0.26'),
   },
   'Requests are signed with SigV4 and temporary credentials of a role.',
   { source: '2.4.1' },
@@ -76,6 +90,42 @@ const tokenExchange = object(
   },
   'The token of the caller is exchanged for one of the backend (RFC 8693).',
   { source: '2.4.5' },
+)
+
+/** Of newer releases: how an identity assertion of one provider becomes an access token of another. */
+const xaa = object(
+  {
+    idpTokenUrl: optional(text('Token endpoint of the identity provider; https.')),
+    idpClientId: optional(text('Client identifier there.')),
+    idpClientSecretRef: optional(secretRef('Secret with the client secret there.')),
+    targetTokenUrl: optional(text('Token endpoint of the target.')),
+    targetAudience: optional(text('Audience of the target.')),
+    targetClientId: optional(text('Client identifier at the target.')),
+    targetClientSecretRef: optional(secretRef('Secret with the client secret at the target.')),
+    targetResource: optional(text('Resource at the target (RFC 8707).')),
+    scopes: optional(list(text('Scope.'), 'Scopes to request.')),
+    subjectProviderName: optional(text('Upstream provider whose token is exchanged.')),
+    subjectTokenType: optional(text('Type of that token; only id_token.')),
+    insecureTargetTokenUrl: optional(flag('Allows plain http to the target.')),
+  },
+  'Cross-application access, with type xaa of newer releases.',
+  { open: true },
+)
+
+/** Of newer releases: the on-behalf-of flow of Microsoft Entra. */
+const obo = object(
+  {
+    tenantId: optional(text('Tenant: a GUID or a domain.', { maxLength: 253 })),
+    authority: optional(text('Authority; https.')),
+    clientId: optional(text('Client identifier.')),
+    clientSecretRef: optional(secretRef('Secret with the client secret.')),
+    audience: optional(text('Audience of the token.')),
+    scopes: optional(list(filled('Scope.', { maxLength: 256 }), 'Scopes to request.', { maxItems: 20 })),
+    subjectTokenProviderName: optional(text('Upstream provider whose token is exchanged.')),
+    cacheSkew: optional(text('How long before its end a token is renewed, as a Go duration.')),
+  },
+  'On-behalf-of, with type obo of newer releases; open-source builds refuse it.',
+  { open: true },
 )
 
 export const AUTH_TYPES = [
@@ -119,6 +169,8 @@ export const MCPExternalAuthConfig = resource(
           ),
         ),
         tokenExchange: optional(tokenExchange),
+        obo: newer(obo, '0.29'),
+        xaa: newer(xaa, '0.33'),
         upstreamInject: optional(
           object(
             { providerName: filled('Upstream provider whose access token is sent to the backend.') },

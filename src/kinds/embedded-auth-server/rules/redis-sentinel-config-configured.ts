@@ -11,6 +11,7 @@ export const redisSentinelConfigConfigured = defineRule({
   id: 'redis-sentinel-config-configured',
   on: EmbeddedAuthServer,
   reads: [],
+  constraint: 'required',
   severity: 'error',
   summary: 'Redis storage has `sentinelConfig`, unless it has the `addr` of newer releases.',
   why: 'The server finds the Redis master through Sentinel; without it no session can be stored.',

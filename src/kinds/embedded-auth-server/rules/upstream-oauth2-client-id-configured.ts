@@ -11,6 +11,7 @@ export const upstreamOauth2ClientIdConfigured = defineRule({
   id: 'upstream-oauth2-client-id-configured',
   on: EmbeddedAuthServer,
   reads: [],
+  constraint: 'required',
   severity: 'error',
   summary: 'An OAuth 2.0 provider has `clientId`, unless the client registers dynamically.',
   why: 'The provider refuses every login of a client that it does not know.',

@@ -11,6 +11,7 @@ export const upstreamOauth2UserInfoConfigured = defineRule({
   id: 'upstream-oauth2-user-info-configured',
   on: EmbeddedAuthServer,
   reads: [],
+  constraint: 'required',
   severity: 'error',
   summary: 'An OAuth 2.0 provider has `userInfo`, or an alternative of newer releases.',
   why: 'OAuth 2.0 alone does not say who logged in: the server asks the userinfo endpoint.',
