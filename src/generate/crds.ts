@@ -1,6 +1,7 @@
 import { stringify } from 'yaml'
 import { API_VERSION, DEFAULT_API_GROUP, KINDS } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
+import { OWN_CRD } from '../release/release.ts'
 import type { GeneratedFile } from './generated-file.ts'
 import { mapSchema, type SchemaNode } from '../kinds/schema-tree.ts'
 
@@ -34,7 +35,7 @@ export function crd(of: Kind, strict: boolean, group = DEFAULT_API_GROUP): Crd {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${group}` },
+    metadata: { name: `${plural}.${group}`, annotations: { [OWN_CRD]: 'the specification' } },
     spec: {
       group,
       scope: 'Namespaced',

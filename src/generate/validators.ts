@@ -2,7 +2,7 @@ import { _, Ajv } from 'ajv'
 import standaloneCode from 'ajv/dist/standalone/index.js'
 import type { TSchema } from 'typebox'
 import { ANNOTATIONS } from '../kinds/fields.ts'
-import { mapSchema } from '../kinds/schema-tree.ts'
+import { mapSchema, type SchemaNode } from '../kinds/schema-tree.ts'
 import { KINDS } from '../kinds/index.ts'
 import { compilePattern } from '../kinds/patterns.ts'
 import { FORMATS } from '../review/formats.ts'
@@ -15,6 +15,9 @@ import { MOST_FINDINGS } from './finding.ts'
 import { FORMATS } from './formats.ts'
 `
 
+const PARTS = KINDS.flatMap(({ parts }) => parts.map(({ schema }) => schema as SchemaNode))
+const isPart = ({ title }: SchemaNode) => PARTS.some((part) => part.title === title)
+
 /** Ajv as it judges resources: every error at once, never coercing, filling or removing anything. */
 function engine(): Ajv {
   const named = (source: string) => Object.assign(compilePattern(source), { toString: () => source })
@@ -22,6 +25,7 @@ function engine(): Ajv {
     allErrors: true,
     strict: true,
     strictTypes: false,
+    inlineRefs: false,
     messages: false,
     formats: FORMATS,
     code: {
@@ -38,6 +42,8 @@ function engine(): Ajv {
 /** The text of src/review/validators.js: one validator a kind, with no compilation at run time. */
 export function validatorsModule(): string {
   const ajv = engine()
+  for (const part of [...new Set(PARTS)])
+    ajv.addSchema({ ...constraints(part), $id: String(part.title) })
   for (const { kind, schema } of KINDS) ajv.addSchema({ ...constraints(schema), $id: kind })
   const code = standaloneCode.default(ajv, Object.fromEntries(KINDS.map(({ kind }) => [kind, kind])))
   const body = code
@@ -64,9 +70,14 @@ function endingEarly(validator: string, name: string): string {
 
 const NOT_JUDGED = new Set<string>([...ANNOTATIONS, 'title', 'description', 'default'])
 
-/** The schema without what judges nothing, so that the module stays small. */
+/**
+ * The schema without what judges nothing, so that the module stays small; within it a part that several kinds hold is a
+ * reference to its one validator.
+ */
 function constraints(schema: TSchema): TSchema {
   return mapSchema(schema, (node) =>
-    Object.fromEntries(Object.entries(node).filter(([key]) => !NOT_JUDGED.has(key))),
+    isPart(node) && node.title !== (schema as SchemaNode).title
+      ? { $ref: node.title }
+      : Object.fromEntries(Object.entries(node).filter(([key]) => !NOT_JUDGED.has(key))),
   )
 }

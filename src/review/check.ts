@@ -92,7 +92,7 @@ function runRule(
   try {
     const counts = new Map<Severity, number>()
     for (const error of run(value, context)) {
-      const finding = { id, severity, error, ...(constraint && error.type === constraint && { constraint }) }
+      const finding = { id, severity, error, ...(constraint && { constraint }) }
       const weight = severityOf?.(finding) ?? severity
       const count = (counts.get(weight) ?? 0) + 1
       counts.set(weight, count)

@@ -59,6 +59,13 @@ const provider = (name: string) => ({
   oidcConfig: { issuerUrl: 'https://idp.example.com', clientId: 'vmcp' },
 })
 
+const withScopes = (count: number) => {
+  const { embeddedAuthServer } = authServer([provider('okta')]).spec
+  const baselineClientScopes = Array.from({ length: count }, (_, i) => `scope-${i}`)
+  return {
+    spec: { type: 'embeddedAuthServer', embeddedAuthServer: { ...embeddedAuthServer, baselineClientScopes } },
+  }
+}
 const BOUNDS: Source = { section: '7', must: 'A value fails its pattern, length or numeric bound.' }
 const SEVEN_KINDS: Source = { section: '1', says: 'The seven kinds and their roles.' }
 const API_VERSIONS: readonly Source[] = [
@@ -191,31 +198,27 @@ export const ENGINE_IDS: readonly EngineId[] = [
       'spec.embeddedAuthServer.upstreamProviders: Invalid value: []: must have at least 1 item (schema-minItems)',
     ),
   ),
-  schema(
-    'maxItems',
-    'A list is not longer than its bound.',
-    'The value is refused where it is used.',
-    ['decision 3'],
-    example(
-      {
-        spec: {
-          type: 'embeddedAuthServer',
-          embeddedAuthServer: {
-            issuer: 'https://auth.example.com',
-            upstreamProviders: [
-              {
-                name: 'okta',
-                type: 'oidc',
-                oidcConfig: { issuerUrl: 'https://idp.example.com', clientId: 'vmcp' },
-              },
-            ],
-            baselineClientScopes: Array.from({ length: 11 }, (_, i) => `scope-${i}`),
-          },
-        },
-      },
-      'spec.embeddedAuthServer.baselineClientScopes: Too many: 11: must have at most 10 items (schema-maxItems)',
+  {
+    ...schema(
+      'maxItems',
+      'A list of newer releases is not longer than its bound.',
+      'The API server refuses the resource where the CRD has the bound.',
+      ['decision 3'],
+      example(
+        withScopes(11),
+        withScopes(10),
+        'spec.embeddedAuthServer.baselineClientScopes: Too many: 11: must have at most 10 items (schema-maxItems)',
+      ),
     ),
-  ),
+    severity: 'warning',
+  },
+  {
+    id: 'release-accepts',
+    severity: 'error',
+    summary: 'The CRD of the installed operator accepts the resource.',
+    why: 'The API server refuses it before any webhook is asked. Found by the CLI alone, where the release is known.',
+    sources: ['decision 3'],
+  },
   {
     id: NOT_JUDGED,
     severity: 'error',

@@ -16,8 +16,7 @@ import { unknownFields } from './unknown-fields.ts'
 import { overlay } from './overlay.ts'
 import type { ClusterState } from './cluster-state.ts'
 import type { Release } from '../release/release.ts'
-import type { ClusterState } from './world.ts'
-import { yielding } from './yielding.ts'
+import { refusedBy, yielding } from './release.ts'
 
 /** One request to store or delete an object: from the API server, a file or a test. */
 export interface Submission {
@@ -125,10 +124,10 @@ export function judgeSubmission(submission: Submission, situation: Situation): O
   const completedOf = (value: unknown) => () => completed(kind, value, namespace)
   const verdict = judge({ findings, value: completedOf(object) }, judging, () => {
     if (old === undefined || phase === 'stored') return undefined
-    const { stateNow, strict = false } = situation
+    const { stateNow } = situation
     const beside =
       stateNow === undefined ? around : surroundings(kind, submission, { ...situation, state: stateNow })
-    const unknown = phase === 'before deployment' ? unknownIn(kind, old, strict) : []
+    const unknown = phase === 'before deployment' ? unknownIn(kind, old, situation) : []
     const before = yielding(findingsIn(kind, old, beside), { kind: kind.kind, value: old, release })
     return { findings: [...before, ...unknown], value: completedOf(old) }
   })
@@ -139,17 +138,22 @@ export function judgeSubmission(submission: Submission, situation: Situation): O
 function found(
   kind: Kind,
   submission: Submission,
-  { phase, strict = false, release }: Situation,
+  situation: Situation,
   around: Surroundings,
 ): { readonly findings: readonly Finding[]; readonly placeholders: readonly Placeholder[] } {
   const { object, contents } = submission
+  const { phase, strict = false, release } = situation
   const { findings, placeholders } =
     phase === 'before deployment' && !strict
       ? findingsBeforeDeployment(kind, object, around)
       : { findings: findingsIn(kind, object, around, contents), placeholders: [] }
   const others =
     phase === 'before deployment'
-      ? [...otherVersion(object, strict), ...unknownIn(kind, object, strict)]
+      ? [
+          ...otherVersion(object, strict),
+          ...unknownIn(kind, object, situation),
+          ...refusedBy(object, { kind: kind.kind, release, placeholders, known: findings }),
+        ]
       : phase === 'stored'
         ? []
         : disagreement(submission)
@@ -157,9 +161,9 @@ function found(
   return { findings: [...others, ...yielded], placeholders }
 }
 
-/** The unknown fields of an object in a file (decision 2); errors with `strict`. */
-function unknownIn(kind: Kind, object: unknown, strict: boolean): readonly Finding[] {
-  const unknown = unknownFields(kind, object)
+/** The unknown fields of an object in a file; errors where that is strict. */
+function unknownIn(kind: Kind, object: unknown, { strict = false, release }: Situation): readonly Finding[] {
+  const unknown = unknownFields(kind, object, release)
   return strict ? unknown.map((finding) => ({ ...finding, severity: 'error' })) : unknown
 }
 

@@ -49,7 +49,8 @@ export function judge(
   const exempted: string[] = []
   const weigh = (all: readonly Finding[], exempt?: (id: string) => void) =>
     all.flatMap((finding): Finding[] => {
-      const place = { id: finding.id, at: finding.error.at, namespace }
+      const { id, constraint, error } = finding
+      const place = { id, ...(constraint && { constraint }), at: error.at, namespace }
       const set = severityAt(settings, place, finding.severity)
       // A rule that failed never denies, whatever its findings are worth (decision 20).
       const severity = finding.failure !== undefined && set === 'error' ? 'warning' : set

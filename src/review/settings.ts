@@ -1,5 +1,5 @@
 import { KINDS } from '../kinds/index.ts'
-import { pathTextWithoutIndexes, type Segment } from '../rule/path.ts'
+import { pathText, pathTextWithoutIndexes, type Segment } from '../rule/path.ts'
 import type { Severity } from '../rule/rule.ts'
 import { type Finding, NOT_JUDGED } from './finding.ts'
 import { fieldOf, isKeyOfMap, type SchemaNode } from './pointer.ts'
@@ -28,16 +28,17 @@ export const FIXED: ReadonlySet<string> = new Set(['schema-type', 'request-kind-
 /** The severity of a finding at a place, given the severity of its rule. */
 export function severityAt(
   settings: Settings,
-  finding: { readonly id: string; readonly at: readonly Segment[]; readonly namespace: string },
+  finding: Pick<Finding, 'id' | 'constraint'> & {
+    readonly at: readonly Segment[]
+    readonly namespace: string
+  },
   severity: Severity,
 ): Severity {
   if (settings.severities.length === 0 || FIXED.has(finding.id)) return severity
   const set = settings.severities.findLast(
     ({ id, path, namespaces }) =>
-      id === finding.id &&
-      (path === undefined ||
-        path === pathTextWithoutIndexes(finding.at) ||
-        path === pathOfField(finding.at)) &&
+      (id === finding.id || (path !== undefined && id === `schema-${finding.constraint}`)) &&
+      (path === undefined || isPlace(path, finding.at)) &&
       (namespaces?.includes(finding.namespace) ?? true),
   )
   return set?.severity ?? severity
@@ -52,8 +53,18 @@ export function severityByPlace(
   namespace: string,
 ): ((finding: Finding) => Severity) | undefined {
   if (settings.severities.every(({ path }) => path === undefined)) return undefined
-  return ({ id, error, severity }) => severityAt(settings, { id, at: error.at, namespace }, severity)
+  return ({ id, constraint, error, severity }) =>
+    severityAt(settings, { id, ...(constraint && { constraint }), at: error.at, namespace }, severity)
 }
+
+/** Whether a path without list indexes is that of a place: from the top, or from the part around it that kinds share. */
+const isPlace = (path: string, at: readonly Segment[]): boolean => {
+  const places = [pathTextWithoutIndexes(at), pathOfField(at)]
+  return places.includes(path) || PARTS.some((part) => places.includes(`${part}.${path}`))
+}
+
+/** Where the parts of kinds lie that docs/fields.md lists once, with paths from there. */
+const PARTS: readonly string[] = KINDS.flatMap(({ parts }) => parts.map(({ at }) => pathText(at)))
 
 /** As docs/fields.md writes it: every key of a map is `.<name>`. */
 const pathOfField = (at: readonly Segment[]): string =>
@@ -71,11 +82,16 @@ export function parseSeveritySetting(text: string, knownIds: ReadonlySet<string>
   if (FIXED.has(id)) return `'${id}' is always an error`
   if (path !== undefined && /\[\d+\]/.test(path))
     return `'${path}': leave list indexes out, as in spec.list.field`
-  if (path !== undefined && !isPathOfAKind(path))
+  const place = path?.replaceAll('[]', '')
+  if (
+    place !== undefined &&
+    !isPathOfAKind(place) &&
+    !PARTS.some((part) => isPathOfAKind(`${part}.${place}`))
+  )
     return `'${path}' is no field of any kind; docs/fields.md lists them, with <name> for any key of a map`
   return {
     id,
-    ...(path === undefined ? {} : { path }),
+    ...(place === undefined ? {} : { path: place }),
     ...(namespaces === undefined ? {} : { namespaces: namespaces.split(',') }),
     severity: severity as Severity,
   }

@@ -1,65 +1,73 @@
+import { LATER } from '../kinds/fields.ts'
 import type { Kind } from '../kinds/kind.ts'
+import type { Release } from '../release/release.ts'
+import { type ReleaseSchema, schemaAt } from '../release/schema.ts'
 import { nearest } from '../rule/nearest.ts'
 import type { Segment } from '../rule/path.ts'
 import { isObject } from '../rule/resource.ts'
 import type { Finding } from './finding.ts'
 import type { SchemaNode } from './pointer.ts'
 
-const OF_AUTH_SERVER = [
-  'allowConfidentialClientRegistration',
-  'baselineClientScopes',
-  'cimd',
-  'delegateClients',
-  'disableUpstreamTokenInjection',
-  'forceConfidentialRedirectUris',
-  'inboundGrants',
-  'insecureAllowConfidentialOverLoopbackHTTP',
-  'primaryUpstreamProvider',
-  'trustedIssuers',
-]
-
-/** Fields of newer releases that no rule reads, by the name of the object that has them. */
-const NEWER: ReadonlyMap<string, readonly string[]> = new Map([
-  ['spec', ['obo', 'xaa']],
-  ['awsSts', ['subjectProviderName']],
-  ['embeddedAuthServer', OF_AUTH_SERVER],
-  ['authServerConfig', OF_AUTH_SERVER],
-  ['oauth2Config', ['allowPrivateIPs']],
-  ['oidcConfig', ['subjectClaim']],
-  ['redis', ['clusterMode']],
-])
-
 /**
- * Fields that the specification does not name, where it names all of them (decision 2). For the CLI only: before the
- * webhook the API server drops fields that its CRD does not know, so an unknown field belongs to a newer CRD.
+ * Fields that the specification does not name, where it names all of them (decision 2): those that no release has, and
+ * those that came with a release. Where the installed release is known, its schema says instead which fields there are.
+ * For the CLI: at the webhook the API server has dropped what its CRD does not know.
  */
-export function unknownFields(kind: Kind, resource: unknown): Finding[] {
+export function unknownFields(kind: Kind, resource: unknown, release?: Release): Finding[] {
   const found: Finding[] = []
-  search(kind.schema, resource, [], found)
+  const schema = release?.schemas.get(kind.kind)
+  const installed = release === undefined || schema === undefined ? undefined : { name: release.name, schema }
+  search(kind.schema, resource, [], { installed, found })
   return found
 }
 
-function search(node: SchemaNode, value: unknown, at: readonly Segment[], found: Finding[]): void {
+interface Search {
+  readonly installed: { readonly name: string; readonly schema: ReleaseSchema } | undefined
+  readonly found: Finding[]
+}
+
+/** A field that only releases have: the installed one says which fields it holds. */
+const ANY: SchemaNode = {}
+
+function search(
+  node: SchemaNode,
+  value: unknown,
+  at: readonly Segment[],
+  { installed, found }: Search,
+): void {
   const { open, properties, additionalProperties, items } = node
+  const deeper = (child: SchemaNode, field: unknown, segment: Segment) =>
+    search(child, field, [...at, segment], { installed, found })
   if (Array.isArray(value) && items !== undefined) {
-    for (const [i, item] of value.entries()) search(items, item, [...at, i], found)
+    for (const [i, item] of value.entries()) deeper(items, item, i)
   }
   if (!isObject(value)) return
   for (const [name, field] of Object.entries(value)) {
     const known = properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined
-    if (known !== undefined) {
-      search(known, field, [...at, name], found)
-    } else if (additionalProperties !== undefined) {
-      search(additionalProperties, field, [...at, { key: name }], found)
+    const place = [...at, name]
+    if (known === undefined && additionalProperties !== undefined) {
+      deeper(additionalProperties, field, { key: name })
+    } else if (installed !== undefined && at.length > 0) {
+      if (schemaAt(installed.schema, place) === undefined) {
+        const near = meant(name, Object.keys(schemaAt(installed.schema, at)?.properties ?? {}))
+        found.push(unknownField(place, `${installed.name} does not have this field`, near))
+      } else deeper(known ?? ANY, field, name)
+    } else if (known?.since !== undefined) {
+      found.push(unknownField(place, cameWith(known.since)))
+    } else if (known !== undefined) {
+      deeper(known, field, name)
     } else if (properties !== undefined && !open) {
       const near = meant(name, Object.keys(properties))
-      const isReported = name === value.type && near === undefined && isUnsupported(name, properties.type)
-      if (!isReported) found.push(unknownField([...at, name], name, near))
+      const told = name === value.type && near === undefined && isUnsupported(name, properties.type)
+      if (!told) found.push(unknownField(place, 'is not in the specification', near))
     }
   }
 }
 
-/** The nearest known name, or else the only one with this beginning: `valueSecretRef` for `value`. */
+const cameWith = (since: string): string =>
+  since === LATER ? `is of operator releases ${since}` : `is of operator release ${since} and later`
+
+/** A near name, or else the only one that begins so: `value` for `valueSecretRef`. */
 function meant(name: string, known: readonly string[]): string | undefined {
   const near = nearest(name, known)
   if (near !== undefined || name.length < 4) return near
@@ -72,14 +80,9 @@ function meant(name: string, known: readonly string[]): string | undefined {
 const isUnsupported = (type: string, known: SchemaNode | undefined): boolean =>
   known?.enum?.includes(type) === false
 
-function unknownField(at: readonly Segment[], name: string, near: string | undefined): Finding {
-  const holder = at.at(-2)
-  const isNewer = typeof holder === 'string' && NEWER.get(holder)?.includes(name) === true
-  const what = isNewer ? 'is of newer releases' : 'is not in the specification'
+function unknownField(at: readonly Segment[], what: string, near?: string): Finding {
   const advice =
-    near === undefined || isNewer
-      ? 'a cluster whose CRD does not know it drops or refuses it'
-      : `did you mean '${near}'`
+    near === undefined ? 'a cluster whose CRD does not know it drops or refuses it' : `did you mean '${near}'`
   return {
     id: 'unknown-field',
     severity: 'warning',

@@ -5,25 +5,6004 @@ import { pointerToken } from '../rule/path.ts'
 import { MOST_FINDINGS } from './finding.ts'
 import { FORMATS } from './formats.ts'
 
-export const MCPExternalAuthConfig = validate10;
-const schema11 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["tokenExchange","headerInjection","bearerToken","unauthenticated","embeddedAuthServer","awsSts","upstreamInject"]},"awsSts":{"type":"object","required":["region"],"properties":{"region":{"type":"string","pattern":"^[a-z]{2}(-[a-z]+)+-\\d+$","minLength":1},"service":{"type":"string"},"fallbackRoleArn":{"type":"string","pattern":"^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$"},"roleClaim":{"type":"string"},"roleMappings":{"type":"array","items":{"type":"object","required":["roleArn"],"properties":{"roleArn":{"type":"string","pattern":"^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$"},"claim":{"type":"string","minLength":1},"matcher":{"type":"string","minLength":1},"priority":{"type":"integer","format":"int32","minimum":0}}}},"sessionDuration":{"type":"integer","format":"int32","minimum":900,"maximum":43200},"sessionNameClaim":{"type":"string"},"subjectProviderName":{"type":"string"}}},"bearerToken":{"type":"object","required":["tokenSecretRef"],"properties":{"tokenSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"embeddedAuthServer":{"type":"object","required":["issuer"],"properties":{"issuer":{"type":"string","pattern":"^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"},"authorizationEndpointBaseUrl":{"type":"string","pattern":"^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"},"signingKeySecretRefs":{"type":"array","items":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}},"hmacSecretRefs":{"type":"array","items":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}},"tokenLifespans":{"type":"object","properties":{"accessTokenLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"refreshTokenLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"authCodeLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}}},"storage":{"type":"object","properties":{"type":{"type":"string","enum":["memory","redis"]},"redis":{"type":"object","required":["aclUserConfig"],"properties":{"aclUserConfig":{"type":"object","required":["passwordSecretRef"],"properties":{"usernameSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"passwordSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"sentinelConfig":{"type":"object","required":["masterName"],"properties":{"masterName":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32"},"sentinelAddrs":{"type":"array","items":{"type":"string"}},"sentinelService":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1},"namespace":{"type":"string"},"port":{"type":"integer","format":"int32"}}}}},"sentinelTls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}},"dialTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"readTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"writeTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"addr":{"type":"string"},"clusterMode":{"type":"boolean"}}}}},"upstreamProviders":{"type":"array","items":{"type":"object","required":["name","type"],"properties":{"name":{"type":"string","pattern":"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$","minLength":1,"maxLength":63},"type":{"type":"string","enum":["oidc","oauth2"]},"oidcConfig":{"type":"object","required":["issuerUrl"],"properties":{"issuerUrl":{"type":"string","pattern":"^https://[^\\n]*$"},"clientId":{"type":"string","minLength":1},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"redirectUri":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"additionalAuthorizationParams":{"type":"object","additionalProperties":{"type":"string"}},"userInfoOverride":{"type":"object","required":["endpointUrl"],"properties":{"endpointUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"httpMethod":{"type":"string","enum":["GET","POST"]},"additionalHeaders":{"type":"object","additionalProperties":{"type":"string"}},"fieldMapping":{"type":"object","properties":{"subjectFields":{"type":"array","items":{"type":"string"}},"nameFields":{"type":"array","items":{"type":"string"}},"emailFields":{"type":"array","items":{"type":"string"}}}}}},"dcrConfig":{"type":"object","properties":{"discoveryUrl":{"type":"string","maxLength":2048},"registrationEndpoint":{"type":"string","maxLength":2048},"initialAccessTokenRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"softwareId":{"type":"string","maxLength":255},"softwareStatement":{"type":"string","maxLength":16384}}},"additionalTokenParams":{"type":"object","additionalProperties":{"type":"string"}},"tokenEndpointAuthMethod":{"type":"string","enum":["none","client_secret_basic","client_secret_post"]},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string"},"key":{"type":"string"}}}}},"allowPrivateIPs":{"type":"boolean"},"subjectClaim":{"type":"string","maxLength":128}}},"oauth2Config":{"type":"object","required":["authorizationEndpoint","tokenEndpoint"],"properties":{"authorizationEndpoint":{"type":"string","pattern":"^https?://[^\\n]*$"},"tokenEndpoint":{"type":"string","pattern":"^https?://[^\\n]*$"},"clientId":{"type":"string","minLength":1},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"redirectUri":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"additionalAuthorizationParams":{"type":"object","additionalProperties":{"type":"string"}},"tokenResponseMapping":{"type":"object","required":["accessTokenPath"],"properties":{"accessTokenPath":{"type":"string","minLength":1},"scopePath":{"type":"string"},"refreshTokenPath":{"type":"string"},"expiresInPath":{"type":"string"}}},"userInfo":{"type":"object","required":["endpointUrl"],"properties":{"endpointUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"httpMethod":{"type":"string","enum":["GET","POST"]},"additionalHeaders":{"type":"object","additionalProperties":{"type":"string"}},"fieldMapping":{"type":"object","properties":{"subjectFields":{"type":"array","items":{"type":"string"}},"nameFields":{"type":"array","items":{"type":"string"}},"emailFields":{"type":"array","items":{"type":"string"}}}}}},"identityFromToken":{"type":"object","properties":{"subjectPath":{"type":"string"},"namePath":{"type":"string"},"emailPath":{"type":"string"}}},"dcrConfig":{"type":"object","properties":{"discoveryUrl":{"type":"string","maxLength":2048},"registrationEndpoint":{"type":"string","maxLength":2048},"initialAccessTokenRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"softwareId":{"type":"string","maxLength":255},"softwareStatement":{"type":"string","maxLength":16384}}},"additionalTokenParams":{"type":"object","additionalProperties":{"type":"string"}},"tokenEndpointAuthMethod":{"type":"string","enum":["none","client_secret_basic","client_secret_post"]},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string"},"key":{"type":"string"}}}}},"allowPrivateIPs":{"type":"boolean"},"insecureAllowHTTP":{"type":"boolean"}}}}},"minItems":1},"delegateClients":{"type":"array","items":{"type":"object","required":["clientId","clientSecretRef","scopes","audiences"],"properties":{"clientId":{"type":"string","minLength":1,"maxLength":256},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"scopes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1,"maxItems":10},"audiences":{"type":"array","items":{"type":"string","minLength":1,"maxLength":2048},"minItems":1,"maxItems":10}}},"maxItems":10},"trustedIssuers":{"type":"array","items":{"type":"object","required":["issuerUrl"],"properties":{"name":{"type":"string","maxLength":253},"issuerUrl":{"type":"string","minLength":1,"maxLength":2048},"jwksUrl":{"type":"string","maxLength":2048},"insecureAllowHTTP":{"type":"boolean"},"allowPrivateIPs":{"type":"boolean"},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string"},"key":{"type":"string"}}}}},"jwtBearerGrant":{"type":"object","properties":{"maxAssertionAge":{"type":"string"},"subjectBindings":{"type":"array","items":{"type":"object","required":["subject"],"properties":{"subject":{"type":"string","minLength":1},"allowedResources":{"type":"array","items":{"type":"string","minLength":1},"minItems":1,"maxItems":50}}},"minItems":1,"maxItems":50},"acceptedAudiences":{"type":"array","items":{"type":"string","minLength":1},"maxItems":50}}},"expectedAudience":{"type":"string","minLength":1,"maxLength":2048},"allowedDelegateClients":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1,"maxItems":50},"actorClaim":{"type":"string","maxLength":64},"allowedActors":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"maxItems":50},"actorMatcher":{"type":"string","maxLength":4096},"allowMayAct":{"type":"boolean"}}},"maxItems":20},"inboundGrants":{"type":"object","properties":{"tokenExchange":{"type":"object","properties":{"delegateClients":{"type":"array","items":{"type":"object","required":["clientId","clientSecretRef","scopes","audiences"],"properties":{"clientId":{"type":"string","minLength":1,"maxLength":256},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"scopes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1,"maxItems":10},"audiences":{"type":"array","items":{"type":"string","minLength":1,"maxLength":2048},"minItems":1,"maxItems":10}}},"maxItems":10},"issuerPolicies":{"type":"array","items":{"type":"object","properties":{"issuerRef":{"type":"string"},"expectedAudience":{"type":"string","minLength":1,"maxLength":2048},"allowedDelegateClients":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1,"maxItems":50},"actorClaim":{"type":"string","maxLength":64},"allowedActors":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"maxItems":50},"actorMatcher":{"type":"string","maxLength":4096},"allowMayAct":{"type":"boolean"}}},"maxItems":20}}},"jwtBearer":{"type":"object","properties":{"issuerPolicies":{"type":"array","items":{"type":"object","properties":{"issuerRef":{"type":"string"},"maxAssertionAge":{"type":"string"},"subjectBindings":{"type":"array","items":{"type":"object","required":["subject"],"properties":{"subject":{"type":"string","minLength":1},"allowedResources":{"type":"array","items":{"type":"string","minLength":1},"minItems":1,"maxItems":50}}},"minItems":1,"maxItems":50},"acceptedAudiences":{"type":"array","items":{"type":"string","minLength":1},"maxItems":50}}},"maxItems":20}}},"spiffeClientAuth":{"type":"array","items":{"type":"object","properties":{"clientId":{"type":"string"},"trustDomain":{"type":"string"},"spiffeIdPattern":{"type":"string"}}},"maxItems":100}}},"spiffeTrustDomains":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"}}},"maxItems":50},"tlsListener":{"type":"object","properties":{"certificateSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"privateKeySecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"allowConfidentialClientRegistration":{"type":"boolean"},"allowPrivateKeyJWTRegistration":{"type":"boolean"},"insecureAllowConfidentialOverLoopbackHTTP":{"type":"boolean"},"forceConfidentialRedirectUris":{"type":"array","items":{"type":"string"},"maxItems":10},"baselineClientScopes":{"type":"array","items":{"type":"string","minLength":1},"maxItems":10},"cimd":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"},"cacheMaxSize":{"type":"integer","format":"int32"},"cacheFallbackTtl":{"type":"string"}}},"primaryUpstreamProvider":{"type":"string","maxLength":63},"disableUpstreamTokenInjection":{"type":"boolean"},"insecureAllowHTTP":{"type":"boolean"}}},"headerInjection":{"type":"object","required":["headerName","valueSecretRef"],"properties":{"headerName":{"type":"string","minLength":1},"valueSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"tokenExchange":{"type":"object","required":["tokenUrl","audience"],"properties":{"tokenUrl":{"type":"string","minLength":1},"audience":{"type":"string","minLength":1},"clientId":{"type":"string"},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"scopes":{"type":"array","items":{"type":"string"}},"subjectTokenType":{"type":"string","pattern":"^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))?$"},"externalTokenHeaderName":{"type":"string"},"subjectProviderName":{"type":"string"}}},"obo":{"type":"object","properties":{"tenantId":{"type":"string","maxLength":253},"authority":{"type":"string"},"clientId":{"type":"string"},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"audience":{"type":"string"},"scopes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"maxItems":20},"subjectTokenProviderName":{"type":"string"},"cacheSkew":{"type":"string"}}},"xaa":{"type":"object","properties":{"idpTokenUrl":{"type":"string"},"idpClientId":{"type":"string"},"idpClientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"targetTokenUrl":{"type":"string"},"targetAudience":{"type":"string"},"targetClientId":{"type":"string"},"targetClientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"targetResource":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"subjectProviderName":{"type":"string"},"subjectTokenType":{"type":"string"},"insecureTargetTokenUrl":{"type":"boolean"}}},"upstreamInject":{"type":"object","required":["providerName"],"properties":{"providerName":{"type":"string","minLength":1}}}}},"status":{"type":"object","properties":{"conditions":{"type":"array","items":{"type":"object","required":["type","status","reason","message","lastTransitionTime"],"properties":{"type":{"type":"string","pattern":"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$","maxLength":316},"status":{"type":"string","enum":["True","False","Unknown"]},"reason":{"type":"string","pattern":"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$","minLength":1,"maxLength":1024},"message":{"type":"string","maxLength":32768},"lastTransitionTime":{"type":"string","format":"date-time"},"observedGeneration":{"type":"integer","format":"int64","minimum":0}}}},"configHash":{"type":"string"},"observedGeneration":{"type":"integer","format":"int64"},"referencingWorkloads":{"type":"array","items":{"type":"object","required":["kind","name"],"properties":{"kind":{"type":"string","enum":["MCPServer","VirtualMCPServer","MCPRemoteProxy"]},"name":{"type":"string","minLength":1}}}}}}},"$id":"MCPExternalAuthConfig"};
+export const MCPExternalAuthConfig = validate21;
+const schema6 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["tokenExchange","headerInjection","bearerToken","unauthenticated","embeddedAuthServer","awsSts","upstreamInject"]},"awsSts":{"type":"object","required":["region"],"properties":{"region":{"type":"string","pattern":"^[a-z]{2}(-[a-z]+)+-\\d+$","minLength":1},"service":{"type":"string"},"fallbackRoleArn":{"type":"string","pattern":"^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$"},"roleClaim":{"type":"string"},"roleMappings":{"type":"array","items":{"type":"object","required":["roleArn"],"properties":{"roleArn":{"type":"string","pattern":"^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$"},"claim":{"type":"string","minLength":1},"matcher":{"type":"string","minLength":1},"priority":{"type":"integer","format":"int32","minimum":0}}}},"sessionDuration":{"type":"integer","format":"int32","minimum":900,"maximum":43200},"sessionNameClaim":{"type":"string"},"subjectProviderName":{"type":"string"}}},"bearerToken":{"type":"object","required":["tokenSecretRef"],"properties":{"tokenSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"embeddedAuthServer":{"$ref":"EmbeddedAuthServer"},"headerInjection":{"type":"object","required":["headerName","valueSecretRef"],"properties":{"headerName":{"type":"string","minLength":1},"valueSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"tokenExchange":{"type":"object","required":["tokenUrl","audience"],"properties":{"tokenUrl":{"type":"string","minLength":1},"audience":{"type":"string","minLength":1},"clientId":{"type":"string"},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"scopes":{"type":"array","items":{"type":"string"}},"subjectTokenType":{"type":"string","pattern":"^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))?$"},"externalTokenHeaderName":{"type":"string"},"subjectProviderName":{"type":"string"}}},"obo":{"type":"object","properties":{"tenantId":{"type":"string","maxLength":253},"authority":{"type":"string"},"clientId":{"type":"string"},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"audience":{"type":"string"},"scopes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"maxItems":20},"subjectTokenProviderName":{"type":"string"},"cacheSkew":{"type":"string"}}},"xaa":{"type":"object","properties":{"idpTokenUrl":{"type":"string"},"idpClientId":{"type":"string"},"idpClientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"targetTokenUrl":{"type":"string"},"targetAudience":{"type":"string"},"targetClientId":{"type":"string"},"targetClientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"targetResource":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"subjectProviderName":{"type":"string"},"subjectTokenType":{"type":"string"},"insecureTargetTokenUrl":{"type":"boolean"}}},"upstreamInject":{"type":"object","required":["providerName"],"properties":{"providerName":{"type":"string","minLength":1}}}}},"status":{"type":"object","properties":{"conditions":{"type":"array","items":{"type":"object","required":["type","status","reason","message","lastTransitionTime"],"properties":{"type":{"type":"string","pattern":"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$","maxLength":316},"status":{"type":"string","enum":["True","False","Unknown"]},"reason":{"type":"string","pattern":"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$","minLength":1,"maxLength":1024},"message":{"type":"string","maxLength":32768},"lastTransitionTime":{"type":"string","format":"date-time"},"observedGeneration":{"type":"integer","format":"int64","minimum":0}}}},"configHash":{"type":"string"},"observedGeneration":{"type":"integer","format":"int64"},"referencingWorkloads":{"type":"array","items":{"type":"object","required":["kind","name"],"properties":{"kind":{"type":"string","enum":["MCPServer","VirtualMCPServer","MCPRemoteProxy"]},"name":{"type":"string","minLength":1}}}}}}},"$id":"MCPExternalAuthConfig"};
 const func2 = ucs2length.default;
 const func3 = compilePattern;
 const pattern0 = func3("^[a-z]{2}(-[a-z]+)+-\\d+$", "u");
 const pattern1 = func3("^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$", "u");
-const pattern3 = func3("^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$", "u");
-const pattern5 = func3("^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$", "u");
-const pattern11 = func3("^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", "u");
-const pattern12 = func3("^https://[^\\n]*$", "u");
-const pattern13 = func3("^https?://[^\\n]*$", "u");
 const pattern17 = func3("^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))?$", "u");
 const pattern18 = func3("^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$", "u");
 const pattern19 = func3("^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$", "u");
 const formats0 = FORMATS.int32;
 const formats10 = FORMATS["date-time"];
 const formats12 = FORMATS.int64;
+const schema7 = {"type":"object","required":["issuer"],"properties":{"issuer":{"type":"string","pattern":"^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"},"authorizationEndpointBaseUrl":{"type":"string","pattern":"^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"},"signingKeySecretRefs":{"type":"array","items":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}},"hmacSecretRefs":{"type":"array","items":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}},"tokenLifespans":{"type":"object","properties":{"accessTokenLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"refreshTokenLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"authCodeLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}}},"storage":{"type":"object","properties":{"type":{"type":"string","enum":["memory","redis"]},"redis":{"type":"object","required":["aclUserConfig"],"properties":{"aclUserConfig":{"type":"object","required":["passwordSecretRef"],"properties":{"usernameSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"passwordSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"sentinelConfig":{"type":"object","required":["masterName"],"properties":{"masterName":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32"},"sentinelAddrs":{"type":"array","items":{"type":"string"}},"sentinelService":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1},"namespace":{"type":"string"},"port":{"type":"integer","format":"int32"}}}}},"sentinelTls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}},"dialTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"readTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"writeTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"addr":{"type":"string"},"clusterMode":{"type":"boolean"}}}}},"upstreamProviders":{"type":"array","items":{"type":"object","required":["name","type"],"properties":{"name":{"type":"string","pattern":"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$","minLength":1,"maxLength":63},"type":{"type":"string","enum":["oidc","oauth2"]},"oidcConfig":{"type":"object","required":["issuerUrl"],"properties":{"issuerUrl":{"type":"string","pattern":"^https://[^\\n]*$"},"clientId":{"type":"string","minLength":1},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"redirectUri":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"additionalAuthorizationParams":{"type":"object","additionalProperties":{"type":"string"}},"userInfoOverride":{"type":"object","required":["endpointUrl"],"properties":{"endpointUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"httpMethod":{"type":"string","enum":["GET","POST"]},"additionalHeaders":{"type":"object","additionalProperties":{"type":"string"}},"fieldMapping":{"type":"object","properties":{"subjectFields":{"type":"array","items":{"type":"string"}},"nameFields":{"type":"array","items":{"type":"string"}},"emailFields":{"type":"array","items":{"type":"string"}}}}}},"dcrConfig":{"type":"object","properties":{"discoveryUrl":{"type":"string","maxLength":2048},"registrationEndpoint":{"type":"string","maxLength":2048},"initialAccessTokenRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"softwareId":{"type":"string","maxLength":255},"softwareStatement":{"type":"string","maxLength":16384}}},"additionalTokenParams":{"type":"object","additionalProperties":{"type":"string"}},"tokenEndpointAuthMethod":{"type":"string","enum":["none","client_secret_basic","client_secret_post"]},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string"},"key":{"type":"string"}}}}},"allowPrivateIPs":{"type":"boolean"},"subjectClaim":{"type":"string","maxLength":128}}},"oauth2Config":{"type":"object","required":["authorizationEndpoint","tokenEndpoint"],"properties":{"authorizationEndpoint":{"type":"string","pattern":"^https?://[^\\n]*$"},"tokenEndpoint":{"type":"string","pattern":"^https?://[^\\n]*$"},"clientId":{"type":"string","minLength":1},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"redirectUri":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"additionalAuthorizationParams":{"type":"object","additionalProperties":{"type":"string"}},"tokenResponseMapping":{"type":"object","required":["accessTokenPath"],"properties":{"accessTokenPath":{"type":"string","minLength":1},"scopePath":{"type":"string"},"refreshTokenPath":{"type":"string"},"expiresInPath":{"type":"string"}}},"userInfo":{"type":"object","required":["endpointUrl"],"properties":{"endpointUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"httpMethod":{"type":"string","enum":["GET","POST"]},"additionalHeaders":{"type":"object","additionalProperties":{"type":"string"}},"fieldMapping":{"type":"object","properties":{"subjectFields":{"type":"array","items":{"type":"string"}},"nameFields":{"type":"array","items":{"type":"string"}},"emailFields":{"type":"array","items":{"type":"string"}}}}}},"identityFromToken":{"type":"object","properties":{"subjectPath":{"type":"string"},"namePath":{"type":"string"},"emailPath":{"type":"string"}}},"dcrConfig":{"type":"object","properties":{"discoveryUrl":{"type":"string","maxLength":2048},"registrationEndpoint":{"type":"string","maxLength":2048},"initialAccessTokenRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"softwareId":{"type":"string","maxLength":255},"softwareStatement":{"type":"string","maxLength":16384}}},"additionalTokenParams":{"type":"object","additionalProperties":{"type":"string"}},"tokenEndpointAuthMethod":{"type":"string","enum":["none","client_secret_basic","client_secret_post"]},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string"},"key":{"type":"string"}}}}},"allowPrivateIPs":{"type":"boolean"},"insecureAllowHTTP":{"type":"boolean"}}}}},"minItems":1},"delegateClients":{"type":"array","items":{"type":"object","required":["clientId","clientSecretRef","scopes","audiences"],"properties":{"clientId":{"type":"string","minLength":1,"maxLength":256},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"scopes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1,"maxItems":10},"audiences":{"type":"array","items":{"type":"string","minLength":1,"maxLength":2048},"minItems":1,"maxItems":10}}},"maxItems":10},"trustedIssuers":{"type":"array","items":{"type":"object","required":["issuerUrl"],"properties":{"name":{"type":"string","maxLength":253},"issuerUrl":{"type":"string","minLength":1,"maxLength":2048},"jwksUrl":{"type":"string","maxLength":2048},"insecureAllowHTTP":{"type":"boolean"},"allowPrivateIPs":{"type":"boolean"},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string"},"key":{"type":"string"}}}}},"jwtBearerGrant":{"type":"object","properties":{"maxAssertionAge":{"type":"string"},"subjectBindings":{"type":"array","items":{"type":"object","required":["subject"],"properties":{"subject":{"type":"string","minLength":1},"allowedResources":{"type":"array","items":{"type":"string","minLength":1},"minItems":1,"maxItems":50}}},"minItems":1,"maxItems":50},"acceptedAudiences":{"type":"array","items":{"type":"string","minLength":1},"maxItems":50}}},"expectedAudience":{"type":"string","minLength":1,"maxLength":2048},"allowedDelegateClients":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1,"maxItems":50},"actorClaim":{"type":"string","maxLength":64},"allowedActors":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"maxItems":50},"actorMatcher":{"type":"string","maxLength":4096},"allowMayAct":{"type":"boolean"}}},"maxItems":20},"inboundGrants":{"type":"object","properties":{"tokenExchange":{"type":"object","properties":{"delegateClients":{"type":"array","items":{"type":"object","required":["clientId","clientSecretRef","scopes","audiences"],"properties":{"clientId":{"type":"string","minLength":1,"maxLength":256},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"scopes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1,"maxItems":10},"audiences":{"type":"array","items":{"type":"string","minLength":1,"maxLength":2048},"minItems":1,"maxItems":10}}},"maxItems":10},"issuerPolicies":{"type":"array","items":{"type":"object","properties":{"issuerRef":{"type":"string"},"expectedAudience":{"type":"string","minLength":1,"maxLength":2048},"allowedDelegateClients":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1,"maxItems":50},"actorClaim":{"type":"string","maxLength":64},"allowedActors":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"maxItems":50},"actorMatcher":{"type":"string","maxLength":4096},"allowMayAct":{"type":"boolean"}}},"maxItems":20}}},"jwtBearer":{"type":"object","properties":{"issuerPolicies":{"type":"array","items":{"type":"object","properties":{"issuerRef":{"type":"string"},"maxAssertionAge":{"type":"string"},"subjectBindings":{"type":"array","items":{"type":"object","required":["subject"],"properties":{"subject":{"type":"string","minLength":1},"allowedResources":{"type":"array","items":{"type":"string","minLength":1},"minItems":1,"maxItems":50}}},"minItems":1,"maxItems":50},"acceptedAudiences":{"type":"array","items":{"type":"string","minLength":1},"maxItems":50}}},"maxItems":20}}},"spiffeClientAuth":{"type":"array","items":{"type":"object","properties":{"clientId":{"type":"string"},"trustDomain":{"type":"string"},"spiffeIdPattern":{"type":"string"}}},"maxItems":100}}},"spiffeTrustDomains":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"}}},"maxItems":50},"tlsListener":{"type":"object","properties":{"certificateSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"privateKeySecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"allowConfidentialClientRegistration":{"type":"boolean"},"allowPrivateKeyJWTRegistration":{"type":"boolean"},"insecureAllowConfidentialOverLoopbackHTTP":{"type":"boolean"},"forceConfidentialRedirectUris":{"type":"array","items":{"type":"string"},"maxItems":10},"baselineClientScopes":{"type":"array","items":{"type":"string","minLength":1},"maxItems":10},"cimd":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"},"cacheMaxSize":{"type":"integer","format":"int32"},"cacheFallbackTtl":{"type":"string"}}},"primaryUpstreamProvider":{"type":"string","maxLength":63},"disableUpstreamTokenInjection":{"type":"boolean"},"insecureAllowHTTP":{"type":"boolean"}},"$id":"EmbeddedAuthServer"};
+const pattern3 = func3("^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$", "u");
+const pattern5 = func3("^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$", "u");
+const pattern11 = func3("^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", "u");
+const pattern12 = func3("^https://[^\\n]*$", "u");
+const pattern13 = func3("^https?://[^\\n]*$", "u");
 
-function validate10(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+/*# sourceURL="EmbeddedAuthServer" */;
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.issuer === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else if(vErrors.push(err0) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data.issuer !== undefined){
+let data0 = data.issuer;
+if(typeof data0 === "string"){
+if(!pattern3.test(data0)){
+const err1 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else if(vErrors.push(err1) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err2 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else if(vErrors.push(err2) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.authorizationEndpointBaseUrl !== undefined){
+let data1 = data.authorizationEndpointBaseUrl;
+if(typeof data1 === "string"){
+if(!pattern3.test(data1)){
+const err3 = {instancePath:instancePath+"/authorizationEndpointBaseUrl",schemaPath:"#/properties/authorizationEndpointBaseUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else if(vErrors.push(err3) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err4 = {instancePath:instancePath+"/authorizationEndpointBaseUrl",schemaPath:"#/properties/authorizationEndpointBaseUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else if(vErrors.push(err4) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.signingKeySecretRefs !== undefined){
+let data2 = data.signingKeySecretRefs;
+if(Array.isArray(data2)){
+const len0 = data2.length;
+for(let i0=0; i0<len0; i0++){
+let data3 = data2[i0];
+if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
+if(data3.name === undefined){
+const err5 = {instancePath:instancePath+"/signingKeySecretRefs/" + i0,schemaPath:"#/properties/signingKeySecretRefs/items/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else if(vErrors.push(err5) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data3.key === undefined){
+const err6 = {instancePath:instancePath+"/signingKeySecretRefs/" + i0,schemaPath:"#/properties/signingKeySecretRefs/items/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else if(vErrors.push(err6) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data3.name !== undefined){
+let data4 = data3.name;
+if(typeof data4 === "string"){
+if(data4.length < 1){
+const err7 = {instancePath:instancePath+"/signingKeySecretRefs/" + i0+"/name",schemaPath:"#/properties/signingKeySecretRefs/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else if(vErrors.push(err7) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err8 = {instancePath:instancePath+"/signingKeySecretRefs/" + i0+"/name",schemaPath:"#/properties/signingKeySecretRefs/items/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else if(vErrors.push(err8) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data3.key !== undefined){
+let data5 = data3.key;
+if(typeof data5 === "string"){
+if(data5.length < 1){
+const err9 = {instancePath:instancePath+"/signingKeySecretRefs/" + i0+"/key",schemaPath:"#/properties/signingKeySecretRefs/items/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else if(vErrors.push(err9) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err10 = {instancePath:instancePath+"/signingKeySecretRefs/" + i0+"/key",schemaPath:"#/properties/signingKeySecretRefs/items/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else if(vErrors.push(err10) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err11 = {instancePath:instancePath+"/signingKeySecretRefs/" + i0,schemaPath:"#/properties/signingKeySecretRefs/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err11];
+}
+else if(vErrors.push(err11) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err12 = {instancePath:instancePath+"/signingKeySecretRefs",schemaPath:"#/properties/signingKeySecretRefs/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err12];
+}
+else if(vErrors.push(err12) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.hmacSecretRefs !== undefined){
+let data6 = data.hmacSecretRefs;
+if(Array.isArray(data6)){
+const len1 = data6.length;
+for(let i1=0; i1<len1; i1++){
+let data7 = data6[i1];
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.name === undefined){
+const err13 = {instancePath:instancePath+"/hmacSecretRefs/" + i1,schemaPath:"#/properties/hmacSecretRefs/items/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err13];
+}
+else if(vErrors.push(err13) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data7.key === undefined){
+const err14 = {instancePath:instancePath+"/hmacSecretRefs/" + i1,schemaPath:"#/properties/hmacSecretRefs/items/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err14];
+}
+else if(vErrors.push(err14) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data7.name !== undefined){
+let data8 = data7.name;
+if(typeof data8 === "string"){
+if(data8.length < 1){
+const err15 = {instancePath:instancePath+"/hmacSecretRefs/" + i1+"/name",schemaPath:"#/properties/hmacSecretRefs/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err15];
+}
+else if(vErrors.push(err15) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err16 = {instancePath:instancePath+"/hmacSecretRefs/" + i1+"/name",schemaPath:"#/properties/hmacSecretRefs/items/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err16];
+}
+else if(vErrors.push(err16) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data7.key !== undefined){
+let data9 = data7.key;
+if(typeof data9 === "string"){
+if(data9.length < 1){
+const err17 = {instancePath:instancePath+"/hmacSecretRefs/" + i1+"/key",schemaPath:"#/properties/hmacSecretRefs/items/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err17];
+}
+else if(vErrors.push(err17) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err18 = {instancePath:instancePath+"/hmacSecretRefs/" + i1+"/key",schemaPath:"#/properties/hmacSecretRefs/items/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err18];
+}
+else if(vErrors.push(err18) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/hmacSecretRefs/" + i1,schemaPath:"#/properties/hmacSecretRefs/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err19];
+}
+else if(vErrors.push(err19) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/hmacSecretRefs",schemaPath:"#/properties/hmacSecretRefs/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err20];
+}
+else if(vErrors.push(err20) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.tokenLifespans !== undefined){
+let data10 = data.tokenLifespans;
+if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
+if(data10.accessTokenLifespan !== undefined){
+let data11 = data10.accessTokenLifespan;
+if(typeof data11 === "string"){
+if(!pattern5.test(data11)){
+const err21 = {instancePath:instancePath+"/tokenLifespans/accessTokenLifespan",schemaPath:"#/properties/tokenLifespans/properties/accessTokenLifespan/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
+if(vErrors === null){
+vErrors = [err21];
+}
+else if(vErrors.push(err21) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err22 = {instancePath:instancePath+"/tokenLifespans/accessTokenLifespan",schemaPath:"#/properties/tokenLifespans/properties/accessTokenLifespan/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err22];
+}
+else if(vErrors.push(err22) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.refreshTokenLifespan !== undefined){
+let data12 = data10.refreshTokenLifespan;
+if(typeof data12 === "string"){
+if(!pattern5.test(data12)){
+const err23 = {instancePath:instancePath+"/tokenLifespans/refreshTokenLifespan",schemaPath:"#/properties/tokenLifespans/properties/refreshTokenLifespan/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
+if(vErrors === null){
+vErrors = [err23];
+}
+else if(vErrors.push(err23) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err24 = {instancePath:instancePath+"/tokenLifespans/refreshTokenLifespan",schemaPath:"#/properties/tokenLifespans/properties/refreshTokenLifespan/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err24];
+}
+else if(vErrors.push(err24) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.authCodeLifespan !== undefined){
+let data13 = data10.authCodeLifespan;
+if(typeof data13 === "string"){
+if(!pattern5.test(data13)){
+const err25 = {instancePath:instancePath+"/tokenLifespans/authCodeLifespan",schemaPath:"#/properties/tokenLifespans/properties/authCodeLifespan/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
+if(vErrors === null){
+vErrors = [err25];
+}
+else if(vErrors.push(err25) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err26 = {instancePath:instancePath+"/tokenLifespans/authCodeLifespan",schemaPath:"#/properties/tokenLifespans/properties/authCodeLifespan/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err26];
+}
+else if(vErrors.push(err26) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err27 = {instancePath:instancePath+"/tokenLifespans",schemaPath:"#/properties/tokenLifespans/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err27];
+}
+else if(vErrors.push(err27) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.storage !== undefined){
+let data14 = data.storage;
+if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
+if(data14.type !== undefined){
+let data15 = data14.type;
+if(typeof data15 !== "string"){
+const err28 = {instancePath:instancePath+"/storage/type",schemaPath:"#/properties/storage/properties/type/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err28];
+}
+else if(vErrors.push(err28) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data15 === "memory") || (data15 === "redis"))){
+const err29 = {instancePath:instancePath+"/storage/type",schemaPath:"#/properties/storage/properties/type/enum",keyword:"enum",params:{allowedValues: schema7.properties.storage.properties.type.enum}};
+if(vErrors === null){
+vErrors = [err29];
+}
+else if(vErrors.push(err29) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data14.redis !== undefined){
+let data16 = data14.redis;
+if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
+if(data16.aclUserConfig === undefined){
+const err30 = {instancePath:instancePath+"/storage/redis",schemaPath:"#/properties/storage/properties/redis/required",keyword:"required",params:{missingProperty: "aclUserConfig"}};
+if(vErrors === null){
+vErrors = [err30];
+}
+else if(vErrors.push(err30) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data16.aclUserConfig !== undefined){
+let data17 = data16.aclUserConfig;
+if(data17 && typeof data17 == "object" && !Array.isArray(data17)){
+if(data17.passwordSecretRef === undefined){
+const err31 = {instancePath:instancePath+"/storage/redis/aclUserConfig",schemaPath:"#/properties/storage/properties/redis/properties/aclUserConfig/required",keyword:"required",params:{missingProperty: "passwordSecretRef"}};
+if(vErrors === null){
+vErrors = [err31];
+}
+else if(vErrors.push(err31) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data17.usernameSecretRef !== undefined){
+let data18 = data17.usernameSecretRef;
+if(data18 && typeof data18 == "object" && !Array.isArray(data18)){
+if(data18.name === undefined){
+const err32 = {instancePath:instancePath+"/storage/redis/aclUserConfig/usernameSecretRef",schemaPath:"#/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err32];
+}
+else if(vErrors.push(err32) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data18.key === undefined){
+const err33 = {instancePath:instancePath+"/storage/redis/aclUserConfig/usernameSecretRef",schemaPath:"#/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err33];
+}
+else if(vErrors.push(err33) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data18.name !== undefined){
+let data19 = data18.name;
+if(typeof data19 === "string"){
+if(data19.length < 1){
+const err34 = {instancePath:instancePath+"/storage/redis/aclUserConfig/usernameSecretRef/name",schemaPath:"#/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err34];
+}
+else if(vErrors.push(err34) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err35 = {instancePath:instancePath+"/storage/redis/aclUserConfig/usernameSecretRef/name",schemaPath:"#/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err35];
+}
+else if(vErrors.push(err35) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data18.key !== undefined){
+let data20 = data18.key;
+if(typeof data20 === "string"){
+if(data20.length < 1){
+const err36 = {instancePath:instancePath+"/storage/redis/aclUserConfig/usernameSecretRef/key",schemaPath:"#/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err36];
+}
+else if(vErrors.push(err36) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err37 = {instancePath:instancePath+"/storage/redis/aclUserConfig/usernameSecretRef/key",schemaPath:"#/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err37];
+}
+else if(vErrors.push(err37) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err38 = {instancePath:instancePath+"/storage/redis/aclUserConfig/usernameSecretRef",schemaPath:"#/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err38];
+}
+else if(vErrors.push(err38) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data17.passwordSecretRef !== undefined){
+let data21 = data17.passwordSecretRef;
+if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
+if(data21.name === undefined){
+const err39 = {instancePath:instancePath+"/storage/redis/aclUserConfig/passwordSecretRef",schemaPath:"#/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err39];
+}
+else if(vErrors.push(err39) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data21.key === undefined){
+const err40 = {instancePath:instancePath+"/storage/redis/aclUserConfig/passwordSecretRef",schemaPath:"#/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err40];
+}
+else if(vErrors.push(err40) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data21.name !== undefined){
+let data22 = data21.name;
+if(typeof data22 === "string"){
+if(data22.length < 1){
+const err41 = {instancePath:instancePath+"/storage/redis/aclUserConfig/passwordSecretRef/name",schemaPath:"#/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err41];
+}
+else if(vErrors.push(err41) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err42 = {instancePath:instancePath+"/storage/redis/aclUserConfig/passwordSecretRef/name",schemaPath:"#/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err42];
+}
+else if(vErrors.push(err42) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data21.key !== undefined){
+let data23 = data21.key;
+if(typeof data23 === "string"){
+if(data23.length < 1){
+const err43 = {instancePath:instancePath+"/storage/redis/aclUserConfig/passwordSecretRef/key",schemaPath:"#/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err43];
+}
+else if(vErrors.push(err43) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err44 = {instancePath:instancePath+"/storage/redis/aclUserConfig/passwordSecretRef/key",schemaPath:"#/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err44];
+}
+else if(vErrors.push(err44) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err45 = {instancePath:instancePath+"/storage/redis/aclUserConfig/passwordSecretRef",schemaPath:"#/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err45];
+}
+else if(vErrors.push(err45) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err46 = {instancePath:instancePath+"/storage/redis/aclUserConfig",schemaPath:"#/properties/storage/properties/redis/properties/aclUserConfig/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err46];
+}
+else if(vErrors.push(err46) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data16.sentinelConfig !== undefined){
+let data24 = data16.sentinelConfig;
+if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
+if(data24.masterName === undefined){
+const err47 = {instancePath:instancePath+"/storage/redis/sentinelConfig",schemaPath:"#/properties/storage/properties/redis/properties/sentinelConfig/required",keyword:"required",params:{missingProperty: "masterName"}};
+if(vErrors === null){
+vErrors = [err47];
+}
+else if(vErrors.push(err47) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data24.masterName !== undefined){
+let data25 = data24.masterName;
+if(typeof data25 === "string"){
+if(data25.length < 1){
+const err48 = {instancePath:instancePath+"/storage/redis/sentinelConfig/masterName",schemaPath:"#/properties/storage/properties/redis/properties/sentinelConfig/properties/masterName/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err48];
+}
+else if(vErrors.push(err48) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err49 = {instancePath:instancePath+"/storage/redis/sentinelConfig/masterName",schemaPath:"#/properties/storage/properties/redis/properties/sentinelConfig/properties/masterName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err49];
+}
+else if(vErrors.push(err49) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data24.db !== undefined){
+let data26 = data24.db;
+if(!(((typeof data26 == "number") && (!(data26 % 1) && !isNaN(data26))) && (isFinite(data26)))){
+const err50 = {instancePath:instancePath+"/storage/redis/sentinelConfig/db",schemaPath:"#/properties/storage/properties/redis/properties/sentinelConfig/properties/db/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err50];
+}
+else if(vErrors.push(err50) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data26 == "number") && (isFinite(data26))){
+if(!(formats0.validate(data26))){
+const err51 = {instancePath:instancePath+"/storage/redis/sentinelConfig/db",schemaPath:"#/properties/storage/properties/redis/properties/sentinelConfig/properties/db/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err51];
+}
+else if(vErrors.push(err51) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+if(data24.sentinelAddrs !== undefined){
+let data27 = data24.sentinelAddrs;
+if(Array.isArray(data27)){
+const len2 = data27.length;
+for(let i2=0; i2<len2; i2++){
+if(typeof data27[i2] !== "string"){
+const err52 = {instancePath:instancePath+"/storage/redis/sentinelConfig/sentinelAddrs/" + i2,schemaPath:"#/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelAddrs/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err52];
+}
+else if(vErrors.push(err52) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err53 = {instancePath:instancePath+"/storage/redis/sentinelConfig/sentinelAddrs",schemaPath:"#/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelAddrs/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err53];
+}
+else if(vErrors.push(err53) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data24.sentinelService !== undefined){
+let data29 = data24.sentinelService;
+if(data29 && typeof data29 == "object" && !Array.isArray(data29)){
+if(data29.name === undefined){
+const err54 = {instancePath:instancePath+"/storage/redis/sentinelConfig/sentinelService",schemaPath:"#/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err54];
+}
+else if(vErrors.push(err54) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data29.name !== undefined){
+let data30 = data29.name;
+if(typeof data30 === "string"){
+if(data30.length < 1){
+const err55 = {instancePath:instancePath+"/storage/redis/sentinelConfig/sentinelService/name",schemaPath:"#/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err55];
+}
+else if(vErrors.push(err55) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err56 = {instancePath:instancePath+"/storage/redis/sentinelConfig/sentinelService/name",schemaPath:"#/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err56];
+}
+else if(vErrors.push(err56) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data29.namespace !== undefined){
+if(typeof data29.namespace !== "string"){
+const err57 = {instancePath:instancePath+"/storage/redis/sentinelConfig/sentinelService/namespace",schemaPath:"#/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/namespace/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err57];
+}
+else if(vErrors.push(err57) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data29.port !== undefined){
+let data32 = data29.port;
+if(!(((typeof data32 == "number") && (!(data32 % 1) && !isNaN(data32))) && (isFinite(data32)))){
+const err58 = {instancePath:instancePath+"/storage/redis/sentinelConfig/sentinelService/port",schemaPath:"#/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/port/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err58];
+}
+else if(vErrors.push(err58) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data32 == "number") && (isFinite(data32))){
+if(!(formats0.validate(data32))){
+const err59 = {instancePath:instancePath+"/storage/redis/sentinelConfig/sentinelService/port",schemaPath:"#/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/port/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err59];
+}
+else if(vErrors.push(err59) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+}
+else {
+const err60 = {instancePath:instancePath+"/storage/redis/sentinelConfig/sentinelService",schemaPath:"#/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err60];
+}
+else if(vErrors.push(err60) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err61 = {instancePath:instancePath+"/storage/redis/sentinelConfig",schemaPath:"#/properties/storage/properties/redis/properties/sentinelConfig/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err61];
+}
+else if(vErrors.push(err61) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data16.sentinelTls !== undefined){
+let data33 = data16.sentinelTls;
+if(data33 && typeof data33 == "object" && !Array.isArray(data33)){
+if(data33.caCertSecretRef !== undefined){
+let data34 = data33.caCertSecretRef;
+if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
+if(data34.name === undefined){
+const err62 = {instancePath:instancePath+"/storage/redis/sentinelTls/caCertSecretRef",schemaPath:"#/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err62];
+}
+else if(vErrors.push(err62) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data34.key === undefined){
+const err63 = {instancePath:instancePath+"/storage/redis/sentinelTls/caCertSecretRef",schemaPath:"#/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err63];
+}
+else if(vErrors.push(err63) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data34.name !== undefined){
+let data35 = data34.name;
+if(typeof data35 === "string"){
+if(data35.length < 1){
+const err64 = {instancePath:instancePath+"/storage/redis/sentinelTls/caCertSecretRef/name",schemaPath:"#/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err64];
+}
+else if(vErrors.push(err64) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err65 = {instancePath:instancePath+"/storage/redis/sentinelTls/caCertSecretRef/name",schemaPath:"#/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err65];
+}
+else if(vErrors.push(err65) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data34.key !== undefined){
+let data36 = data34.key;
+if(typeof data36 === "string"){
+if(data36.length < 1){
+const err66 = {instancePath:instancePath+"/storage/redis/sentinelTls/caCertSecretRef/key",schemaPath:"#/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err66];
+}
+else if(vErrors.push(err66) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err67 = {instancePath:instancePath+"/storage/redis/sentinelTls/caCertSecretRef/key",schemaPath:"#/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err67];
+}
+else if(vErrors.push(err67) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err68 = {instancePath:instancePath+"/storage/redis/sentinelTls/caCertSecretRef",schemaPath:"#/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err68];
+}
+else if(vErrors.push(err68) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data33.insecureSkipVerify !== undefined){
+if(typeof data33.insecureSkipVerify !== "boolean"){
+const err69 = {instancePath:instancePath+"/storage/redis/sentinelTls/insecureSkipVerify",schemaPath:"#/properties/storage/properties/redis/properties/sentinelTls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err69];
+}
+else if(vErrors.push(err69) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err70 = {instancePath:instancePath+"/storage/redis/sentinelTls",schemaPath:"#/properties/storage/properties/redis/properties/sentinelTls/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err70];
+}
+else if(vErrors.push(err70) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data16.tls !== undefined){
+let data38 = data16.tls;
+if(data38 && typeof data38 == "object" && !Array.isArray(data38)){
+if(data38.caCertSecretRef !== undefined){
+let data39 = data38.caCertSecretRef;
+if(data39 && typeof data39 == "object" && !Array.isArray(data39)){
+if(data39.name === undefined){
+const err71 = {instancePath:instancePath+"/storage/redis/tls/caCertSecretRef",schemaPath:"#/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err71];
+}
+else if(vErrors.push(err71) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data39.key === undefined){
+const err72 = {instancePath:instancePath+"/storage/redis/tls/caCertSecretRef",schemaPath:"#/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err72];
+}
+else if(vErrors.push(err72) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data39.name !== undefined){
+let data40 = data39.name;
+if(typeof data40 === "string"){
+if(data40.length < 1){
+const err73 = {instancePath:instancePath+"/storage/redis/tls/caCertSecretRef/name",schemaPath:"#/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err73];
+}
+else if(vErrors.push(err73) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err74 = {instancePath:instancePath+"/storage/redis/tls/caCertSecretRef/name",schemaPath:"#/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err74];
+}
+else if(vErrors.push(err74) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data39.key !== undefined){
+let data41 = data39.key;
+if(typeof data41 === "string"){
+if(data41.length < 1){
+const err75 = {instancePath:instancePath+"/storage/redis/tls/caCertSecretRef/key",schemaPath:"#/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err75];
+}
+else if(vErrors.push(err75) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err76 = {instancePath:instancePath+"/storage/redis/tls/caCertSecretRef/key",schemaPath:"#/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err76];
+}
+else if(vErrors.push(err76) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err77 = {instancePath:instancePath+"/storage/redis/tls/caCertSecretRef",schemaPath:"#/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err77];
+}
+else if(vErrors.push(err77) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data38.insecureSkipVerify !== undefined){
+if(typeof data38.insecureSkipVerify !== "boolean"){
+const err78 = {instancePath:instancePath+"/storage/redis/tls/insecureSkipVerify",schemaPath:"#/properties/storage/properties/redis/properties/tls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err78];
+}
+else if(vErrors.push(err78) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err79 = {instancePath:instancePath+"/storage/redis/tls",schemaPath:"#/properties/storage/properties/redis/properties/tls/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err79];
+}
+else if(vErrors.push(err79) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data16.dialTimeout !== undefined){
+let data43 = data16.dialTimeout;
+if(typeof data43 === "string"){
+if(!pattern5.test(data43)){
+const err80 = {instancePath:instancePath+"/storage/redis/dialTimeout",schemaPath:"#/properties/storage/properties/redis/properties/dialTimeout/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
+if(vErrors === null){
+vErrors = [err80];
+}
+else if(vErrors.push(err80) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err81 = {instancePath:instancePath+"/storage/redis/dialTimeout",schemaPath:"#/properties/storage/properties/redis/properties/dialTimeout/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err81];
+}
+else if(vErrors.push(err81) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data16.readTimeout !== undefined){
+let data44 = data16.readTimeout;
+if(typeof data44 === "string"){
+if(!pattern5.test(data44)){
+const err82 = {instancePath:instancePath+"/storage/redis/readTimeout",schemaPath:"#/properties/storage/properties/redis/properties/readTimeout/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
+if(vErrors === null){
+vErrors = [err82];
+}
+else if(vErrors.push(err82) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err83 = {instancePath:instancePath+"/storage/redis/readTimeout",schemaPath:"#/properties/storage/properties/redis/properties/readTimeout/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err83];
+}
+else if(vErrors.push(err83) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data16.writeTimeout !== undefined){
+let data45 = data16.writeTimeout;
+if(typeof data45 === "string"){
+if(!pattern5.test(data45)){
+const err84 = {instancePath:instancePath+"/storage/redis/writeTimeout",schemaPath:"#/properties/storage/properties/redis/properties/writeTimeout/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
+if(vErrors === null){
+vErrors = [err84];
+}
+else if(vErrors.push(err84) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err85 = {instancePath:instancePath+"/storage/redis/writeTimeout",schemaPath:"#/properties/storage/properties/redis/properties/writeTimeout/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err85];
+}
+else if(vErrors.push(err85) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data16.addr !== undefined){
+if(typeof data16.addr !== "string"){
+const err86 = {instancePath:instancePath+"/storage/redis/addr",schemaPath:"#/properties/storage/properties/redis/properties/addr/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err86];
+}
+else if(vErrors.push(err86) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data16.clusterMode !== undefined){
+if(typeof data16.clusterMode !== "boolean"){
+const err87 = {instancePath:instancePath+"/storage/redis/clusterMode",schemaPath:"#/properties/storage/properties/redis/properties/clusterMode/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err87];
+}
+else if(vErrors.push(err87) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err88 = {instancePath:instancePath+"/storage/redis",schemaPath:"#/properties/storage/properties/redis/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err88];
+}
+else if(vErrors.push(err88) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err89 = {instancePath:instancePath+"/storage",schemaPath:"#/properties/storage/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err89];
+}
+else if(vErrors.push(err89) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.upstreamProviders !== undefined){
+let data48 = data.upstreamProviders;
+if(Array.isArray(data48)){
+if(data48.length < 1){
+const err90 = {instancePath:instancePath+"/upstreamProviders",schemaPath:"#/properties/upstreamProviders/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err90];
+}
+else if(vErrors.push(err90) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len3 = data48.length;
+for(let i3=0; i3<len3; i3++){
+let data49 = data48[i3];
+if(data49 && typeof data49 == "object" && !Array.isArray(data49)){
+if(data49.name === undefined){
+const err91 = {instancePath:instancePath+"/upstreamProviders/" + i3,schemaPath:"#/properties/upstreamProviders/items/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err91];
+}
+else if(vErrors.push(err91) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data49.type === undefined){
+const err92 = {instancePath:instancePath+"/upstreamProviders/" + i3,schemaPath:"#/properties/upstreamProviders/items/required",keyword:"required",params:{missingProperty: "type"}};
+if(vErrors === null){
+vErrors = [err92];
+}
+else if(vErrors.push(err92) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data49.name !== undefined){
+let data50 = data49.name;
+if(typeof data50 === "string"){
+if(func2(data50) > 63){
+const err93 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/upstreamProviders/items/properties/name/maxLength",keyword:"maxLength",params:{limit: 63}};
+if(vErrors === null){
+vErrors = [err93];
+}
+else if(vErrors.push(err93) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data50.length < 1){
+const err94 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/upstreamProviders/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err94];
+}
+else if(vErrors.push(err94) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!pattern11.test(data50)){
+const err95 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/upstreamProviders/items/properties/name/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"}};
+if(vErrors === null){
+vErrors = [err95];
+}
+else if(vErrors.push(err95) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err96 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/upstreamProviders/items/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err96];
+}
+else if(vErrors.push(err96) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data49.type !== undefined){
+let data51 = data49.type;
+if(typeof data51 !== "string"){
+const err97 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/type",schemaPath:"#/properties/upstreamProviders/items/properties/type/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err97];
+}
+else if(vErrors.push(err97) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data51 === "oidc") || (data51 === "oauth2"))){
+const err98 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/type",schemaPath:"#/properties/upstreamProviders/items/properties/type/enum",keyword:"enum",params:{allowedValues: schema7.properties.upstreamProviders.items.properties.type.enum}};
+if(vErrors === null){
+vErrors = [err98];
+}
+else if(vErrors.push(err98) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data49.oidcConfig !== undefined){
+let data52 = data49.oidcConfig;
+if(data52 && typeof data52 == "object" && !Array.isArray(data52)){
+if(data52.issuerUrl === undefined){
+const err99 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/required",keyword:"required",params:{missingProperty: "issuerUrl"}};
+if(vErrors === null){
+vErrors = [err99];
+}
+else if(vErrors.push(err99) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data52.issuerUrl !== undefined){
+let data53 = data52.issuerUrl;
+if(typeof data53 === "string"){
+if(!pattern12.test(data53)){
+const err100 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/issuerUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/pattern",keyword:"pattern",params:{pattern: "^https://[^\\n]*$"}};
+if(vErrors === null){
+vErrors = [err100];
+}
+else if(vErrors.push(err100) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err101 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/issuerUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err101];
+}
+else if(vErrors.push(err101) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data52.clientId !== undefined){
+let data54 = data52.clientId;
+if(typeof data54 === "string"){
+if(data54.length < 1){
+const err102 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientId",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err102];
+}
+else if(vErrors.push(err102) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err103 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientId",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err103];
+}
+else if(vErrors.push(err103) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data52.clientSecretRef !== undefined){
+let data55 = data52.clientSecretRef;
+if(data55 && typeof data55 == "object" && !Array.isArray(data55)){
+if(data55.name === undefined){
+const err104 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err104];
+}
+else if(vErrors.push(err104) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data55.key === undefined){
+const err105 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err105];
+}
+else if(vErrors.push(err105) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data55.name !== undefined){
+let data56 = data55.name;
+if(typeof data56 === "string"){
+if(data56.length < 1){
+const err106 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err106];
+}
+else if(vErrors.push(err106) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err107 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err107];
+}
+else if(vErrors.push(err107) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data55.key !== undefined){
+let data57 = data55.key;
+if(typeof data57 === "string"){
+if(data57.length < 1){
+const err108 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err108];
+}
+else if(vErrors.push(err108) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err109 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err109];
+}
+else if(vErrors.push(err109) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err110 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err110];
+}
+else if(vErrors.push(err110) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data52.redirectUri !== undefined){
+if(typeof data52.redirectUri !== "string"){
+const err111 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/redirectUri",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/redirectUri/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err111];
+}
+else if(vErrors.push(err111) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data52.scopes !== undefined){
+let data59 = data52.scopes;
+if(Array.isArray(data59)){
+const len4 = data59.length;
+for(let i4=0; i4<len4; i4++){
+if(typeof data59[i4] !== "string"){
+const err112 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/scopes/" + i4,schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err112];
+}
+else if(vErrors.push(err112) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err113 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/scopes",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err113];
+}
+else if(vErrors.push(err113) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data52.additionalAuthorizationParams !== undefined){
+let data61 = data52.additionalAuthorizationParams;
+if(data61 && typeof data61 == "object" && !Array.isArray(data61)){
+for(const key0 in data61){
+if(typeof data61[key0] !== "string"){
+const err114 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/additionalAuthorizationParams/" + pointerToken(key0),schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err114];
+}
+else if(vErrors.push(err114) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err115 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/additionalAuthorizationParams",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err115];
+}
+else if(vErrors.push(err115) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data52.userInfoOverride !== undefined){
+let data63 = data52.userInfoOverride;
+if(data63 && typeof data63 == "object" && !Array.isArray(data63)){
+if(data63.endpointUrl === undefined){
+const err116 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/required",keyword:"required",params:{missingProperty: "endpointUrl"}};
+if(vErrors === null){
+vErrors = [err116];
+}
+else if(vErrors.push(err116) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data63.endpointUrl !== undefined){
+let data64 = data63.endpointUrl;
+if(typeof data64 === "string"){
+if(!pattern13.test(data64)){
+const err117 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/endpointUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+if(vErrors === null){
+vErrors = [err117];
+}
+else if(vErrors.push(err117) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err118 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/endpointUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err118];
+}
+else if(vErrors.push(err118) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data63.httpMethod !== undefined){
+let data65 = data63.httpMethod;
+if(typeof data65 !== "string"){
+const err119 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/httpMethod",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err119];
+}
+else if(vErrors.push(err119) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data65 === "GET") || (data65 === "POST"))){
+const err120 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/httpMethod",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/enum",keyword:"enum",params:{allowedValues: schema7.properties.upstreamProviders.items.properties.oidcConfig.properties.userInfoOverride.properties.httpMethod.enum}};
+if(vErrors === null){
+vErrors = [err120];
+}
+else if(vErrors.push(err120) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data63.additionalHeaders !== undefined){
+let data66 = data63.additionalHeaders;
+if(data66 && typeof data66 == "object" && !Array.isArray(data66)){
+for(const key1 in data66){
+if(typeof data66[key1] !== "string"){
+const err121 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/additionalHeaders/" + pointerToken(key1),schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err121];
+}
+else if(vErrors.push(err121) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err122 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/additionalHeaders",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err122];
+}
+else if(vErrors.push(err122) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data63.fieldMapping !== undefined){
+let data68 = data63.fieldMapping;
+if(data68 && typeof data68 == "object" && !Array.isArray(data68)){
+if(data68.subjectFields !== undefined){
+let data69 = data68.subjectFields;
+if(Array.isArray(data69)){
+const len5 = data69.length;
+for(let i5=0; i5<len5; i5++){
+if(typeof data69[i5] !== "string"){
+const err123 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/subjectFields/" + i5,schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err123];
+}
+else if(vErrors.push(err123) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err124 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/subjectFields",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err124];
+}
+else if(vErrors.push(err124) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data68.nameFields !== undefined){
+let data71 = data68.nameFields;
+if(Array.isArray(data71)){
+const len6 = data71.length;
+for(let i6=0; i6<len6; i6++){
+if(typeof data71[i6] !== "string"){
+const err125 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/nameFields/" + i6,schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err125];
+}
+else if(vErrors.push(err125) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err126 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/nameFields",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err126];
+}
+else if(vErrors.push(err126) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data68.emailFields !== undefined){
+let data73 = data68.emailFields;
+if(Array.isArray(data73)){
+const len7 = data73.length;
+for(let i7=0; i7<len7; i7++){
+if(typeof data73[i7] !== "string"){
+const err127 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/emailFields/" + i7,schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err127];
+}
+else if(vErrors.push(err127) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err128 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/emailFields",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err128];
+}
+else if(vErrors.push(err128) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err129 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err129];
+}
+else if(vErrors.push(err129) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err130 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err130];
+}
+else if(vErrors.push(err130) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data52.dcrConfig !== undefined){
+let data75 = data52.dcrConfig;
+if(data75 && typeof data75 == "object" && !Array.isArray(data75)){
+if(data75.discoveryUrl !== undefined){
+let data76 = data75.discoveryUrl;
+if(typeof data76 === "string"){
+if(func2(data76) > 2048){
+const err131 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/discoveryUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/discoveryUrl/maxLength",keyword:"maxLength",params:{limit: 2048}};
+if(vErrors === null){
+vErrors = [err131];
+}
+else if(vErrors.push(err131) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err132 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/discoveryUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/discoveryUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err132];
+}
+else if(vErrors.push(err132) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data75.registrationEndpoint !== undefined){
+let data77 = data75.registrationEndpoint;
+if(typeof data77 === "string"){
+if(func2(data77) > 2048){
+const err133 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/registrationEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/registrationEndpoint/maxLength",keyword:"maxLength",params:{limit: 2048}};
+if(vErrors === null){
+vErrors = [err133];
+}
+else if(vErrors.push(err133) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err134 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/registrationEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/registrationEndpoint/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err134];
+}
+else if(vErrors.push(err134) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data75.initialAccessTokenRef !== undefined){
+let data78 = data75.initialAccessTokenRef;
+if(data78 && typeof data78 == "object" && !Array.isArray(data78)){
+if(data78.name === undefined){
+const err135 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err135];
+}
+else if(vErrors.push(err135) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data78.key === undefined){
+const err136 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err136];
+}
+else if(vErrors.push(err136) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data78.name !== undefined){
+let data79 = data78.name;
+if(typeof data79 === "string"){
+if(data79.length < 1){
+const err137 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err137];
+}
+else if(vErrors.push(err137) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err138 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err138];
+}
+else if(vErrors.push(err138) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data78.key !== undefined){
+let data80 = data78.key;
+if(typeof data80 === "string"){
+if(data80.length < 1){
+const err139 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err139];
+}
+else if(vErrors.push(err139) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err140 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err140];
+}
+else if(vErrors.push(err140) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err141 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err141];
+}
+else if(vErrors.push(err141) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data75.softwareId !== undefined){
+let data81 = data75.softwareId;
+if(typeof data81 === "string"){
+if(func2(data81) > 255){
+const err142 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/softwareId",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/softwareId/maxLength",keyword:"maxLength",params:{limit: 255}};
+if(vErrors === null){
+vErrors = [err142];
+}
+else if(vErrors.push(err142) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err143 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/softwareId",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/softwareId/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err143];
+}
+else if(vErrors.push(err143) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data75.softwareStatement !== undefined){
+let data82 = data75.softwareStatement;
+if(typeof data82 === "string"){
+if(func2(data82) > 16384){
+const err144 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/softwareStatement",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/softwareStatement/maxLength",keyword:"maxLength",params:{limit: 16384}};
+if(vErrors === null){
+vErrors = [err144];
+}
+else if(vErrors.push(err144) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err145 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/softwareStatement",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/softwareStatement/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err145];
+}
+else if(vErrors.push(err145) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err146 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err146];
+}
+else if(vErrors.push(err146) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data52.additionalTokenParams !== undefined){
+let data83 = data52.additionalTokenParams;
+if(data83 && typeof data83 == "object" && !Array.isArray(data83)){
+for(const key2 in data83){
+if(typeof data83[key2] !== "string"){
+const err147 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/additionalTokenParams/" + pointerToken(key2),schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalTokenParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err147];
+}
+else if(vErrors.push(err147) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err148 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/additionalTokenParams",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalTokenParams/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err148];
+}
+else if(vErrors.push(err148) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data52.tokenEndpointAuthMethod !== undefined){
+let data85 = data52.tokenEndpointAuthMethod;
+if(typeof data85 !== "string"){
+const err149 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/tokenEndpointAuthMethod",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/tokenEndpointAuthMethod/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err149];
+}
+else if(vErrors.push(err149) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(((data85 === "none") || (data85 === "client_secret_basic")) || (data85 === "client_secret_post"))){
+const err150 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/tokenEndpointAuthMethod",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/tokenEndpointAuthMethod/enum",keyword:"enum",params:{allowedValues: schema7.properties.upstreamProviders.items.properties.oidcConfig.properties.tokenEndpointAuthMethod.enum}};
+if(vErrors === null){
+vErrors = [err150];
+}
+else if(vErrors.push(err150) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data52.caBundleRef !== undefined){
+let data86 = data52.caBundleRef;
+if(data86 && typeof data86 == "object" && !Array.isArray(data86)){
+if(data86.configMapRef !== undefined){
+let data87 = data86.configMapRef;
+if(data87 && typeof data87 == "object" && !Array.isArray(data87)){
+if(data87.name === undefined){
+const err151 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/caBundleRef/configMapRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err151];
+}
+else if(vErrors.push(err151) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data87.key === undefined){
+const err152 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/caBundleRef/configMapRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err152];
+}
+else if(vErrors.push(err152) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data87.name !== undefined){
+if(typeof data87.name !== "string"){
+const err153 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/caBundleRef/configMapRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err153];
+}
+else if(vErrors.push(err153) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data87.key !== undefined){
+if(typeof data87.key !== "string"){
+const err154 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/caBundleRef/configMapRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err154];
+}
+else if(vErrors.push(err154) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err155 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/caBundleRef/configMapRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err155];
+}
+else if(vErrors.push(err155) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err156 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/caBundleRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err156];
+}
+else if(vErrors.push(err156) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data52.allowPrivateIPs !== undefined){
+if(typeof data52.allowPrivateIPs !== "boolean"){
+const err157 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/allowPrivateIPs",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/allowPrivateIPs/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err157];
+}
+else if(vErrors.push(err157) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data52.subjectClaim !== undefined){
+let data91 = data52.subjectClaim;
+if(typeof data91 === "string"){
+if(func2(data91) > 128){
+const err158 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/subjectClaim",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/subjectClaim/maxLength",keyword:"maxLength",params:{limit: 128}};
+if(vErrors === null){
+vErrors = [err158];
+}
+else if(vErrors.push(err158) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err159 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/subjectClaim",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/subjectClaim/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err159];
+}
+else if(vErrors.push(err159) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err160 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err160];
+}
+else if(vErrors.push(err160) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data49.oauth2Config !== undefined){
+let data92 = data49.oauth2Config;
+if(data92 && typeof data92 == "object" && !Array.isArray(data92)){
+if(data92.authorizationEndpoint === undefined){
+const err161 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/required",keyword:"required",params:{missingProperty: "authorizationEndpoint"}};
+if(vErrors === null){
+vErrors = [err161];
+}
+else if(vErrors.push(err161) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data92.tokenEndpoint === undefined){
+const err162 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/required",keyword:"required",params:{missingProperty: "tokenEndpoint"}};
+if(vErrors === null){
+vErrors = [err162];
+}
+else if(vErrors.push(err162) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data92.authorizationEndpoint !== undefined){
+let data93 = data92.authorizationEndpoint;
+if(typeof data93 === "string"){
+if(!pattern13.test(data93)){
+const err163 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/authorizationEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+if(vErrors === null){
+vErrors = [err163];
+}
+else if(vErrors.push(err163) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err164 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/authorizationEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err164];
+}
+else if(vErrors.push(err164) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data92.tokenEndpoint !== undefined){
+let data94 = data92.tokenEndpoint;
+if(typeof data94 === "string"){
+if(!pattern13.test(data94)){
+const err165 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+if(vErrors === null){
+vErrors = [err165];
+}
+else if(vErrors.push(err165) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err166 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err166];
+}
+else if(vErrors.push(err166) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data92.clientId !== undefined){
+let data95 = data92.clientId;
+if(typeof data95 === "string"){
+if(data95.length < 1){
+const err167 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientId",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err167];
+}
+else if(vErrors.push(err167) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err168 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientId",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err168];
+}
+else if(vErrors.push(err168) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data92.clientSecretRef !== undefined){
+let data96 = data92.clientSecretRef;
+if(data96 && typeof data96 == "object" && !Array.isArray(data96)){
+if(data96.name === undefined){
+const err169 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err169];
+}
+else if(vErrors.push(err169) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data96.key === undefined){
+const err170 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err170];
+}
+else if(vErrors.push(err170) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data96.name !== undefined){
+let data97 = data96.name;
+if(typeof data97 === "string"){
+if(data97.length < 1){
+const err171 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err171];
+}
+else if(vErrors.push(err171) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err172 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err172];
+}
+else if(vErrors.push(err172) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data96.key !== undefined){
+let data98 = data96.key;
+if(typeof data98 === "string"){
+if(data98.length < 1){
+const err173 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err173];
+}
+else if(vErrors.push(err173) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err174 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err174];
+}
+else if(vErrors.push(err174) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err175 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err175];
+}
+else if(vErrors.push(err175) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data92.redirectUri !== undefined){
+if(typeof data92.redirectUri !== "string"){
+const err176 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/redirectUri",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/redirectUri/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err176];
+}
+else if(vErrors.push(err176) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data92.scopes !== undefined){
+let data100 = data92.scopes;
+if(Array.isArray(data100)){
+const len8 = data100.length;
+for(let i8=0; i8<len8; i8++){
+if(typeof data100[i8] !== "string"){
+const err177 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/scopes/" + i8,schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err177];
+}
+else if(vErrors.push(err177) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err178 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/scopes",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err178];
+}
+else if(vErrors.push(err178) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data92.additionalAuthorizationParams !== undefined){
+let data102 = data92.additionalAuthorizationParams;
+if(data102 && typeof data102 == "object" && !Array.isArray(data102)){
+for(const key3 in data102){
+if(typeof data102[key3] !== "string"){
+const err179 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/additionalAuthorizationParams/" + pointerToken(key3),schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err179];
+}
+else if(vErrors.push(err179) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err180 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/additionalAuthorizationParams",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err180];
+}
+else if(vErrors.push(err180) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data92.tokenResponseMapping !== undefined){
+let data104 = data92.tokenResponseMapping;
+if(data104 && typeof data104 == "object" && !Array.isArray(data104)){
+if(data104.accessTokenPath === undefined){
+const err181 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/required",keyword:"required",params:{missingProperty: "accessTokenPath"}};
+if(vErrors === null){
+vErrors = [err181];
+}
+else if(vErrors.push(err181) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data104.accessTokenPath !== undefined){
+let data105 = data104.accessTokenPath;
+if(typeof data105 === "string"){
+if(data105.length < 1){
+const err182 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err182];
+}
+else if(vErrors.push(err182) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err183 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err183];
+}
+else if(vErrors.push(err183) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data104.scopePath !== undefined){
+if(typeof data104.scopePath !== "string"){
+const err184 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/scopePath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/scopePath/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err184];
+}
+else if(vErrors.push(err184) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data104.refreshTokenPath !== undefined){
+if(typeof data104.refreshTokenPath !== "string"){
+const err185 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/refreshTokenPath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/refreshTokenPath/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err185];
+}
+else if(vErrors.push(err185) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data104.expiresInPath !== undefined){
+if(typeof data104.expiresInPath !== "string"){
+const err186 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/expiresInPath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/expiresInPath/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err186];
+}
+else if(vErrors.push(err186) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err187 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err187];
+}
+else if(vErrors.push(err187) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data92.userInfo !== undefined){
+let data109 = data92.userInfo;
+if(data109 && typeof data109 == "object" && !Array.isArray(data109)){
+if(data109.endpointUrl === undefined){
+const err188 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/required",keyword:"required",params:{missingProperty: "endpointUrl"}};
+if(vErrors === null){
+vErrors = [err188];
+}
+else if(vErrors.push(err188) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data109.endpointUrl !== undefined){
+let data110 = data109.endpointUrl;
+if(typeof data110 === "string"){
+if(!pattern13.test(data110)){
+const err189 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/endpointUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+if(vErrors === null){
+vErrors = [err189];
+}
+else if(vErrors.push(err189) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err190 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/endpointUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err190];
+}
+else if(vErrors.push(err190) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data109.httpMethod !== undefined){
+let data111 = data109.httpMethod;
+if(typeof data111 !== "string"){
+const err191 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/httpMethod",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err191];
+}
+else if(vErrors.push(err191) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data111 === "GET") || (data111 === "POST"))){
+const err192 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/httpMethod",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/enum",keyword:"enum",params:{allowedValues: schema7.properties.upstreamProviders.items.properties.oauth2Config.properties.userInfo.properties.httpMethod.enum}};
+if(vErrors === null){
+vErrors = [err192];
+}
+else if(vErrors.push(err192) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data109.additionalHeaders !== undefined){
+let data112 = data109.additionalHeaders;
+if(data112 && typeof data112 == "object" && !Array.isArray(data112)){
+for(const key4 in data112){
+if(typeof data112[key4] !== "string"){
+const err193 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/additionalHeaders/" + pointerToken(key4),schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err193];
+}
+else if(vErrors.push(err193) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err194 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/additionalHeaders",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err194];
+}
+else if(vErrors.push(err194) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data109.fieldMapping !== undefined){
+let data114 = data109.fieldMapping;
+if(data114 && typeof data114 == "object" && !Array.isArray(data114)){
+if(data114.subjectFields !== undefined){
+let data115 = data114.subjectFields;
+if(Array.isArray(data115)){
+const len9 = data115.length;
+for(let i9=0; i9<len9; i9++){
+if(typeof data115[i9] !== "string"){
+const err195 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/subjectFields/" + i9,schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err195];
+}
+else if(vErrors.push(err195) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err196 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/subjectFields",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err196];
+}
+else if(vErrors.push(err196) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data114.nameFields !== undefined){
+let data117 = data114.nameFields;
+if(Array.isArray(data117)){
+const len10 = data117.length;
+for(let i10=0; i10<len10; i10++){
+if(typeof data117[i10] !== "string"){
+const err197 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/nameFields/" + i10,schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err197];
+}
+else if(vErrors.push(err197) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err198 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/nameFields",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err198];
+}
+else if(vErrors.push(err198) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data114.emailFields !== undefined){
+let data119 = data114.emailFields;
+if(Array.isArray(data119)){
+const len11 = data119.length;
+for(let i11=0; i11<len11; i11++){
+if(typeof data119[i11] !== "string"){
+const err199 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/emailFields/" + i11,schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err199];
+}
+else if(vErrors.push(err199) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err200 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/emailFields",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err200];
+}
+else if(vErrors.push(err200) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err201 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err201];
+}
+else if(vErrors.push(err201) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err202 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err202];
+}
+else if(vErrors.push(err202) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data92.identityFromToken !== undefined){
+let data121 = data92.identityFromToken;
+if(data121 && typeof data121 == "object" && !Array.isArray(data121)){
+if(data121.subjectPath !== undefined){
+if(typeof data121.subjectPath !== "string"){
+const err203 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/identityFromToken/subjectPath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/subjectPath/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err203];
+}
+else if(vErrors.push(err203) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data121.namePath !== undefined){
+if(typeof data121.namePath !== "string"){
+const err204 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/identityFromToken/namePath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/namePath/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err204];
+}
+else if(vErrors.push(err204) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data121.emailPath !== undefined){
+if(typeof data121.emailPath !== "string"){
+const err205 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/identityFromToken/emailPath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/emailPath/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err205];
+}
+else if(vErrors.push(err205) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err206 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/identityFromToken",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err206];
+}
+else if(vErrors.push(err206) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data92.dcrConfig !== undefined){
+let data125 = data92.dcrConfig;
+if(data125 && typeof data125 == "object" && !Array.isArray(data125)){
+if(data125.discoveryUrl !== undefined){
+let data126 = data125.discoveryUrl;
+if(typeof data126 === "string"){
+if(func2(data126) > 2048){
+const err207 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/discoveryUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/discoveryUrl/maxLength",keyword:"maxLength",params:{limit: 2048}};
+if(vErrors === null){
+vErrors = [err207];
+}
+else if(vErrors.push(err207) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err208 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/discoveryUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/discoveryUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err208];
+}
+else if(vErrors.push(err208) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data125.registrationEndpoint !== undefined){
+let data127 = data125.registrationEndpoint;
+if(typeof data127 === "string"){
+if(func2(data127) > 2048){
+const err209 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/registrationEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/registrationEndpoint/maxLength",keyword:"maxLength",params:{limit: 2048}};
+if(vErrors === null){
+vErrors = [err209];
+}
+else if(vErrors.push(err209) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err210 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/registrationEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/registrationEndpoint/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err210];
+}
+else if(vErrors.push(err210) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data125.initialAccessTokenRef !== undefined){
+let data128 = data125.initialAccessTokenRef;
+if(data128 && typeof data128 == "object" && !Array.isArray(data128)){
+if(data128.name === undefined){
+const err211 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err211];
+}
+else if(vErrors.push(err211) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data128.key === undefined){
+const err212 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err212];
+}
+else if(vErrors.push(err212) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data128.name !== undefined){
+let data129 = data128.name;
+if(typeof data129 === "string"){
+if(data129.length < 1){
+const err213 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err213];
+}
+else if(vErrors.push(err213) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err214 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err214];
+}
+else if(vErrors.push(err214) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data128.key !== undefined){
+let data130 = data128.key;
+if(typeof data130 === "string"){
+if(data130.length < 1){
+const err215 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err215];
+}
+else if(vErrors.push(err215) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err216 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err216];
+}
+else if(vErrors.push(err216) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err217 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err217];
+}
+else if(vErrors.push(err217) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data125.softwareId !== undefined){
+let data131 = data125.softwareId;
+if(typeof data131 === "string"){
+if(func2(data131) > 255){
+const err218 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/softwareId",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/softwareId/maxLength",keyword:"maxLength",params:{limit: 255}};
+if(vErrors === null){
+vErrors = [err218];
+}
+else if(vErrors.push(err218) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err219 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/softwareId",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/softwareId/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err219];
+}
+else if(vErrors.push(err219) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data125.softwareStatement !== undefined){
+let data132 = data125.softwareStatement;
+if(typeof data132 === "string"){
+if(func2(data132) > 16384){
+const err220 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/softwareStatement",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/softwareStatement/maxLength",keyword:"maxLength",params:{limit: 16384}};
+if(vErrors === null){
+vErrors = [err220];
+}
+else if(vErrors.push(err220) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err221 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/softwareStatement",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/softwareStatement/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err221];
+}
+else if(vErrors.push(err221) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err222 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err222];
+}
+else if(vErrors.push(err222) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data92.additionalTokenParams !== undefined){
+let data133 = data92.additionalTokenParams;
+if(data133 && typeof data133 == "object" && !Array.isArray(data133)){
+for(const key5 in data133){
+if(typeof data133[key5] !== "string"){
+const err223 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/additionalTokenParams/" + pointerToken(key5),schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalTokenParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err223];
+}
+else if(vErrors.push(err223) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err224 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/additionalTokenParams",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalTokenParams/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err224];
+}
+else if(vErrors.push(err224) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data92.tokenEndpointAuthMethod !== undefined){
+let data135 = data92.tokenEndpointAuthMethod;
+if(typeof data135 !== "string"){
+const err225 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenEndpointAuthMethod",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpointAuthMethod/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err225];
+}
+else if(vErrors.push(err225) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(((data135 === "none") || (data135 === "client_secret_basic")) || (data135 === "client_secret_post"))){
+const err226 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenEndpointAuthMethod",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpointAuthMethod/enum",keyword:"enum",params:{allowedValues: schema7.properties.upstreamProviders.items.properties.oauth2Config.properties.tokenEndpointAuthMethod.enum}};
+if(vErrors === null){
+vErrors = [err226];
+}
+else if(vErrors.push(err226) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data92.caBundleRef !== undefined){
+let data136 = data92.caBundleRef;
+if(data136 && typeof data136 == "object" && !Array.isArray(data136)){
+if(data136.configMapRef !== undefined){
+let data137 = data136.configMapRef;
+if(data137 && typeof data137 == "object" && !Array.isArray(data137)){
+if(data137.name === undefined){
+const err227 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/caBundleRef/configMapRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err227];
+}
+else if(vErrors.push(err227) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data137.key === undefined){
+const err228 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/caBundleRef/configMapRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err228];
+}
+else if(vErrors.push(err228) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data137.name !== undefined){
+if(typeof data137.name !== "string"){
+const err229 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/caBundleRef/configMapRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err229];
+}
+else if(vErrors.push(err229) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data137.key !== undefined){
+if(typeof data137.key !== "string"){
+const err230 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/caBundleRef/configMapRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err230];
+}
+else if(vErrors.push(err230) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err231 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/caBundleRef/configMapRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err231];
+}
+else if(vErrors.push(err231) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err232 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/caBundleRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err232];
+}
+else if(vErrors.push(err232) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data92.allowPrivateIPs !== undefined){
+if(typeof data92.allowPrivateIPs !== "boolean"){
+const err233 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/allowPrivateIPs",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/allowPrivateIPs/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err233];
+}
+else if(vErrors.push(err233) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data92.insecureAllowHTTP !== undefined){
+if(typeof data92.insecureAllowHTTP !== "boolean"){
+const err234 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/insecureAllowHTTP",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/insecureAllowHTTP/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err234];
+}
+else if(vErrors.push(err234) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err235 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err235];
+}
+else if(vErrors.push(err235) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err236 = {instancePath:instancePath+"/upstreamProviders/" + i3,schemaPath:"#/properties/upstreamProviders/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err236];
+}
+else if(vErrors.push(err236) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err237 = {instancePath:instancePath+"/upstreamProviders",schemaPath:"#/properties/upstreamProviders/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err237];
+}
+else if(vErrors.push(err237) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.delegateClients !== undefined){
+let data142 = data.delegateClients;
+if(Array.isArray(data142)){
+if(data142.length > 10){
+const err238 = {instancePath:instancePath+"/delegateClients",schemaPath:"#/properties/delegateClients/maxItems",keyword:"maxItems",params:{limit: 10}};
+if(vErrors === null){
+vErrors = [err238];
+}
+else if(vErrors.push(err238) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len12 = data142.length;
+for(let i12=0; i12<len12; i12++){
+let data143 = data142[i12];
+if(data143 && typeof data143 == "object" && !Array.isArray(data143)){
+if(data143.clientId === undefined){
+const err239 = {instancePath:instancePath+"/delegateClients/" + i12,schemaPath:"#/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "clientId"}};
+if(vErrors === null){
+vErrors = [err239];
+}
+else if(vErrors.push(err239) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data143.clientSecretRef === undefined){
+const err240 = {instancePath:instancePath+"/delegateClients/" + i12,schemaPath:"#/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "clientSecretRef"}};
+if(vErrors === null){
+vErrors = [err240];
+}
+else if(vErrors.push(err240) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data143.scopes === undefined){
+const err241 = {instancePath:instancePath+"/delegateClients/" + i12,schemaPath:"#/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "scopes"}};
+if(vErrors === null){
+vErrors = [err241];
+}
+else if(vErrors.push(err241) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data143.audiences === undefined){
+const err242 = {instancePath:instancePath+"/delegateClients/" + i12,schemaPath:"#/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "audiences"}};
+if(vErrors === null){
+vErrors = [err242];
+}
+else if(vErrors.push(err242) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data143.clientId !== undefined){
+let data144 = data143.clientId;
+if(typeof data144 === "string"){
+if(func2(data144) > 256){
+const err243 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientId",schemaPath:"#/properties/delegateClients/items/properties/clientId/maxLength",keyword:"maxLength",params:{limit: 256}};
+if(vErrors === null){
+vErrors = [err243];
+}
+else if(vErrors.push(err243) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data144.length < 1){
+const err244 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientId",schemaPath:"#/properties/delegateClients/items/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err244];
+}
+else if(vErrors.push(err244) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err245 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientId",schemaPath:"#/properties/delegateClients/items/properties/clientId/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err245];
+}
+else if(vErrors.push(err245) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data143.clientSecretRef !== undefined){
+let data145 = data143.clientSecretRef;
+if(data145 && typeof data145 == "object" && !Array.isArray(data145)){
+if(data145.name === undefined){
+const err246 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientSecretRef",schemaPath:"#/properties/delegateClients/items/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err246];
+}
+else if(vErrors.push(err246) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data145.key === undefined){
+const err247 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientSecretRef",schemaPath:"#/properties/delegateClients/items/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err247];
+}
+else if(vErrors.push(err247) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data145.name !== undefined){
+let data146 = data145.name;
+if(typeof data146 === "string"){
+if(data146.length < 1){
+const err248 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientSecretRef/name",schemaPath:"#/properties/delegateClients/items/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err248];
+}
+else if(vErrors.push(err248) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err249 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientSecretRef/name",schemaPath:"#/properties/delegateClients/items/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err249];
+}
+else if(vErrors.push(err249) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data145.key !== undefined){
+let data147 = data145.key;
+if(typeof data147 === "string"){
+if(data147.length < 1){
+const err250 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientSecretRef/key",schemaPath:"#/properties/delegateClients/items/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err250];
+}
+else if(vErrors.push(err250) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err251 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientSecretRef/key",schemaPath:"#/properties/delegateClients/items/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err251];
+}
+else if(vErrors.push(err251) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err252 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientSecretRef",schemaPath:"#/properties/delegateClients/items/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err252];
+}
+else if(vErrors.push(err252) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data143.scopes !== undefined){
+let data148 = data143.scopes;
+if(Array.isArray(data148)){
+if(data148.length > 10){
+const err253 = {instancePath:instancePath+"/delegateClients/" + i12+"/scopes",schemaPath:"#/properties/delegateClients/items/properties/scopes/maxItems",keyword:"maxItems",params:{limit: 10}};
+if(vErrors === null){
+vErrors = [err253];
+}
+else if(vErrors.push(err253) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data148.length < 1){
+const err254 = {instancePath:instancePath+"/delegateClients/" + i12+"/scopes",schemaPath:"#/properties/delegateClients/items/properties/scopes/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err254];
+}
+else if(vErrors.push(err254) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len13 = data148.length;
+for(let i13=0; i13<len13; i13++){
+let data149 = data148[i13];
+if(typeof data149 === "string"){
+if(func2(data149) > 256){
+const err255 = {instancePath:instancePath+"/delegateClients/" + i12+"/scopes/" + i13,schemaPath:"#/properties/delegateClients/items/properties/scopes/items/maxLength",keyword:"maxLength",params:{limit: 256}};
+if(vErrors === null){
+vErrors = [err255];
+}
+else if(vErrors.push(err255) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data149.length < 1){
+const err256 = {instancePath:instancePath+"/delegateClients/" + i12+"/scopes/" + i13,schemaPath:"#/properties/delegateClients/items/properties/scopes/items/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err256];
+}
+else if(vErrors.push(err256) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err257 = {instancePath:instancePath+"/delegateClients/" + i12+"/scopes/" + i13,schemaPath:"#/properties/delegateClients/items/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err257];
+}
+else if(vErrors.push(err257) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err258 = {instancePath:instancePath+"/delegateClients/" + i12+"/scopes",schemaPath:"#/properties/delegateClients/items/properties/scopes/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err258];
+}
+else if(vErrors.push(err258) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data143.audiences !== undefined){
+let data150 = data143.audiences;
+if(Array.isArray(data150)){
+if(data150.length > 10){
+const err259 = {instancePath:instancePath+"/delegateClients/" + i12+"/audiences",schemaPath:"#/properties/delegateClients/items/properties/audiences/maxItems",keyword:"maxItems",params:{limit: 10}};
+if(vErrors === null){
+vErrors = [err259];
+}
+else if(vErrors.push(err259) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data150.length < 1){
+const err260 = {instancePath:instancePath+"/delegateClients/" + i12+"/audiences",schemaPath:"#/properties/delegateClients/items/properties/audiences/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err260];
+}
+else if(vErrors.push(err260) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len14 = data150.length;
+for(let i14=0; i14<len14; i14++){
+let data151 = data150[i14];
+if(typeof data151 === "string"){
+if(func2(data151) > 2048){
+const err261 = {instancePath:instancePath+"/delegateClients/" + i12+"/audiences/" + i14,schemaPath:"#/properties/delegateClients/items/properties/audiences/items/maxLength",keyword:"maxLength",params:{limit: 2048}};
+if(vErrors === null){
+vErrors = [err261];
+}
+else if(vErrors.push(err261) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data151.length < 1){
+const err262 = {instancePath:instancePath+"/delegateClients/" + i12+"/audiences/" + i14,schemaPath:"#/properties/delegateClients/items/properties/audiences/items/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err262];
+}
+else if(vErrors.push(err262) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err263 = {instancePath:instancePath+"/delegateClients/" + i12+"/audiences/" + i14,schemaPath:"#/properties/delegateClients/items/properties/audiences/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err263];
+}
+else if(vErrors.push(err263) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err264 = {instancePath:instancePath+"/delegateClients/" + i12+"/audiences",schemaPath:"#/properties/delegateClients/items/properties/audiences/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err264];
+}
+else if(vErrors.push(err264) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err265 = {instancePath:instancePath+"/delegateClients/" + i12,schemaPath:"#/properties/delegateClients/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err265];
+}
+else if(vErrors.push(err265) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err266 = {instancePath:instancePath+"/delegateClients",schemaPath:"#/properties/delegateClients/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err266];
+}
+else if(vErrors.push(err266) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.trustedIssuers !== undefined){
+let data152 = data.trustedIssuers;
+if(Array.isArray(data152)){
+if(data152.length > 20){
+const err267 = {instancePath:instancePath+"/trustedIssuers",schemaPath:"#/properties/trustedIssuers/maxItems",keyword:"maxItems",params:{limit: 20}};
+if(vErrors === null){
+vErrors = [err267];
+}
+else if(vErrors.push(err267) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len15 = data152.length;
+for(let i15=0; i15<len15; i15++){
+let data153 = data152[i15];
+if(data153 && typeof data153 == "object" && !Array.isArray(data153)){
+if(data153.issuerUrl === undefined){
+const err268 = {instancePath:instancePath+"/trustedIssuers/" + i15,schemaPath:"#/properties/trustedIssuers/items/required",keyword:"required",params:{missingProperty: "issuerUrl"}};
+if(vErrors === null){
+vErrors = [err268];
+}
+else if(vErrors.push(err268) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data153.name !== undefined){
+let data154 = data153.name;
+if(typeof data154 === "string"){
+if(func2(data154) > 253){
+const err269 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/name",schemaPath:"#/properties/trustedIssuers/items/properties/name/maxLength",keyword:"maxLength",params:{limit: 253}};
+if(vErrors === null){
+vErrors = [err269];
+}
+else if(vErrors.push(err269) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err270 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/name",schemaPath:"#/properties/trustedIssuers/items/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err270];
+}
+else if(vErrors.push(err270) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data153.issuerUrl !== undefined){
+let data155 = data153.issuerUrl;
+if(typeof data155 === "string"){
+if(func2(data155) > 2048){
+const err271 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/issuerUrl",schemaPath:"#/properties/trustedIssuers/items/properties/issuerUrl/maxLength",keyword:"maxLength",params:{limit: 2048}};
+if(vErrors === null){
+vErrors = [err271];
+}
+else if(vErrors.push(err271) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data155.length < 1){
+const err272 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/issuerUrl",schemaPath:"#/properties/trustedIssuers/items/properties/issuerUrl/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err272];
+}
+else if(vErrors.push(err272) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err273 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/issuerUrl",schemaPath:"#/properties/trustedIssuers/items/properties/issuerUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err273];
+}
+else if(vErrors.push(err273) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data153.jwksUrl !== undefined){
+let data156 = data153.jwksUrl;
+if(typeof data156 === "string"){
+if(func2(data156) > 2048){
+const err274 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwksUrl",schemaPath:"#/properties/trustedIssuers/items/properties/jwksUrl/maxLength",keyword:"maxLength",params:{limit: 2048}};
+if(vErrors === null){
+vErrors = [err274];
+}
+else if(vErrors.push(err274) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err275 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwksUrl",schemaPath:"#/properties/trustedIssuers/items/properties/jwksUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err275];
+}
+else if(vErrors.push(err275) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data153.insecureAllowHTTP !== undefined){
+if(typeof data153.insecureAllowHTTP !== "boolean"){
+const err276 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/insecureAllowHTTP",schemaPath:"#/properties/trustedIssuers/items/properties/insecureAllowHTTP/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err276];
+}
+else if(vErrors.push(err276) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data153.allowPrivateIPs !== undefined){
+if(typeof data153.allowPrivateIPs !== "boolean"){
+const err277 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowPrivateIPs",schemaPath:"#/properties/trustedIssuers/items/properties/allowPrivateIPs/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err277];
+}
+else if(vErrors.push(err277) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data153.caBundleRef !== undefined){
+let data159 = data153.caBundleRef;
+if(data159 && typeof data159 == "object" && !Array.isArray(data159)){
+if(data159.configMapRef !== undefined){
+let data160 = data159.configMapRef;
+if(data160 && typeof data160 == "object" && !Array.isArray(data160)){
+if(data160.name === undefined){
+const err278 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/caBundleRef/configMapRef",schemaPath:"#/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err278];
+}
+else if(vErrors.push(err278) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data160.key === undefined){
+const err279 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/caBundleRef/configMapRef",schemaPath:"#/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err279];
+}
+else if(vErrors.push(err279) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data160.name !== undefined){
+if(typeof data160.name !== "string"){
+const err280 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/caBundleRef/configMapRef/name",schemaPath:"#/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err280];
+}
+else if(vErrors.push(err280) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data160.key !== undefined){
+if(typeof data160.key !== "string"){
+const err281 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/caBundleRef/configMapRef/key",schemaPath:"#/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err281];
+}
+else if(vErrors.push(err281) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err282 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/caBundleRef/configMapRef",schemaPath:"#/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err282];
+}
+else if(vErrors.push(err282) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err283 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/caBundleRef",schemaPath:"#/properties/trustedIssuers/items/properties/caBundleRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err283];
+}
+else if(vErrors.push(err283) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data153.jwtBearerGrant !== undefined){
+let data163 = data153.jwtBearerGrant;
+if(data163 && typeof data163 == "object" && !Array.isArray(data163)){
+if(data163.maxAssertionAge !== undefined){
+if(typeof data163.maxAssertionAge !== "string"){
+const err284 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/maxAssertionAge",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/maxAssertionAge/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err284];
+}
+else if(vErrors.push(err284) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data163.subjectBindings !== undefined){
+let data165 = data163.subjectBindings;
+if(Array.isArray(data165)){
+if(data165.length > 50){
+const err285 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(vErrors === null){
+vErrors = [err285];
+}
+else if(vErrors.push(err285) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data165.length < 1){
+const err286 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err286];
+}
+else if(vErrors.push(err286) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len16 = data165.length;
+for(let i16=0; i16<len16; i16++){
+let data166 = data165[i16];
+if(data166 && typeof data166 == "object" && !Array.isArray(data166)){
+if(data166.subject === undefined){
+const err287 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16,schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/required",keyword:"required",params:{missingProperty: "subject"}};
+if(vErrors === null){
+vErrors = [err287];
+}
+else if(vErrors.push(err287) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data166.subject !== undefined){
+let data167 = data166.subject;
+if(typeof data167 === "string"){
+if(data167.length < 1){
+const err288 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/subject",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/subject/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err288];
+}
+else if(vErrors.push(err288) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err289 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/subject",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/subject/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err289];
+}
+else if(vErrors.push(err289) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data166.allowedResources !== undefined){
+let data168 = data166.allowedResources;
+if(Array.isArray(data168)){
+if(data168.length > 50){
+const err290 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/allowedResources",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(vErrors === null){
+vErrors = [err290];
+}
+else if(vErrors.push(err290) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data168.length < 1){
+const err291 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/allowedResources",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err291];
+}
+else if(vErrors.push(err291) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len17 = data168.length;
+for(let i17=0; i17<len17; i17++){
+let data169 = data168[i17];
+if(typeof data169 === "string"){
+if(data169.length < 1){
+const err292 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/allowedResources/" + i17,schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/items/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err292];
+}
+else if(vErrors.push(err292) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err293 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/allowedResources/" + i17,schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err293];
+}
+else if(vErrors.push(err293) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err294 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/allowedResources",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err294];
+}
+else if(vErrors.push(err294) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err295 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16,schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err295];
+}
+else if(vErrors.push(err295) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err296 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err296];
+}
+else if(vErrors.push(err296) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data163.acceptedAudiences !== undefined){
+let data170 = data163.acceptedAudiences;
+if(Array.isArray(data170)){
+if(data170.length > 50){
+const err297 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/acceptedAudiences",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/acceptedAudiences/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(vErrors === null){
+vErrors = [err297];
+}
+else if(vErrors.push(err297) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len18 = data170.length;
+for(let i18=0; i18<len18; i18++){
+let data171 = data170[i18];
+if(typeof data171 === "string"){
+if(data171.length < 1){
+const err298 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/acceptedAudiences/" + i18,schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/acceptedAudiences/items/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err298];
+}
+else if(vErrors.push(err298) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err299 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/acceptedAudiences/" + i18,schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/acceptedAudiences/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err299];
+}
+else if(vErrors.push(err299) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err300 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/acceptedAudiences",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/acceptedAudiences/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err300];
+}
+else if(vErrors.push(err300) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err301 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err301];
+}
+else if(vErrors.push(err301) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data153.expectedAudience !== undefined){
+let data172 = data153.expectedAudience;
+if(typeof data172 === "string"){
+if(func2(data172) > 2048){
+const err302 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/expectedAudience",schemaPath:"#/properties/trustedIssuers/items/properties/expectedAudience/maxLength",keyword:"maxLength",params:{limit: 2048}};
+if(vErrors === null){
+vErrors = [err302];
+}
+else if(vErrors.push(err302) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data172.length < 1){
+const err303 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/expectedAudience",schemaPath:"#/properties/trustedIssuers/items/properties/expectedAudience/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err303];
+}
+else if(vErrors.push(err303) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err304 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/expectedAudience",schemaPath:"#/properties/trustedIssuers/items/properties/expectedAudience/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err304];
+}
+else if(vErrors.push(err304) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data153.allowedDelegateClients !== undefined){
+let data173 = data153.allowedDelegateClients;
+if(Array.isArray(data173)){
+if(data173.length > 50){
+const err305 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedDelegateClients",schemaPath:"#/properties/trustedIssuers/items/properties/allowedDelegateClients/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(vErrors === null){
+vErrors = [err305];
+}
+else if(vErrors.push(err305) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data173.length < 1){
+const err306 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedDelegateClients",schemaPath:"#/properties/trustedIssuers/items/properties/allowedDelegateClients/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err306];
+}
+else if(vErrors.push(err306) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len19 = data173.length;
+for(let i19=0; i19<len19; i19++){
+let data174 = data173[i19];
+if(typeof data174 === "string"){
+if(func2(data174) > 256){
+const err307 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedDelegateClients/" + i19,schemaPath:"#/properties/trustedIssuers/items/properties/allowedDelegateClients/items/maxLength",keyword:"maxLength",params:{limit: 256}};
+if(vErrors === null){
+vErrors = [err307];
+}
+else if(vErrors.push(err307) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data174.length < 1){
+const err308 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedDelegateClients/" + i19,schemaPath:"#/properties/trustedIssuers/items/properties/allowedDelegateClients/items/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err308];
+}
+else if(vErrors.push(err308) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err309 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedDelegateClients/" + i19,schemaPath:"#/properties/trustedIssuers/items/properties/allowedDelegateClients/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err309];
+}
+else if(vErrors.push(err309) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err310 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedDelegateClients",schemaPath:"#/properties/trustedIssuers/items/properties/allowedDelegateClients/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err310];
+}
+else if(vErrors.push(err310) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data153.actorClaim !== undefined){
+let data175 = data153.actorClaim;
+if(typeof data175 === "string"){
+if(func2(data175) > 64){
+const err311 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/actorClaim",schemaPath:"#/properties/trustedIssuers/items/properties/actorClaim/maxLength",keyword:"maxLength",params:{limit: 64}};
+if(vErrors === null){
+vErrors = [err311];
+}
+else if(vErrors.push(err311) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err312 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/actorClaim",schemaPath:"#/properties/trustedIssuers/items/properties/actorClaim/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err312];
+}
+else if(vErrors.push(err312) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data153.allowedActors !== undefined){
+let data176 = data153.allowedActors;
+if(Array.isArray(data176)){
+if(data176.length > 50){
+const err313 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedActors",schemaPath:"#/properties/trustedIssuers/items/properties/allowedActors/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(vErrors === null){
+vErrors = [err313];
+}
+else if(vErrors.push(err313) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len20 = data176.length;
+for(let i20=0; i20<len20; i20++){
+let data177 = data176[i20];
+if(typeof data177 === "string"){
+if(func2(data177) > 256){
+const err314 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedActors/" + i20,schemaPath:"#/properties/trustedIssuers/items/properties/allowedActors/items/maxLength",keyword:"maxLength",params:{limit: 256}};
+if(vErrors === null){
+vErrors = [err314];
+}
+else if(vErrors.push(err314) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data177.length < 1){
+const err315 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedActors/" + i20,schemaPath:"#/properties/trustedIssuers/items/properties/allowedActors/items/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err315];
+}
+else if(vErrors.push(err315) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err316 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedActors/" + i20,schemaPath:"#/properties/trustedIssuers/items/properties/allowedActors/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err316];
+}
+else if(vErrors.push(err316) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err317 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedActors",schemaPath:"#/properties/trustedIssuers/items/properties/allowedActors/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err317];
+}
+else if(vErrors.push(err317) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data153.actorMatcher !== undefined){
+let data178 = data153.actorMatcher;
+if(typeof data178 === "string"){
+if(func2(data178) > 4096){
+const err318 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/actorMatcher",schemaPath:"#/properties/trustedIssuers/items/properties/actorMatcher/maxLength",keyword:"maxLength",params:{limit: 4096}};
+if(vErrors === null){
+vErrors = [err318];
+}
+else if(vErrors.push(err318) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err319 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/actorMatcher",schemaPath:"#/properties/trustedIssuers/items/properties/actorMatcher/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err319];
+}
+else if(vErrors.push(err319) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data153.allowMayAct !== undefined){
+if(typeof data153.allowMayAct !== "boolean"){
+const err320 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowMayAct",schemaPath:"#/properties/trustedIssuers/items/properties/allowMayAct/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err320];
+}
+else if(vErrors.push(err320) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err321 = {instancePath:instancePath+"/trustedIssuers/" + i15,schemaPath:"#/properties/trustedIssuers/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err321];
+}
+else if(vErrors.push(err321) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err322 = {instancePath:instancePath+"/trustedIssuers",schemaPath:"#/properties/trustedIssuers/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err322];
+}
+else if(vErrors.push(err322) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.inboundGrants !== undefined){
+let data180 = data.inboundGrants;
+if(data180 && typeof data180 == "object" && !Array.isArray(data180)){
+if(data180.tokenExchange !== undefined){
+let data181 = data180.tokenExchange;
+if(data181 && typeof data181 == "object" && !Array.isArray(data181)){
+if(data181.delegateClients !== undefined){
+let data182 = data181.delegateClients;
+if(Array.isArray(data182)){
+if(data182.length > 10){
+const err323 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/maxItems",keyword:"maxItems",params:{limit: 10}};
+if(vErrors === null){
+vErrors = [err323];
+}
+else if(vErrors.push(err323) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len21 = data182.length;
+for(let i21=0; i21<len21; i21++){
+let data183 = data182[i21];
+if(data183 && typeof data183 == "object" && !Array.isArray(data183)){
+if(data183.clientId === undefined){
+const err324 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "clientId"}};
+if(vErrors === null){
+vErrors = [err324];
+}
+else if(vErrors.push(err324) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data183.clientSecretRef === undefined){
+const err325 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "clientSecretRef"}};
+if(vErrors === null){
+vErrors = [err325];
+}
+else if(vErrors.push(err325) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data183.scopes === undefined){
+const err326 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "scopes"}};
+if(vErrors === null){
+vErrors = [err326];
+}
+else if(vErrors.push(err326) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data183.audiences === undefined){
+const err327 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "audiences"}};
+if(vErrors === null){
+vErrors = [err327];
+}
+else if(vErrors.push(err327) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data183.clientId !== undefined){
+let data184 = data183.clientId;
+if(typeof data184 === "string"){
+if(func2(data184) > 256){
+const err328 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientId",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientId/maxLength",keyword:"maxLength",params:{limit: 256}};
+if(vErrors === null){
+vErrors = [err328];
+}
+else if(vErrors.push(err328) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data184.length < 1){
+const err329 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientId",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err329];
+}
+else if(vErrors.push(err329) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err330 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientId",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientId/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err330];
+}
+else if(vErrors.push(err330) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data183.clientSecretRef !== undefined){
+let data185 = data183.clientSecretRef;
+if(data185 && typeof data185 == "object" && !Array.isArray(data185)){
+if(data185.name === undefined){
+const err331 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err331];
+}
+else if(vErrors.push(err331) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data185.key === undefined){
+const err332 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err332];
+}
+else if(vErrors.push(err332) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data185.name !== undefined){
+let data186 = data185.name;
+if(typeof data186 === "string"){
+if(data186.length < 1){
+const err333 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef/name",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err333];
+}
+else if(vErrors.push(err333) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err334 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef/name",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err334];
+}
+else if(vErrors.push(err334) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data185.key !== undefined){
+let data187 = data185.key;
+if(typeof data187 === "string"){
+if(data187.length < 1){
+const err335 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef/key",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err335];
+}
+else if(vErrors.push(err335) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err336 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef/key",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err336];
+}
+else if(vErrors.push(err336) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err337 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err337];
+}
+else if(vErrors.push(err337) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data183.scopes !== undefined){
+let data188 = data183.scopes;
+if(Array.isArray(data188)){
+if(data188.length > 10){
+const err338 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/maxItems",keyword:"maxItems",params:{limit: 10}};
+if(vErrors === null){
+vErrors = [err338];
+}
+else if(vErrors.push(err338) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data188.length < 1){
+const err339 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err339];
+}
+else if(vErrors.push(err339) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len22 = data188.length;
+for(let i22=0; i22<len22; i22++){
+let data189 = data188[i22];
+if(typeof data189 === "string"){
+if(func2(data189) > 256){
+const err340 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes/" + i22,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/items/maxLength",keyword:"maxLength",params:{limit: 256}};
+if(vErrors === null){
+vErrors = [err340];
+}
+else if(vErrors.push(err340) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data189.length < 1){
+const err341 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes/" + i22,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/items/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err341];
+}
+else if(vErrors.push(err341) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err342 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes/" + i22,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err342];
+}
+else if(vErrors.push(err342) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err343 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err343];
+}
+else if(vErrors.push(err343) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data183.audiences !== undefined){
+let data190 = data183.audiences;
+if(Array.isArray(data190)){
+if(data190.length > 10){
+const err344 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/maxItems",keyword:"maxItems",params:{limit: 10}};
+if(vErrors === null){
+vErrors = [err344];
+}
+else if(vErrors.push(err344) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data190.length < 1){
+const err345 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err345];
+}
+else if(vErrors.push(err345) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len23 = data190.length;
+for(let i23=0; i23<len23; i23++){
+let data191 = data190[i23];
+if(typeof data191 === "string"){
+if(func2(data191) > 2048){
+const err346 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences/" + i23,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/items/maxLength",keyword:"maxLength",params:{limit: 2048}};
+if(vErrors === null){
+vErrors = [err346];
+}
+else if(vErrors.push(err346) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data191.length < 1){
+const err347 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences/" + i23,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/items/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err347];
+}
+else if(vErrors.push(err347) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err348 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences/" + i23,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err348];
+}
+else if(vErrors.push(err348) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err349 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err349];
+}
+else if(vErrors.push(err349) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err350 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err350];
+}
+else if(vErrors.push(err350) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err351 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err351];
+}
+else if(vErrors.push(err351) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data181.issuerPolicies !== undefined){
+let data192 = data181.issuerPolicies;
+if(Array.isArray(data192)){
+if(data192.length > 20){
+const err352 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/maxItems",keyword:"maxItems",params:{limit: 20}};
+if(vErrors === null){
+vErrors = [err352];
+}
+else if(vErrors.push(err352) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len24 = data192.length;
+for(let i24=0; i24<len24; i24++){
+let data193 = data192[i24];
+if(data193 && typeof data193 == "object" && !Array.isArray(data193)){
+if(data193.issuerRef !== undefined){
+if(typeof data193.issuerRef !== "string"){
+const err353 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/issuerRef",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/issuerRef/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err353];
+}
+else if(vErrors.push(err353) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data193.expectedAudience !== undefined){
+let data195 = data193.expectedAudience;
+if(typeof data195 === "string"){
+if(func2(data195) > 2048){
+const err354 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/expectedAudience",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/expectedAudience/maxLength",keyword:"maxLength",params:{limit: 2048}};
+if(vErrors === null){
+vErrors = [err354];
+}
+else if(vErrors.push(err354) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data195.length < 1){
+const err355 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/expectedAudience",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/expectedAudience/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err355];
+}
+else if(vErrors.push(err355) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err356 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/expectedAudience",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/expectedAudience/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err356];
+}
+else if(vErrors.push(err356) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data193.allowedDelegateClients !== undefined){
+let data196 = data193.allowedDelegateClients;
+if(Array.isArray(data196)){
+if(data196.length > 50){
+const err357 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(vErrors === null){
+vErrors = [err357];
+}
+else if(vErrors.push(err357) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data196.length < 1){
+const err358 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err358];
+}
+else if(vErrors.push(err358) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len25 = data196.length;
+for(let i25=0; i25<len25; i25++){
+let data197 = data196[i25];
+if(typeof data197 === "string"){
+if(func2(data197) > 256){
+const err359 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients/" + i25,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/items/maxLength",keyword:"maxLength",params:{limit: 256}};
+if(vErrors === null){
+vErrors = [err359];
+}
+else if(vErrors.push(err359) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data197.length < 1){
+const err360 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients/" + i25,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/items/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err360];
+}
+else if(vErrors.push(err360) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err361 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients/" + i25,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err361];
+}
+else if(vErrors.push(err361) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err362 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err362];
+}
+else if(vErrors.push(err362) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data193.actorClaim !== undefined){
+let data198 = data193.actorClaim;
+if(typeof data198 === "string"){
+if(func2(data198) > 64){
+const err363 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/actorClaim",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/actorClaim/maxLength",keyword:"maxLength",params:{limit: 64}};
+if(vErrors === null){
+vErrors = [err363];
+}
+else if(vErrors.push(err363) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err364 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/actorClaim",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/actorClaim/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err364];
+}
+else if(vErrors.push(err364) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data193.allowedActors !== undefined){
+let data199 = data193.allowedActors;
+if(Array.isArray(data199)){
+if(data199.length > 50){
+const err365 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedActors",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(vErrors === null){
+vErrors = [err365];
+}
+else if(vErrors.push(err365) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len26 = data199.length;
+for(let i26=0; i26<len26; i26++){
+let data200 = data199[i26];
+if(typeof data200 === "string"){
+if(func2(data200) > 256){
+const err366 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedActors/" + i26,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/items/maxLength",keyword:"maxLength",params:{limit: 256}};
+if(vErrors === null){
+vErrors = [err366];
+}
+else if(vErrors.push(err366) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data200.length < 1){
+const err367 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedActors/" + i26,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/items/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err367];
+}
+else if(vErrors.push(err367) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err368 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedActors/" + i26,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err368];
+}
+else if(vErrors.push(err368) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err369 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedActors",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err369];
+}
+else if(vErrors.push(err369) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data193.actorMatcher !== undefined){
+let data201 = data193.actorMatcher;
+if(typeof data201 === "string"){
+if(func2(data201) > 4096){
+const err370 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/actorMatcher",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/actorMatcher/maxLength",keyword:"maxLength",params:{limit: 4096}};
+if(vErrors === null){
+vErrors = [err370];
+}
+else if(vErrors.push(err370) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err371 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/actorMatcher",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/actorMatcher/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err371];
+}
+else if(vErrors.push(err371) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data193.allowMayAct !== undefined){
+if(typeof data193.allowMayAct !== "boolean"){
+const err372 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowMayAct",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowMayAct/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err372];
+}
+else if(vErrors.push(err372) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err373 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err373];
+}
+else if(vErrors.push(err373) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err374 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err374];
+}
+else if(vErrors.push(err374) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err375 = {instancePath:instancePath+"/inboundGrants/tokenExchange",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err375];
+}
+else if(vErrors.push(err375) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data180.jwtBearer !== undefined){
+let data203 = data180.jwtBearer;
+if(data203 && typeof data203 == "object" && !Array.isArray(data203)){
+if(data203.issuerPolicies !== undefined){
+let data204 = data203.issuerPolicies;
+if(Array.isArray(data204)){
+if(data204.length > 20){
+const err376 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/maxItems",keyword:"maxItems",params:{limit: 20}};
+if(vErrors === null){
+vErrors = [err376];
+}
+else if(vErrors.push(err376) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len27 = data204.length;
+for(let i27=0; i27<len27; i27++){
+let data205 = data204[i27];
+if(data205 && typeof data205 == "object" && !Array.isArray(data205)){
+if(data205.issuerRef !== undefined){
+if(typeof data205.issuerRef !== "string"){
+const err377 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/issuerRef",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/issuerRef/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err377];
+}
+else if(vErrors.push(err377) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data205.maxAssertionAge !== undefined){
+if(typeof data205.maxAssertionAge !== "string"){
+const err378 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/maxAssertionAge",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/maxAssertionAge/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err378];
+}
+else if(vErrors.push(err378) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data205.subjectBindings !== undefined){
+let data208 = data205.subjectBindings;
+if(Array.isArray(data208)){
+if(data208.length > 50){
+const err379 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(vErrors === null){
+vErrors = [err379];
+}
+else if(vErrors.push(err379) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data208.length < 1){
+const err380 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err380];
+}
+else if(vErrors.push(err380) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len28 = data208.length;
+for(let i28=0; i28<len28; i28++){
+let data209 = data208[i28];
+if(data209 && typeof data209 == "object" && !Array.isArray(data209)){
+if(data209.subject === undefined){
+const err381 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/required",keyword:"required",params:{missingProperty: "subject"}};
+if(vErrors === null){
+vErrors = [err381];
+}
+else if(vErrors.push(err381) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data209.subject !== undefined){
+let data210 = data209.subject;
+if(typeof data210 === "string"){
+if(data210.length < 1){
+const err382 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/subject",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/subject/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err382];
+}
+else if(vErrors.push(err382) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err383 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/subject",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/subject/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err383];
+}
+else if(vErrors.push(err383) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data209.allowedResources !== undefined){
+let data211 = data209.allowedResources;
+if(Array.isArray(data211)){
+if(data211.length > 50){
+const err384 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/allowedResources",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(vErrors === null){
+vErrors = [err384];
+}
+else if(vErrors.push(err384) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data211.length < 1){
+const err385 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/allowedResources",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err385];
+}
+else if(vErrors.push(err385) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len29 = data211.length;
+for(let i29=0; i29<len29; i29++){
+let data212 = data211[i29];
+if(typeof data212 === "string"){
+if(data212.length < 1){
+const err386 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/allowedResources/" + i29,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/items/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err386];
+}
+else if(vErrors.push(err386) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err387 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/allowedResources/" + i29,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err387];
+}
+else if(vErrors.push(err387) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err388 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/allowedResources",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err388];
+}
+else if(vErrors.push(err388) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err389 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err389];
+}
+else if(vErrors.push(err389) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err390 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err390];
+}
+else if(vErrors.push(err390) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data205.acceptedAudiences !== undefined){
+let data213 = data205.acceptedAudiences;
+if(Array.isArray(data213)){
+if(data213.length > 50){
+const err391 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/acceptedAudiences",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/acceptedAudiences/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(vErrors === null){
+vErrors = [err391];
+}
+else if(vErrors.push(err391) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len30 = data213.length;
+for(let i30=0; i30<len30; i30++){
+let data214 = data213[i30];
+if(typeof data214 === "string"){
+if(data214.length < 1){
+const err392 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/acceptedAudiences/" + i30,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/acceptedAudiences/items/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err392];
+}
+else if(vErrors.push(err392) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err393 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/acceptedAudiences/" + i30,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/acceptedAudiences/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err393];
+}
+else if(vErrors.push(err393) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err394 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/acceptedAudiences",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/acceptedAudiences/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err394];
+}
+else if(vErrors.push(err394) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err395 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err395];
+}
+else if(vErrors.push(err395) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err396 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err396];
+}
+else if(vErrors.push(err396) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err397 = {instancePath:instancePath+"/inboundGrants/jwtBearer",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err397];
+}
+else if(vErrors.push(err397) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data180.spiffeClientAuth !== undefined){
+let data215 = data180.spiffeClientAuth;
+if(Array.isArray(data215)){
+if(data215.length > 100){
+const err398 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/maxItems",keyword:"maxItems",params:{limit: 100}};
+if(vErrors === null){
+vErrors = [err398];
+}
+else if(vErrors.push(err398) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len31 = data215.length;
+for(let i31=0; i31<len31; i31++){
+let data216 = data215[i31];
+if(data216 && typeof data216 == "object" && !Array.isArray(data216)){
+if(data216.clientId !== undefined){
+if(typeof data216.clientId !== "string"){
+const err399 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/clientId",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/clientId/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err399];
+}
+else if(vErrors.push(err399) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data216.trustDomain !== undefined){
+if(typeof data216.trustDomain !== "string"){
+const err400 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/trustDomain",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/trustDomain/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err400];
+}
+else if(vErrors.push(err400) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data216.spiffeIdPattern !== undefined){
+if(typeof data216.spiffeIdPattern !== "string"){
+const err401 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/spiffeIdPattern",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/spiffeIdPattern/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err401];
+}
+else if(vErrors.push(err401) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err402 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31,schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err402];
+}
+else if(vErrors.push(err402) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err403 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err403];
+}
+else if(vErrors.push(err403) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err404 = {instancePath:instancePath+"/inboundGrants",schemaPath:"#/properties/inboundGrants/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err404];
+}
+else if(vErrors.push(err404) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.spiffeTrustDomains !== undefined){
+let data220 = data.spiffeTrustDomains;
+if(Array.isArray(data220)){
+if(data220.length > 50){
+const err405 = {instancePath:instancePath+"/spiffeTrustDomains",schemaPath:"#/properties/spiffeTrustDomains/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(vErrors === null){
+vErrors = [err405];
+}
+else if(vErrors.push(err405) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len32 = data220.length;
+for(let i32=0; i32<len32; i32++){
+let data221 = data220[i32];
+if(data221 && typeof data221 == "object" && !Array.isArray(data221)){
+if(data221.name !== undefined){
+if(typeof data221.name !== "string"){
+const err406 = {instancePath:instancePath+"/spiffeTrustDomains/" + i32+"/name",schemaPath:"#/properties/spiffeTrustDomains/items/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err406];
+}
+else if(vErrors.push(err406) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err407 = {instancePath:instancePath+"/spiffeTrustDomains/" + i32,schemaPath:"#/properties/spiffeTrustDomains/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err407];
+}
+else if(vErrors.push(err407) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err408 = {instancePath:instancePath+"/spiffeTrustDomains",schemaPath:"#/properties/spiffeTrustDomains/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err408];
+}
+else if(vErrors.push(err408) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.tlsListener !== undefined){
+let data223 = data.tlsListener;
+if(data223 && typeof data223 == "object" && !Array.isArray(data223)){
+if(data223.certificateSecretRef !== undefined){
+let data224 = data223.certificateSecretRef;
+if(data224 && typeof data224 == "object" && !Array.isArray(data224)){
+if(data224.name === undefined){
+const err409 = {instancePath:instancePath+"/tlsListener/certificateSecretRef",schemaPath:"#/properties/tlsListener/properties/certificateSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err409];
+}
+else if(vErrors.push(err409) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data224.key === undefined){
+const err410 = {instancePath:instancePath+"/tlsListener/certificateSecretRef",schemaPath:"#/properties/tlsListener/properties/certificateSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err410];
+}
+else if(vErrors.push(err410) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data224.name !== undefined){
+let data225 = data224.name;
+if(typeof data225 === "string"){
+if(data225.length < 1){
+const err411 = {instancePath:instancePath+"/tlsListener/certificateSecretRef/name",schemaPath:"#/properties/tlsListener/properties/certificateSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err411];
+}
+else if(vErrors.push(err411) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err412 = {instancePath:instancePath+"/tlsListener/certificateSecretRef/name",schemaPath:"#/properties/tlsListener/properties/certificateSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err412];
+}
+else if(vErrors.push(err412) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data224.key !== undefined){
+let data226 = data224.key;
+if(typeof data226 === "string"){
+if(data226.length < 1){
+const err413 = {instancePath:instancePath+"/tlsListener/certificateSecretRef/key",schemaPath:"#/properties/tlsListener/properties/certificateSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err413];
+}
+else if(vErrors.push(err413) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err414 = {instancePath:instancePath+"/tlsListener/certificateSecretRef/key",schemaPath:"#/properties/tlsListener/properties/certificateSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err414];
+}
+else if(vErrors.push(err414) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err415 = {instancePath:instancePath+"/tlsListener/certificateSecretRef",schemaPath:"#/properties/tlsListener/properties/certificateSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err415];
+}
+else if(vErrors.push(err415) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data223.privateKeySecretRef !== undefined){
+let data227 = data223.privateKeySecretRef;
+if(data227 && typeof data227 == "object" && !Array.isArray(data227)){
+if(data227.name === undefined){
+const err416 = {instancePath:instancePath+"/tlsListener/privateKeySecretRef",schemaPath:"#/properties/tlsListener/properties/privateKeySecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err416];
+}
+else if(vErrors.push(err416) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data227.key === undefined){
+const err417 = {instancePath:instancePath+"/tlsListener/privateKeySecretRef",schemaPath:"#/properties/tlsListener/properties/privateKeySecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err417];
+}
+else if(vErrors.push(err417) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data227.name !== undefined){
+let data228 = data227.name;
+if(typeof data228 === "string"){
+if(data228.length < 1){
+const err418 = {instancePath:instancePath+"/tlsListener/privateKeySecretRef/name",schemaPath:"#/properties/tlsListener/properties/privateKeySecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err418];
+}
+else if(vErrors.push(err418) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err419 = {instancePath:instancePath+"/tlsListener/privateKeySecretRef/name",schemaPath:"#/properties/tlsListener/properties/privateKeySecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err419];
+}
+else if(vErrors.push(err419) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data227.key !== undefined){
+let data229 = data227.key;
+if(typeof data229 === "string"){
+if(data229.length < 1){
+const err420 = {instancePath:instancePath+"/tlsListener/privateKeySecretRef/key",schemaPath:"#/properties/tlsListener/properties/privateKeySecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err420];
+}
+else if(vErrors.push(err420) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err421 = {instancePath:instancePath+"/tlsListener/privateKeySecretRef/key",schemaPath:"#/properties/tlsListener/properties/privateKeySecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err421];
+}
+else if(vErrors.push(err421) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err422 = {instancePath:instancePath+"/tlsListener/privateKeySecretRef",schemaPath:"#/properties/tlsListener/properties/privateKeySecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err422];
+}
+else if(vErrors.push(err422) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err423 = {instancePath:instancePath+"/tlsListener",schemaPath:"#/properties/tlsListener/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err423];
+}
+else if(vErrors.push(err423) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.allowConfidentialClientRegistration !== undefined){
+if(typeof data.allowConfidentialClientRegistration !== "boolean"){
+const err424 = {instancePath:instancePath+"/allowConfidentialClientRegistration",schemaPath:"#/properties/allowConfidentialClientRegistration/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err424];
+}
+else if(vErrors.push(err424) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.allowPrivateKeyJWTRegistration !== undefined){
+if(typeof data.allowPrivateKeyJWTRegistration !== "boolean"){
+const err425 = {instancePath:instancePath+"/allowPrivateKeyJWTRegistration",schemaPath:"#/properties/allowPrivateKeyJWTRegistration/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err425];
+}
+else if(vErrors.push(err425) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.insecureAllowConfidentialOverLoopbackHTTP !== undefined){
+if(typeof data.insecureAllowConfidentialOverLoopbackHTTP !== "boolean"){
+const err426 = {instancePath:instancePath+"/insecureAllowConfidentialOverLoopbackHTTP",schemaPath:"#/properties/insecureAllowConfidentialOverLoopbackHTTP/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err426];
+}
+else if(vErrors.push(err426) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.forceConfidentialRedirectUris !== undefined){
+let data233 = data.forceConfidentialRedirectUris;
+if(Array.isArray(data233)){
+if(data233.length > 10){
+const err427 = {instancePath:instancePath+"/forceConfidentialRedirectUris",schemaPath:"#/properties/forceConfidentialRedirectUris/maxItems",keyword:"maxItems",params:{limit: 10}};
+if(vErrors === null){
+vErrors = [err427];
+}
+else if(vErrors.push(err427) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len33 = data233.length;
+for(let i33=0; i33<len33; i33++){
+if(typeof data233[i33] !== "string"){
+const err428 = {instancePath:instancePath+"/forceConfidentialRedirectUris/" + i33,schemaPath:"#/properties/forceConfidentialRedirectUris/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err428];
+}
+else if(vErrors.push(err428) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err429 = {instancePath:instancePath+"/forceConfidentialRedirectUris",schemaPath:"#/properties/forceConfidentialRedirectUris/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err429];
+}
+else if(vErrors.push(err429) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.baselineClientScopes !== undefined){
+let data235 = data.baselineClientScopes;
+if(Array.isArray(data235)){
+if(data235.length > 10){
+const err430 = {instancePath:instancePath+"/baselineClientScopes",schemaPath:"#/properties/baselineClientScopes/maxItems",keyword:"maxItems",params:{limit: 10}};
+if(vErrors === null){
+vErrors = [err430];
+}
+else if(vErrors.push(err430) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len34 = data235.length;
+for(let i34=0; i34<len34; i34++){
+let data236 = data235[i34];
+if(typeof data236 === "string"){
+if(data236.length < 1){
+const err431 = {instancePath:instancePath+"/baselineClientScopes/" + i34,schemaPath:"#/properties/baselineClientScopes/items/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err431];
+}
+else if(vErrors.push(err431) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err432 = {instancePath:instancePath+"/baselineClientScopes/" + i34,schemaPath:"#/properties/baselineClientScopes/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err432];
+}
+else if(vErrors.push(err432) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err433 = {instancePath:instancePath+"/baselineClientScopes",schemaPath:"#/properties/baselineClientScopes/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err433];
+}
+else if(vErrors.push(err433) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.cimd !== undefined){
+let data237 = data.cimd;
+if(data237 && typeof data237 == "object" && !Array.isArray(data237)){
+if(data237.enabled === undefined){
+const err434 = {instancePath:instancePath+"/cimd",schemaPath:"#/properties/cimd/required",keyword:"required",params:{missingProperty: "enabled"}};
+if(vErrors === null){
+vErrors = [err434];
+}
+else if(vErrors.push(err434) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data237.enabled !== undefined){
+if(typeof data237.enabled !== "boolean"){
+const err435 = {instancePath:instancePath+"/cimd/enabled",schemaPath:"#/properties/cimd/properties/enabled/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err435];
+}
+else if(vErrors.push(err435) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data237.cacheMaxSize !== undefined){
+let data239 = data237.cacheMaxSize;
+if(!(((typeof data239 == "number") && (!(data239 % 1) && !isNaN(data239))) && (isFinite(data239)))){
+const err436 = {instancePath:instancePath+"/cimd/cacheMaxSize",schemaPath:"#/properties/cimd/properties/cacheMaxSize/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err436];
+}
+else if(vErrors.push(err436) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data239 == "number") && (isFinite(data239))){
+if(!(formats0.validate(data239))){
+const err437 = {instancePath:instancePath+"/cimd/cacheMaxSize",schemaPath:"#/properties/cimd/properties/cacheMaxSize/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err437];
+}
+else if(vErrors.push(err437) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+if(data237.cacheFallbackTtl !== undefined){
+if(typeof data237.cacheFallbackTtl !== "string"){
+const err438 = {instancePath:instancePath+"/cimd/cacheFallbackTtl",schemaPath:"#/properties/cimd/properties/cacheFallbackTtl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err438];
+}
+else if(vErrors.push(err438) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err439 = {instancePath:instancePath+"/cimd",schemaPath:"#/properties/cimd/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err439];
+}
+else if(vErrors.push(err439) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.primaryUpstreamProvider !== undefined){
+let data241 = data.primaryUpstreamProvider;
+if(typeof data241 === "string"){
+if(func2(data241) > 63){
+const err440 = {instancePath:instancePath+"/primaryUpstreamProvider",schemaPath:"#/properties/primaryUpstreamProvider/maxLength",keyword:"maxLength",params:{limit: 63}};
+if(vErrors === null){
+vErrors = [err440];
+}
+else if(vErrors.push(err440) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err441 = {instancePath:instancePath+"/primaryUpstreamProvider",schemaPath:"#/properties/primaryUpstreamProvider/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err441];
+}
+else if(vErrors.push(err441) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.disableUpstreamTokenInjection !== undefined){
+if(typeof data.disableUpstreamTokenInjection !== "boolean"){
+const err442 = {instancePath:instancePath+"/disableUpstreamTokenInjection",schemaPath:"#/properties/disableUpstreamTokenInjection/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err442];
+}
+else if(vErrors.push(err442) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.insecureAllowHTTP !== undefined){
+if(typeof data.insecureAllowHTTP !== "boolean"){
+const err443 = {instancePath:instancePath+"/insecureAllowHTTP",schemaPath:"#/properties/insecureAllowHTTP/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err443];
+}
+else if(vErrors.push(err443) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err444 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err444];
+}
+else if(vErrors.push(err444) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+validate22.errors = vErrors;
+return errors === 0;
+}
+
+
+function validate21(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="MCPExternalAuthConfig" */;
 let vErrors = null;
 let errors = 0;
@@ -34,7 +6013,7 @@ if(vErrors === null){
 vErrors = [err0];
 }
 else if(vErrors.push(err0) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -46,7 +6025,7 @@ if(vErrors === null){
 vErrors = [err1];
 }
 else if(vErrors.push(err1) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -59,7 +6038,7 @@ if(vErrors === null){
 vErrors = [err2];
 }
 else if(vErrors.push(err2) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -75,7 +6054,7 @@ if(vErrors === null){
 vErrors = [err3];
 }
 else if(vErrors.push(err3) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -88,7 +6067,7 @@ if(vErrors === null){
 vErrors = [err4];
 }
 else if(vErrors.push(err4) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -101,7 +6080,7 @@ if(vErrors === null){
 vErrors = [err5];
 }
 else if(vErrors.push(err5) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -117,7 +6096,7 @@ if(vErrors === null){
 vErrors = [err6];
 }
 else if(vErrors.push(err6) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -130,7 +6109,7 @@ if(vErrors === null){
 vErrors = [err7];
 }
 else if(vErrors.push(err7) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -146,7 +6125,7 @@ if(vErrors === null){
 vErrors = [err8];
 }
 else if(vErrors.push(err8) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -159,7 +6138,7 @@ if(vErrors === null){
 vErrors = [err9];
 }
 else if(vErrors.push(err9) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -172,7 +6151,7 @@ if(vErrors === null){
 vErrors = [err10];
 }
 else if(vErrors.push(err10) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -187,7 +6166,7 @@ if(vErrors === null){
 vErrors = [err11];
 }
 else if(vErrors.push(err11) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -200,18 +6179,18 @@ if(vErrors === null){
 vErrors = [err12];
 }
 else if(vErrors.push(err12) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 if(!(((((((data11 === "tokenExchange") || (data11 === "headerInjection")) || (data11 === "bearerToken")) || (data11 === "unauthenticated")) || (data11 === "embeddedAuthServer")) || (data11 === "awsSts")) || (data11 === "upstreamInject"))){
-const err13 = {instancePath:instancePath+"/spec/type",schemaPath:"#/properties/spec/properties/type/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.type.enum}};
+const err13 = {instancePath:instancePath+"/spec/type",schemaPath:"#/properties/spec/properties/type/enum",keyword:"enum",params:{allowedValues: schema6.properties.spec.properties.type.enum}};
 if(vErrors === null){
 vErrors = [err13];
 }
 else if(vErrors.push(err13) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -226,7 +6205,7 @@ if(vErrors === null){
 vErrors = [err14];
 }
 else if(vErrors.push(err14) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -240,7 +6219,7 @@ if(vErrors === null){
 vErrors = [err15];
 }
 else if(vErrors.push(err15) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -251,7 +6230,7 @@ if(vErrors === null){
 vErrors = [err16];
 }
 else if(vErrors.push(err16) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -263,7 +6242,7 @@ if(vErrors === null){
 vErrors = [err17];
 }
 else if(vErrors.push(err17) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -276,7 +6255,7 @@ if(vErrors === null){
 vErrors = [err18];
 }
 else if(vErrors.push(err18) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -291,7 +6270,7 @@ if(vErrors === null){
 vErrors = [err19];
 }
 else if(vErrors.push(err19) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -303,7 +6282,7 @@ if(vErrors === null){
 vErrors = [err20];
 }
 else if(vErrors.push(err20) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -316,7 +6295,7 @@ if(vErrors === null){
 vErrors = [err21];
 }
 else if(vErrors.push(err21) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -335,7 +6314,7 @@ if(vErrors === null){
 vErrors = [err22];
 }
 else if(vErrors.push(err22) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -349,7 +6328,7 @@ if(vErrors === null){
 vErrors = [err23];
 }
 else if(vErrors.push(err23) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -361,7 +6340,7 @@ if(vErrors === null){
 vErrors = [err24];
 }
 else if(vErrors.push(err24) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -376,7 +6355,7 @@ if(vErrors === null){
 vErrors = [err25];
 }
 else if(vErrors.push(err25) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -388,7 +6367,7 @@ if(vErrors === null){
 vErrors = [err26];
 }
 else if(vErrors.push(err26) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -403,7 +6382,7 @@ if(vErrors === null){
 vErrors = [err27];
 }
 else if(vErrors.push(err27) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -415,7 +6394,7 @@ if(vErrors === null){
 vErrors = [err28];
 }
 else if(vErrors.push(err28) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -429,7 +6408,7 @@ if(vErrors === null){
 vErrors = [err29];
 }
 else if(vErrors.push(err29) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -441,7 +6420,7 @@ if(vErrors === null){
 vErrors = [err30];
 }
 else if(vErrors.push(err30) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -452,7 +6431,7 @@ if(vErrors === null){
 vErrors = [err31];
 }
 else if(vErrors.push(err31) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -466,7 +6445,7 @@ if(vErrors === null){
 vErrors = [err32];
 }
 else if(vErrors.push(err32) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -479,7 +6458,7 @@ if(vErrors === null){
 vErrors = [err33];
 }
 else if(vErrors.push(err33) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -493,7 +6472,7 @@ if(vErrors === null){
 vErrors = [err34];
 }
 else if(vErrors.push(err34) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -505,7 +6484,7 @@ if(vErrors === null){
 vErrors = [err35];
 }
 else if(vErrors.push(err35) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -516,7 +6495,7 @@ if(vErrors === null){
 vErrors = [err36];
 }
 else if(vErrors.push(err36) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -527,7 +6506,7 @@ if(vErrors === null){
 vErrors = [err37];
 }
 else if(vErrors.push(err37) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -541,7 +6520,7 @@ if(vErrors === null){
 vErrors = [err38];
 }
 else if(vErrors.push(err38) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -554,7 +6533,7 @@ if(vErrors === null){
 vErrors = [err39];
 }
 else if(vErrors.push(err39) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -567,7 +6546,7 @@ if(vErrors === null){
 vErrors = [err40];
 }
 else if(vErrors.push(err40) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -582,7 +6561,7 @@ if(vErrors === null){
 vErrors = [err41];
 }
 else if(vErrors.push(err41) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -596,7 +6575,7 @@ if(vErrors === null){
 vErrors = [err42];
 }
 else if(vErrors.push(err42) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -607,7 +6586,7 @@ if(vErrors === null){
 vErrors = [err43];
 }
 else if(vErrors.push(err43) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -621,7 +6600,7 @@ if(vErrors === null){
 vErrors = [err44];
 }
 else if(vErrors.push(err44) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -633,7 +6612,7 @@ if(vErrors === null){
 vErrors = [err45];
 }
 else if(vErrors.push(err45) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -648,7 +6627,7 @@ if(vErrors === null){
 vErrors = [err46];
 }
 else if(vErrors.push(err46) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -660,7 +6639,7 @@ if(vErrors === null){
 vErrors = [err47];
 }
 else if(vErrors.push(err47) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -673,7 +6652,7 @@ if(vErrors === null){
 vErrors = [err48];
 }
 else if(vErrors.push(err48) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -686,158 +6665,157 @@ if(vErrors === null){
 vErrors = [err49];
 }
 else if(vErrors.push(err49) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
 if(data10.embeddedAuthServer !== undefined){
-let data30 = data10.embeddedAuthServer;
-if(data30 && typeof data30 == "object" && !Array.isArray(data30)){
-if(data30.issuer === undefined){
-const err50 = {instancePath:instancePath+"/spec/embeddedAuthServer",schemaPath:"#/properties/spec/properties/embeddedAuthServer/required",keyword:"required",params:{missingProperty: "issuer"}};
+if(!(validate22(data10.embeddedAuthServer, {instancePath:instancePath+"/spec/embeddedAuthServer",parentData:data10,parentDataProperty:"embeddedAuthServer",rootData}))){
+vErrors = vErrors === null ? validate22.errors : vErrors.concat(validate22.errors);
+errors = vErrors.length;
+}
+}
+if(data10.headerInjection !== undefined){
+let data31 = data10.headerInjection;
+if(data31 && typeof data31 == "object" && !Array.isArray(data31)){
+if(data31.headerName === undefined){
+const err50 = {instancePath:instancePath+"/spec/headerInjection",schemaPath:"#/properties/spec/properties/headerInjection/required",keyword:"required",params:{missingProperty: "headerName"}};
 if(vErrors === null){
 vErrors = [err50];
 }
 else if(vErrors.push(err50) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data30.issuer !== undefined){
-let data31 = data30.issuer;
-if(typeof data31 === "string"){
-if(!pattern3.test(data31)){
-const err51 = {instancePath:instancePath+"/spec/embeddedAuthServer/issuer",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/issuer/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"}};
+if(data31.valueSecretRef === undefined){
+const err51 = {instancePath:instancePath+"/spec/headerInjection",schemaPath:"#/properties/spec/properties/headerInjection/required",keyword:"required",params:{missingProperty: "valueSecretRef"}};
 if(vErrors === null){
 vErrors = [err51];
 }
 else if(vErrors.push(err51) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-}
-else {
-const err52 = {instancePath:instancePath+"/spec/embeddedAuthServer/issuer",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/issuer/type",keyword:"type",params:{type: "string"}};
+if(data31.headerName !== undefined){
+let data32 = data31.headerName;
+if(typeof data32 === "string"){
+if(data32.length < 1){
+const err52 = {instancePath:instancePath+"/spec/headerInjection/headerName",schemaPath:"#/properties/spec/properties/headerInjection/properties/headerName/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err52];
 }
 else if(vErrors.push(err52) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-if(data30.authorizationEndpointBaseUrl !== undefined){
-let data32 = data30.authorizationEndpointBaseUrl;
-if(typeof data32 === "string"){
-if(!pattern3.test(data32)){
-const err53 = {instancePath:instancePath+"/spec/embeddedAuthServer/authorizationEndpointBaseUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/authorizationEndpointBaseUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"}};
+else {
+const err53 = {instancePath:instancePath+"/spec/headerInjection/headerName",schemaPath:"#/properties/spec/properties/headerInjection/properties/headerName/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err53];
 }
 else if(vErrors.push(err53) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-else {
-const err54 = {instancePath:instancePath+"/spec/embeddedAuthServer/authorizationEndpointBaseUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/authorizationEndpointBaseUrl/type",keyword:"type",params:{type: "string"}};
+if(data31.valueSecretRef !== undefined){
+let data33 = data31.valueSecretRef;
+if(data33 && typeof data33 == "object" && !Array.isArray(data33)){
+if(data33.name === undefined){
+const err54 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err54];
 }
 else if(vErrors.push(err54) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-}
-if(data30.signingKeySecretRefs !== undefined){
-let data33 = data30.signingKeySecretRefs;
-if(Array.isArray(data33)){
-const len1 = data33.length;
-for(let i1=0; i1<len1; i1++){
-let data34 = data33[i1];
-if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
-if(data34.name === undefined){
-const err55 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySecretRefs/" + i1,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/items/required",keyword:"required",params:{missingProperty: "name"}};
+if(data33.key === undefined){
+const err55 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err55];
 }
 else if(vErrors.push(err55) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data34.key === undefined){
-const err56 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySecretRefs/" + i1,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/items/required",keyword:"required",params:{missingProperty: "key"}};
+if(data33.name !== undefined){
+let data34 = data33.name;
+if(typeof data34 === "string"){
+if(data34.length < 1){
+const err56 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/name",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err56];
 }
 else if(vErrors.push(err56) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data34.name !== undefined){
-let data35 = data34.name;
-if(typeof data35 === "string"){
-if(data35.length < 1){
-const err57 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySecretRefs/" + i1+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+}
+else {
+const err57 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/name",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err57];
 }
 else if(vErrors.push(err57) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-else {
-const err58 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySecretRefs/" + i1+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/items/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data33.key !== undefined){
+let data35 = data33.key;
+if(typeof data35 === "string"){
+if(data35.length < 1){
+const err58 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/key",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err58];
 }
 else if(vErrors.push(err58) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-if(data34.key !== undefined){
-let data36 = data34.key;
-if(typeof data36 === "string"){
-if(data36.length < 1){
-const err59 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySecretRefs/" + i1+"/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/items/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+else {
+const err59 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/key",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err59];
 }
 else if(vErrors.push(err59) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
+}
 else {
-const err60 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySecretRefs/" + i1+"/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/items/properties/key/type",keyword:"type",params:{type: "string"}};
+const err60 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err60];
 }
 else if(vErrors.push(err60) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -845,218 +6823,213 @@ errors++;
 }
 }
 else {
-const err61 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySecretRefs/" + i1,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/items/type",keyword:"type",params:{type: "object"}};
+const err61 = {instancePath:instancePath+"/spec/headerInjection",schemaPath:"#/properties/spec/properties/headerInjection/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err61];
 }
 else if(vErrors.push(err61) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-}
-else {
-const err62 = {instancePath:instancePath+"/spec/embeddedAuthServer/signingKeySecretRefs",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/signingKeySecretRefs/type",keyword:"type",params:{type: "array"}};
+if(data10.tokenExchange !== undefined){
+let data36 = data10.tokenExchange;
+if(data36 && typeof data36 == "object" && !Array.isArray(data36)){
+if(data36.tokenUrl === undefined){
+const err62 = {instancePath:instancePath+"/spec/tokenExchange",schemaPath:"#/properties/spec/properties/tokenExchange/required",keyword:"required",params:{missingProperty: "tokenUrl"}};
 if(vErrors === null){
 vErrors = [err62];
 }
 else if(vErrors.push(err62) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-}
-if(data30.hmacSecretRefs !== undefined){
-let data37 = data30.hmacSecretRefs;
-if(Array.isArray(data37)){
-const len2 = data37.length;
-for(let i2=0; i2<len2; i2++){
-let data38 = data37[i2];
-if(data38 && typeof data38 == "object" && !Array.isArray(data38)){
-if(data38.name === undefined){
-const err63 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRefs/" + i2,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/items/required",keyword:"required",params:{missingProperty: "name"}};
+if(data36.audience === undefined){
+const err63 = {instancePath:instancePath+"/spec/tokenExchange",schemaPath:"#/properties/spec/properties/tokenExchange/required",keyword:"required",params:{missingProperty: "audience"}};
 if(vErrors === null){
 vErrors = [err63];
 }
 else if(vErrors.push(err63) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data38.key === undefined){
-const err64 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRefs/" + i2,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/items/required",keyword:"required",params:{missingProperty: "key"}};
+if(data36.tokenUrl !== undefined){
+let data37 = data36.tokenUrl;
+if(typeof data37 === "string"){
+if(data37.length < 1){
+const err64 = {instancePath:instancePath+"/spec/tokenExchange/tokenUrl",schemaPath:"#/properties/spec/properties/tokenExchange/properties/tokenUrl/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err64];
 }
 else if(vErrors.push(err64) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data38.name !== undefined){
-let data39 = data38.name;
-if(typeof data39 === "string"){
-if(data39.length < 1){
-const err65 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRefs/" + i2+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+}
+else {
+const err65 = {instancePath:instancePath+"/spec/tokenExchange/tokenUrl",schemaPath:"#/properties/spec/properties/tokenExchange/properties/tokenUrl/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err65];
 }
 else if(vErrors.push(err65) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-else {
-const err66 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRefs/" + i2+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/items/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data36.audience !== undefined){
+let data38 = data36.audience;
+if(typeof data38 === "string"){
+if(data38.length < 1){
+const err66 = {instancePath:instancePath+"/spec/tokenExchange/audience",schemaPath:"#/properties/spec/properties/tokenExchange/properties/audience/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err66];
 }
 else if(vErrors.push(err66) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-if(data38.key !== undefined){
-let data40 = data38.key;
-if(typeof data40 === "string"){
-if(data40.length < 1){
-const err67 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRefs/" + i2+"/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/items/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+else {
+const err67 = {instancePath:instancePath+"/spec/tokenExchange/audience",schemaPath:"#/properties/spec/properties/tokenExchange/properties/audience/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err67];
 }
 else if(vErrors.push(err67) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-else {
-const err68 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRefs/" + i2+"/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/items/properties/key/type",keyword:"type",params:{type: "string"}};
+if(data36.clientId !== undefined){
+if(typeof data36.clientId !== "string"){
+const err68 = {instancePath:instancePath+"/spec/tokenExchange/clientId",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientId/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err68];
 }
 else if(vErrors.push(err68) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-}
-else {
-const err69 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRefs/" + i2,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/items/type",keyword:"type",params:{type: "object"}};
+if(data36.clientSecretRef !== undefined){
+let data40 = data36.clientSecretRef;
+if(data40 && typeof data40 == "object" && !Array.isArray(data40)){
+if(data40.name === undefined){
+const err69 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err69];
 }
 else if(vErrors.push(err69) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-}
-}
-else {
-const err70 = {instancePath:instancePath+"/spec/embeddedAuthServer/hmacSecretRefs",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/hmacSecretRefs/type",keyword:"type",params:{type: "array"}};
+if(data40.key === undefined){
+const err70 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err70];
 }
 else if(vErrors.push(err70) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-}
-if(data30.tokenLifespans !== undefined){
-let data41 = data30.tokenLifespans;
-if(data41 && typeof data41 == "object" && !Array.isArray(data41)){
-if(data41.accessTokenLifespan !== undefined){
-let data42 = data41.accessTokenLifespan;
-if(typeof data42 === "string"){
-if(!pattern5.test(data42)){
-const err71 = {instancePath:instancePath+"/spec/embeddedAuthServer/tokenLifespans/accessTokenLifespan",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tokenLifespans/properties/accessTokenLifespan/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
+if(data40.name !== undefined){
+let data41 = data40.name;
+if(typeof data41 === "string"){
+if(data41.length < 1){
+const err71 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/name",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err71];
 }
 else if(vErrors.push(err71) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
 else {
-const err72 = {instancePath:instancePath+"/spec/embeddedAuthServer/tokenLifespans/accessTokenLifespan",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tokenLifespans/properties/accessTokenLifespan/type",keyword:"type",params:{type: "string"}};
+const err72 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/name",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err72];
 }
 else if(vErrors.push(err72) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-if(data41.refreshTokenLifespan !== undefined){
-let data43 = data41.refreshTokenLifespan;
-if(typeof data43 === "string"){
-if(!pattern5.test(data43)){
-const err73 = {instancePath:instancePath+"/spec/embeddedAuthServer/tokenLifespans/refreshTokenLifespan",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tokenLifespans/properties/refreshTokenLifespan/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
+if(data40.key !== undefined){
+let data42 = data40.key;
+if(typeof data42 === "string"){
+if(data42.length < 1){
+const err73 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/key",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err73];
 }
 else if(vErrors.push(err73) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
 else {
-const err74 = {instancePath:instancePath+"/spec/embeddedAuthServer/tokenLifespans/refreshTokenLifespan",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tokenLifespans/properties/refreshTokenLifespan/type",keyword:"type",params:{type: "string"}};
+const err74 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/key",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err74];
 }
 else if(vErrors.push(err74) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-if(data41.authCodeLifespan !== undefined){
-let data44 = data41.authCodeLifespan;
-if(typeof data44 === "string"){
-if(!pattern5.test(data44)){
-const err75 = {instancePath:instancePath+"/spec/embeddedAuthServer/tokenLifespans/authCodeLifespan",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tokenLifespans/properties/authCodeLifespan/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
+}
+else {
+const err75 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err75];
 }
 else if(vErrors.push(err75) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-else {
-const err76 = {instancePath:instancePath+"/spec/embeddedAuthServer/tokenLifespans/authCodeLifespan",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tokenLifespans/properties/authCodeLifespan/type",keyword:"type",params:{type: "string"}};
+if(data36.scopes !== undefined){
+let data43 = data36.scopes;
+if(Array.isArray(data43)){
+const len1 = data43.length;
+for(let i1=0; i1<len1; i1++){
+if(typeof data43[i1] !== "string"){
+const err76 = {instancePath:instancePath+"/spec/tokenExchange/scopes/" + i1,schemaPath:"#/properties/spec/properties/tokenExchange/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err76];
 }
 else if(vErrors.push(err76) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -1064,186 +7037,160 @@ errors++;
 }
 }
 else {
-const err77 = {instancePath:instancePath+"/spec/embeddedAuthServer/tokenLifespans",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tokenLifespans/type",keyword:"type",params:{type: "object"}};
+const err77 = {instancePath:instancePath+"/spec/tokenExchange/scopes",schemaPath:"#/properties/spec/properties/tokenExchange/properties/scopes/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err77];
 }
 else if(vErrors.push(err77) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-if(data30.storage !== undefined){
-let data45 = data30.storage;
-if(data45 && typeof data45 == "object" && !Array.isArray(data45)){
-if(data45.type !== undefined){
-let data46 = data45.type;
-if(typeof data46 !== "string"){
-const err78 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/type",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/type/type",keyword:"type",params:{type: "string"}};
+if(data36.subjectTokenType !== undefined){
+let data45 = data36.subjectTokenType;
+if(typeof data45 === "string"){
+if(!pattern17.test(data45)){
+const err78 = {instancePath:instancePath+"/spec/tokenExchange/subjectTokenType",schemaPath:"#/properties/spec/properties/tokenExchange/properties/subjectTokenType/pattern",keyword:"pattern",params:{pattern: "^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))?$"}};
 if(vErrors === null){
 vErrors = [err78];
 }
 else if(vErrors.push(err78) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(!((data46 === "memory") || (data46 === "redis"))){
-const err79 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/type",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/type/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.embeddedAuthServer.properties.storage.properties.type.enum}};
+}
+else {
+const err79 = {instancePath:instancePath+"/spec/tokenExchange/subjectTokenType",schemaPath:"#/properties/spec/properties/tokenExchange/properties/subjectTokenType/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err79];
 }
 else if(vErrors.push(err79) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-if(data45.redis !== undefined){
-let data47 = data45.redis;
-if(data47 && typeof data47 == "object" && !Array.isArray(data47)){
-if(data47.aclUserConfig === undefined){
-const err80 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/required",keyword:"required",params:{missingProperty: "aclUserConfig"}};
+if(data36.externalTokenHeaderName !== undefined){
+if(typeof data36.externalTokenHeaderName !== "string"){
+const err80 = {instancePath:instancePath+"/spec/tokenExchange/externalTokenHeaderName",schemaPath:"#/properties/spec/properties/tokenExchange/properties/externalTokenHeaderName/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err80];
 }
 else if(vErrors.push(err80) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data47.aclUserConfig !== undefined){
-let data48 = data47.aclUserConfig;
-if(data48 && typeof data48 == "object" && !Array.isArray(data48)){
-if(data48.passwordSecretRef === undefined){
-const err81 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/required",keyword:"required",params:{missingProperty: "passwordSecretRef"}};
+}
+if(data36.subjectProviderName !== undefined){
+if(typeof data36.subjectProviderName !== "string"){
+const err81 = {instancePath:instancePath+"/spec/tokenExchange/subjectProviderName",schemaPath:"#/properties/spec/properties/tokenExchange/properties/subjectProviderName/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err81];
 }
 else if(vErrors.push(err81) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data48.usernameSecretRef !== undefined){
-let data49 = data48.usernameSecretRef;
-if(data49 && typeof data49 == "object" && !Array.isArray(data49)){
-if(data49.name === undefined){
-const err82 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/usernameSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+}
+}
+else {
+const err82 = {instancePath:instancePath+"/spec/tokenExchange",schemaPath:"#/properties/spec/properties/tokenExchange/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err82];
 }
 else if(vErrors.push(err82) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data49.key === undefined){
-const err83 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/usernameSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+if(data10.obo !== undefined){
+let data48 = data10.obo;
+if(data48 && typeof data48 == "object" && !Array.isArray(data48)){
+if(data48.tenantId !== undefined){
+let data49 = data48.tenantId;
+if(typeof data49 === "string"){
+if(func2(data49) > 253){
+const err83 = {instancePath:instancePath+"/spec/obo/tenantId",schemaPath:"#/properties/spec/properties/obo/properties/tenantId/maxLength",keyword:"maxLength",params:{limit: 253}};
 if(vErrors === null){
 vErrors = [err83];
 }
 else if(vErrors.push(err83) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data49.name !== undefined){
-let data50 = data49.name;
-if(typeof data50 === "string"){
-if(data50.length < 1){
-const err84 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/usernameSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+}
+else {
+const err84 = {instancePath:instancePath+"/spec/obo/tenantId",schemaPath:"#/properties/spec/properties/obo/properties/tenantId/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err84];
 }
 else if(vErrors.push(err84) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-else {
-const err85 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/usernameSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data48.authority !== undefined){
+if(typeof data48.authority !== "string"){
+const err85 = {instancePath:instancePath+"/spec/obo/authority",schemaPath:"#/properties/spec/properties/obo/properties/authority/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err85];
 }
 else if(vErrors.push(err85) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-if(data49.key !== undefined){
-let data51 = data49.key;
-if(typeof data51 === "string"){
-if(data51.length < 1){
-const err86 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/usernameSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(data48.clientId !== undefined){
+if(typeof data48.clientId !== "string"){
+const err86 = {instancePath:instancePath+"/spec/obo/clientId",schemaPath:"#/properties/spec/properties/obo/properties/clientId/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err86];
 }
 else if(vErrors.push(err86) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-else {
-const err87 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/usernameSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(data48.clientSecretRef !== undefined){
+let data52 = data48.clientSecretRef;
+if(data52 && typeof data52 == "object" && !Array.isArray(data52)){
+if(data52.name === undefined){
+const err87 = {instancePath:instancePath+"/spec/obo/clientSecretRef",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err87];
 }
 else if(vErrors.push(err87) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err88 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/usernameSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err88];
-}
-else if(vErrors.push(err88) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data48.passwordSecretRef !== undefined){
-let data52 = data48.passwordSecretRef;
-if(data52 && typeof data52 == "object" && !Array.isArray(data52)){
-if(data52.name === undefined){
-const err89 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/passwordSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err89];
-}
-else if(vErrors.push(err89) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 if(data52.key === undefined){
-const err90 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/passwordSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+const err88 = {instancePath:instancePath+"/spec/obo/clientSecretRef",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
-vErrors = [err90];
+vErrors = [err88];
 }
-else if(vErrors.push(err90) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err88) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -1252,24 +7199,24 @@ if(data52.name !== undefined){
 let data53 = data52.name;
 if(typeof data53 === "string"){
 if(data53.length < 1){
-const err91 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/passwordSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+const err89 = {instancePath:instancePath+"/spec/obo/clientSecretRef/name",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
-vErrors = [err91];
+vErrors = [err89];
 }
-else if(vErrors.push(err91) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err89) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
 else {
-const err92 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/passwordSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+const err90 = {instancePath:instancePath+"/spec/obo/clientSecretRef/name",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
-vErrors = [err92];
+vErrors = [err90];
 }
-else if(vErrors.push(err92) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err90) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -1279,6328 +7226,263 @@ if(data52.key !== undefined){
 let data54 = data52.key;
 if(typeof data54 === "string"){
 if(data54.length < 1){
-const err93 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/passwordSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+const err91 = {instancePath:instancePath+"/spec/obo/clientSecretRef/key",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err91];
+}
+else if(vErrors.push(err91) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err92 = {instancePath:instancePath+"/spec/obo/clientSecretRef/key",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err92];
+}
+else if(vErrors.push(err92) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err93 = {instancePath:instancePath+"/spec/obo/clientSecretRef",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err93];
 }
 else if(vErrors.push(err93) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-else {
-const err94 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/passwordSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(data48.audience !== undefined){
+if(typeof data48.audience !== "string"){
+const err94 = {instancePath:instancePath+"/spec/obo/audience",schemaPath:"#/properties/spec/properties/obo/properties/audience/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err94];
 }
 else if(vErrors.push(err94) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-}
-else {
-const err95 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig/passwordSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/type",keyword:"type",params:{type: "object"}};
+if(data48.scopes !== undefined){
+let data56 = data48.scopes;
+if(Array.isArray(data56)){
+if(data56.length > 20){
+const err95 = {instancePath:instancePath+"/spec/obo/scopes",schemaPath:"#/properties/spec/properties/obo/properties/scopes/maxItems",keyword:"maxItems",params:{limit: 20}};
 if(vErrors === null){
 vErrors = [err95];
 }
 else if(vErrors.push(err95) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-}
-}
-else {
-const err96 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/aclUserConfig",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/aclUserConfig/type",keyword:"type",params:{type: "object"}};
+const len2 = data56.length;
+for(let i2=0; i2<len2; i2++){
+let data57 = data56[i2];
+if(typeof data57 === "string"){
+if(func2(data57) > 256){
+const err96 = {instancePath:instancePath+"/spec/obo/scopes/" + i2,schemaPath:"#/properties/spec/properties/obo/properties/scopes/items/maxLength",keyword:"maxLength",params:{limit: 256}};
 if(vErrors === null){
 vErrors = [err96];
 }
 else if(vErrors.push(err96) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-}
-if(data47.sentinelConfig !== undefined){
-let data55 = data47.sentinelConfig;
-if(data55 && typeof data55 == "object" && !Array.isArray(data55)){
-if(data55.masterName === undefined){
-const err97 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/required",keyword:"required",params:{missingProperty: "masterName"}};
+if(data57.length < 1){
+const err97 = {instancePath:instancePath+"/spec/obo/scopes/" + i2,schemaPath:"#/properties/spec/properties/obo/properties/scopes/items/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err97];
 }
 else if(vErrors.push(err97) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data55.masterName !== undefined){
-let data56 = data55.masterName;
-if(typeof data56 === "string"){
-if(data56.length < 1){
-const err98 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/masterName",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/masterName/minLength",keyword:"minLength",params:{limit: 1}};
+}
+else {
+const err98 = {instancePath:instancePath+"/spec/obo/scopes/" + i2,schemaPath:"#/properties/spec/properties/obo/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err98];
 }
 else if(vErrors.push(err98) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
+}
 else {
-const err99 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/masterName",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/masterName/type",keyword:"type",params:{type: "string"}};
+const err99 = {instancePath:instancePath+"/spec/obo/scopes",schemaPath:"#/properties/spec/properties/obo/properties/scopes/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err99];
 }
 else if(vErrors.push(err99) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-if(data55.db !== undefined){
-let data57 = data55.db;
-if(!(((typeof data57 == "number") && (!(data57 % 1) && !isNaN(data57))) && (isFinite(data57)))){
-const err100 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/db",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/db/type",keyword:"type",params:{type: "integer"}};
+if(data48.subjectTokenProviderName !== undefined){
+if(typeof data48.subjectTokenProviderName !== "string"){
+const err100 = {instancePath:instancePath+"/spec/obo/subjectTokenProviderName",schemaPath:"#/properties/spec/properties/obo/properties/subjectTokenProviderName/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err100];
 }
 else if(vErrors.push(err100) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-if((typeof data57 == "number") && (isFinite(data57))){
-if(!(formats0.validate(data57))){
-const err101 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/db",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/db/format",keyword:"format",params:{format: "int32"}};
+}
+if(data48.cacheSkew !== undefined){
+if(typeof data48.cacheSkew !== "string"){
+const err101 = {instancePath:instancePath+"/spec/obo/cacheSkew",schemaPath:"#/properties/spec/properties/obo/properties/cacheSkew/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err101];
 }
 else if(vErrors.push(err101) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
 }
-if(data55.sentinelAddrs !== undefined){
-let data58 = data55.sentinelAddrs;
-if(Array.isArray(data58)){
-const len3 = data58.length;
-for(let i3=0; i3<len3; i3++){
-if(typeof data58[i3] !== "string"){
-const err102 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelAddrs/" + i3,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelAddrs/items/type",keyword:"type",params:{type: "string"}};
+else {
+const err102 = {instancePath:instancePath+"/spec/obo",schemaPath:"#/properties/spec/properties/obo/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err102];
 }
 else if(vErrors.push(err102) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err103 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelAddrs",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelAddrs/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err103];
-}
-else if(vErrors.push(err103) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data55.sentinelService !== undefined){
-let data60 = data55.sentinelService;
-if(data60 && typeof data60 == "object" && !Array.isArray(data60)){
-if(data60.name === undefined){
-const err104 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelService",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err104];
-}
-else if(vErrors.push(err104) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data60.name !== undefined){
-let data61 = data60.name;
-if(typeof data61 === "string"){
-if(data61.length < 1){
-const err105 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelService/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err105];
-}
-else if(vErrors.push(err105) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err106 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelService/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err106];
-}
-else if(vErrors.push(err106) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data60.namespace !== undefined){
-if(typeof data60.namespace !== "string"){
-const err107 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelService/namespace",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/namespace/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err107];
-}
-else if(vErrors.push(err107) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data60.port !== undefined){
-let data63 = data60.port;
-if(!(((typeof data63 == "number") && (!(data63 % 1) && !isNaN(data63))) && (isFinite(data63)))){
-const err108 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelService/port",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/port/type",keyword:"type",params:{type: "integer"}};
-if(vErrors === null){
-vErrors = [err108];
-}
-else if(vErrors.push(err108) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if((typeof data63 == "number") && (isFinite(data63))){
-if(!(formats0.validate(data63))){
-const err109 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelService/port",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/port/format",keyword:"format",params:{format: "int32"}};
-if(vErrors === null){
-vErrors = [err109];
-}
-else if(vErrors.push(err109) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-}
-else {
-const err110 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig/sentinelService",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err110];
-}
-else if(vErrors.push(err110) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err111 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelConfig",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelConfig/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err111];
-}
-else if(vErrors.push(err111) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data47.sentinelTls !== undefined){
-let data64 = data47.sentinelTls;
-if(data64 && typeof data64 == "object" && !Array.isArray(data64)){
-if(data64.caCertSecretRef !== undefined){
-let data65 = data64.caCertSecretRef;
-if(data65 && typeof data65 == "object" && !Array.isArray(data65)){
-if(data65.name === undefined){
-const err112 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelTls/caCertSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err112];
-}
-else if(vErrors.push(err112) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data65.key === undefined){
-const err113 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelTls/caCertSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err113];
-}
-else if(vErrors.push(err113) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data65.name !== undefined){
-let data66 = data65.name;
-if(typeof data66 === "string"){
-if(data66.length < 1){
-const err114 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelTls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err114];
-}
-else if(vErrors.push(err114) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err115 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelTls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err115];
-}
-else if(vErrors.push(err115) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data65.key !== undefined){
-let data67 = data65.key;
-if(typeof data67 === "string"){
-if(data67.length < 1){
-const err116 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelTls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err116];
-}
-else if(vErrors.push(err116) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err117 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelTls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err117];
-}
-else if(vErrors.push(err117) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err118 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelTls/caCertSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err118];
-}
-else if(vErrors.push(err118) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data64.insecureSkipVerify !== undefined){
-if(typeof data64.insecureSkipVerify !== "boolean"){
-const err119 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelTls/insecureSkipVerify",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err119];
-}
-else if(vErrors.push(err119) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err120 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/sentinelTls",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/sentinelTls/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err120];
-}
-else if(vErrors.push(err120) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data47.tls !== undefined){
-let data69 = data47.tls;
-if(data69 && typeof data69 == "object" && !Array.isArray(data69)){
-if(data69.caCertSecretRef !== undefined){
-let data70 = data69.caCertSecretRef;
-if(data70 && typeof data70 == "object" && !Array.isArray(data70)){
-if(data70.name === undefined){
-const err121 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err121];
-}
-else if(vErrors.push(err121) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data70.key === undefined){
-const err122 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err122];
-}
-else if(vErrors.push(err122) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data70.name !== undefined){
-let data71 = data70.name;
-if(typeof data71 === "string"){
-if(data71.length < 1){
-const err123 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err123];
-}
-else if(vErrors.push(err123) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err124 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err124];
-}
-else if(vErrors.push(err124) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data70.key !== undefined){
-let data72 = data70.key;
-if(typeof data72 === "string"){
-if(data72.length < 1){
-const err125 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err125];
-}
-else if(vErrors.push(err125) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err126 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err126];
-}
-else if(vErrors.push(err126) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err127 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err127];
-}
-else if(vErrors.push(err127) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data69.insecureSkipVerify !== undefined){
-if(typeof data69.insecureSkipVerify !== "boolean"){
-const err128 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/tls/insecureSkipVerify",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err128];
-}
-else if(vErrors.push(err128) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err129 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/tls",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/tls/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err129];
-}
-else if(vErrors.push(err129) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data47.dialTimeout !== undefined){
-let data74 = data47.dialTimeout;
-if(typeof data74 === "string"){
-if(!pattern5.test(data74)){
-const err130 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/dialTimeout",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/dialTimeout/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
-if(vErrors === null){
-vErrors = [err130];
-}
-else if(vErrors.push(err130) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err131 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/dialTimeout",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/dialTimeout/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err131];
-}
-else if(vErrors.push(err131) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data47.readTimeout !== undefined){
-let data75 = data47.readTimeout;
-if(typeof data75 === "string"){
-if(!pattern5.test(data75)){
-const err132 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/readTimeout",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/readTimeout/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
-if(vErrors === null){
-vErrors = [err132];
-}
-else if(vErrors.push(err132) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err133 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/readTimeout",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/readTimeout/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err133];
-}
-else if(vErrors.push(err133) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data47.writeTimeout !== undefined){
-let data76 = data47.writeTimeout;
-if(typeof data76 === "string"){
-if(!pattern5.test(data76)){
-const err134 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/writeTimeout",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/writeTimeout/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
-if(vErrors === null){
-vErrors = [err134];
-}
-else if(vErrors.push(err134) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err135 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/writeTimeout",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/writeTimeout/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err135];
-}
-else if(vErrors.push(err135) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data47.addr !== undefined){
-if(typeof data47.addr !== "string"){
-const err136 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/addr",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/addr/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err136];
-}
-else if(vErrors.push(err136) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data47.clusterMode !== undefined){
-if(typeof data47.clusterMode !== "boolean"){
-const err137 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis/clusterMode",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/properties/clusterMode/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err137];
-}
-else if(vErrors.push(err137) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err138 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage/redis",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/properties/redis/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err138];
-}
-else if(vErrors.push(err138) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err139 = {instancePath:instancePath+"/spec/embeddedAuthServer/storage",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/storage/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err139];
-}
-else if(vErrors.push(err139) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data30.upstreamProviders !== undefined){
-let data79 = data30.upstreamProviders;
-if(Array.isArray(data79)){
-if(data79.length < 1){
-const err140 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err140];
-}
-else if(vErrors.push(err140) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len4 = data79.length;
-for(let i4=0; i4<len4; i4++){
-let data80 = data79[i4];
-if(data80 && typeof data80 == "object" && !Array.isArray(data80)){
-if(data80.name === undefined){
-const err141 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err141];
-}
-else if(vErrors.push(err141) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data80.type === undefined){
-const err142 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/required",keyword:"required",params:{missingProperty: "type"}};
-if(vErrors === null){
-vErrors = [err142];
-}
-else if(vErrors.push(err142) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data80.name !== undefined){
-let data81 = data80.name;
-if(typeof data81 === "string"){
-if(func2(data81) > 63){
-const err143 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/name/maxLength",keyword:"maxLength",params:{limit: 63}};
-if(vErrors === null){
-vErrors = [err143];
-}
-else if(vErrors.push(err143) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data81.length < 1){
-const err144 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err144];
-}
-else if(vErrors.push(err144) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!pattern11.test(data81)){
-const err145 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/name/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"}};
-if(vErrors === null){
-vErrors = [err145];
-}
-else if(vErrors.push(err145) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err146 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err146];
-}
-else if(vErrors.push(err146) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data80.type !== undefined){
-let data82 = data80.type;
-if(typeof data82 !== "string"){
-const err147 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/type",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/type/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err147];
-}
-else if(vErrors.push(err147) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!((data82 === "oidc") || (data82 === "oauth2"))){
-const err148 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/type",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/type/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.embeddedAuthServer.properties.upstreamProviders.items.properties.type.enum}};
-if(vErrors === null){
-vErrors = [err148];
-}
-else if(vErrors.push(err148) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data80.oidcConfig !== undefined){
-let data83 = data80.oidcConfig;
-if(data83 && typeof data83 == "object" && !Array.isArray(data83)){
-if(data83.issuerUrl === undefined){
-const err149 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/required",keyword:"required",params:{missingProperty: "issuerUrl"}};
-if(vErrors === null){
-vErrors = [err149];
-}
-else if(vErrors.push(err149) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data83.issuerUrl !== undefined){
-let data84 = data83.issuerUrl;
-if(typeof data84 === "string"){
-if(!pattern12.test(data84)){
-const err150 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/issuerUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/pattern",keyword:"pattern",params:{pattern: "^https://[^\\n]*$"}};
-if(vErrors === null){
-vErrors = [err150];
-}
-else if(vErrors.push(err150) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err151 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/issuerUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err151];
-}
-else if(vErrors.push(err151) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data83.clientId !== undefined){
-let data85 = data83.clientId;
-if(typeof data85 === "string"){
-if(data85.length < 1){
-const err152 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err152];
-}
-else if(vErrors.push(err152) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err153 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err153];
-}
-else if(vErrors.push(err153) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data83.clientSecretRef !== undefined){
-let data86 = data83.clientSecretRef;
-if(data86 && typeof data86 == "object" && !Array.isArray(data86)){
-if(data86.name === undefined){
-const err154 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err154];
-}
-else if(vErrors.push(err154) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data86.key === undefined){
-const err155 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err155];
-}
-else if(vErrors.push(err155) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data86.name !== undefined){
-let data87 = data86.name;
-if(typeof data87 === "string"){
-if(data87.length < 1){
-const err156 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err156];
-}
-else if(vErrors.push(err156) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err157 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err157];
-}
-else if(vErrors.push(err157) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data86.key !== undefined){
-let data88 = data86.key;
-if(typeof data88 === "string"){
-if(data88.length < 1){
-const err158 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err158];
-}
-else if(vErrors.push(err158) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err159 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err159];
-}
-else if(vErrors.push(err159) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err160 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err160];
-}
-else if(vErrors.push(err160) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data83.redirectUri !== undefined){
-if(typeof data83.redirectUri !== "string"){
-const err161 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/redirectUri",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/redirectUri/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err161];
-}
-else if(vErrors.push(err161) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data83.scopes !== undefined){
-let data90 = data83.scopes;
-if(Array.isArray(data90)){
-const len5 = data90.length;
-for(let i5=0; i5<len5; i5++){
-if(typeof data90[i5] !== "string"){
-const err162 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/scopes/" + i5,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err162];
-}
-else if(vErrors.push(err162) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err163 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/scopes",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err163];
-}
-else if(vErrors.push(err163) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data83.additionalAuthorizationParams !== undefined){
-let data92 = data83.additionalAuthorizationParams;
-if(data92 && typeof data92 == "object" && !Array.isArray(data92)){
-for(const key2 in data92){
-if(typeof data92[key2] !== "string"){
-const err164 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/additionalAuthorizationParams/" + pointerToken(key2),schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err164];
-}
-else if(vErrors.push(err164) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err165 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/additionalAuthorizationParams",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err165];
-}
-else if(vErrors.push(err165) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data83.userInfoOverride !== undefined){
-let data94 = data83.userInfoOverride;
-if(data94 && typeof data94 == "object" && !Array.isArray(data94)){
-if(data94.endpointUrl === undefined){
-const err166 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/required",keyword:"required",params:{missingProperty: "endpointUrl"}};
-if(vErrors === null){
-vErrors = [err166];
-}
-else if(vErrors.push(err166) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data94.endpointUrl !== undefined){
-let data95 = data94.endpointUrl;
-if(typeof data95 === "string"){
-if(!pattern13.test(data95)){
-const err167 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/endpointUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
-if(vErrors === null){
-vErrors = [err167];
-}
-else if(vErrors.push(err167) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err168 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/endpointUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err168];
-}
-else if(vErrors.push(err168) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data94.httpMethod !== undefined){
-let data96 = data94.httpMethod;
-if(typeof data96 !== "string"){
-const err169 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/httpMethod",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err169];
-}
-else if(vErrors.push(err169) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!((data96 === "GET") || (data96 === "POST"))){
-const err170 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/httpMethod",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.embeddedAuthServer.properties.upstreamProviders.items.properties.oidcConfig.properties.userInfoOverride.properties.httpMethod.enum}};
-if(vErrors === null){
-vErrors = [err170];
-}
-else if(vErrors.push(err170) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data94.additionalHeaders !== undefined){
-let data97 = data94.additionalHeaders;
-if(data97 && typeof data97 == "object" && !Array.isArray(data97)){
-for(const key3 in data97){
-if(typeof data97[key3] !== "string"){
-const err171 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/additionalHeaders/" + pointerToken(key3),schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err171];
-}
-else if(vErrors.push(err171) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err172 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/additionalHeaders",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err172];
-}
-else if(vErrors.push(err172) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data94.fieldMapping !== undefined){
-let data99 = data94.fieldMapping;
-if(data99 && typeof data99 == "object" && !Array.isArray(data99)){
-if(data99.subjectFields !== undefined){
-let data100 = data99.subjectFields;
-if(Array.isArray(data100)){
-const len6 = data100.length;
-for(let i6=0; i6<len6; i6++){
-if(typeof data100[i6] !== "string"){
-const err173 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/subjectFields/" + i6,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err173];
-}
-else if(vErrors.push(err173) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err174 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/subjectFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err174];
-}
-else if(vErrors.push(err174) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data99.nameFields !== undefined){
-let data102 = data99.nameFields;
-if(Array.isArray(data102)){
-const len7 = data102.length;
-for(let i7=0; i7<len7; i7++){
-if(typeof data102[i7] !== "string"){
-const err175 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/nameFields/" + i7,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err175];
-}
-else if(vErrors.push(err175) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err176 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/nameFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err176];
-}
-else if(vErrors.push(err176) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data99.emailFields !== undefined){
-let data104 = data99.emailFields;
-if(Array.isArray(data104)){
-const len8 = data104.length;
-for(let i8=0; i8<len8; i8++){
-if(typeof data104[i8] !== "string"){
-const err177 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/emailFields/" + i8,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err177];
-}
-else if(vErrors.push(err177) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err178 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping/emailFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err178];
-}
-else if(vErrors.push(err178) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err179 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride/fieldMapping",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err179];
-}
-else if(vErrors.push(err179) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err180 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/userInfoOverride",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err180];
-}
-else if(vErrors.push(err180) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data83.dcrConfig !== undefined){
-let data106 = data83.dcrConfig;
-if(data106 && typeof data106 == "object" && !Array.isArray(data106)){
-if(data106.discoveryUrl !== undefined){
-let data107 = data106.discoveryUrl;
-if(typeof data107 === "string"){
-if(func2(data107) > 2048){
-const err181 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/dcrConfig/discoveryUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/discoveryUrl/maxLength",keyword:"maxLength",params:{limit: 2048}};
-if(vErrors === null){
-vErrors = [err181];
-}
-else if(vErrors.push(err181) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err182 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/dcrConfig/discoveryUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/discoveryUrl/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err182];
-}
-else if(vErrors.push(err182) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data106.registrationEndpoint !== undefined){
-let data108 = data106.registrationEndpoint;
-if(typeof data108 === "string"){
-if(func2(data108) > 2048){
-const err183 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/dcrConfig/registrationEndpoint",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/registrationEndpoint/maxLength",keyword:"maxLength",params:{limit: 2048}};
-if(vErrors === null){
-vErrors = [err183];
-}
-else if(vErrors.push(err183) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err184 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/dcrConfig/registrationEndpoint",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/registrationEndpoint/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err184];
-}
-else if(vErrors.push(err184) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data106.initialAccessTokenRef !== undefined){
-let data109 = data106.initialAccessTokenRef;
-if(data109 && typeof data109 == "object" && !Array.isArray(data109)){
-if(data109.name === undefined){
-const err185 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err185];
-}
-else if(vErrors.push(err185) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data109.key === undefined){
-const err186 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err186];
-}
-else if(vErrors.push(err186) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data109.name !== undefined){
-let data110 = data109.name;
-if(typeof data110 === "string"){
-if(data110.length < 1){
-const err187 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/dcrConfig/initialAccessTokenRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err187];
-}
-else if(vErrors.push(err187) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err188 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/dcrConfig/initialAccessTokenRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err188];
-}
-else if(vErrors.push(err188) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data109.key !== undefined){
-let data111 = data109.key;
-if(typeof data111 === "string"){
-if(data111.length < 1){
-const err189 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/dcrConfig/initialAccessTokenRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err189];
-}
-else if(vErrors.push(err189) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err190 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/dcrConfig/initialAccessTokenRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err190];
-}
-else if(vErrors.push(err190) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err191 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err191];
-}
-else if(vErrors.push(err191) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data106.softwareId !== undefined){
-let data112 = data106.softwareId;
-if(typeof data112 === "string"){
-if(func2(data112) > 255){
-const err192 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/dcrConfig/softwareId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/softwareId/maxLength",keyword:"maxLength",params:{limit: 255}};
-if(vErrors === null){
-vErrors = [err192];
-}
-else if(vErrors.push(err192) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err193 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/dcrConfig/softwareId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/softwareId/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err193];
-}
-else if(vErrors.push(err193) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data106.softwareStatement !== undefined){
-let data113 = data106.softwareStatement;
-if(typeof data113 === "string"){
-if(func2(data113) > 16384){
-const err194 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/dcrConfig/softwareStatement",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/softwareStatement/maxLength",keyword:"maxLength",params:{limit: 16384}};
-if(vErrors === null){
-vErrors = [err194];
-}
-else if(vErrors.push(err194) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err195 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/dcrConfig/softwareStatement",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/softwareStatement/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err195];
-}
-else if(vErrors.push(err195) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err196 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/dcrConfig",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err196];
-}
-else if(vErrors.push(err196) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data83.additionalTokenParams !== undefined){
-let data114 = data83.additionalTokenParams;
-if(data114 && typeof data114 == "object" && !Array.isArray(data114)){
-for(const key4 in data114){
-if(typeof data114[key4] !== "string"){
-const err197 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/additionalTokenParams/" + pointerToken(key4),schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalTokenParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err197];
-}
-else if(vErrors.push(err197) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err198 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/additionalTokenParams",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalTokenParams/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err198];
-}
-else if(vErrors.push(err198) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data83.tokenEndpointAuthMethod !== undefined){
-let data116 = data83.tokenEndpointAuthMethod;
-if(typeof data116 !== "string"){
-const err199 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/tokenEndpointAuthMethod",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/tokenEndpointAuthMethod/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err199];
-}
-else if(vErrors.push(err199) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!(((data116 === "none") || (data116 === "client_secret_basic")) || (data116 === "client_secret_post"))){
-const err200 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/tokenEndpointAuthMethod",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/tokenEndpointAuthMethod/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.embeddedAuthServer.properties.upstreamProviders.items.properties.oidcConfig.properties.tokenEndpointAuthMethod.enum}};
-if(vErrors === null){
-vErrors = [err200];
-}
-else if(vErrors.push(err200) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data83.caBundleRef !== undefined){
-let data117 = data83.caBundleRef;
-if(data117 && typeof data117 == "object" && !Array.isArray(data117)){
-if(data117.configMapRef !== undefined){
-let data118 = data117.configMapRef;
-if(data118 && typeof data118 == "object" && !Array.isArray(data118)){
-if(data118.name === undefined){
-const err201 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/caBundleRef/configMapRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err201];
-}
-else if(vErrors.push(err201) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data118.key === undefined){
-const err202 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/caBundleRef/configMapRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err202];
-}
-else if(vErrors.push(err202) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data118.name !== undefined){
-if(typeof data118.name !== "string"){
-const err203 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/caBundleRef/configMapRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err203];
-}
-else if(vErrors.push(err203) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data118.key !== undefined){
-if(typeof data118.key !== "string"){
-const err204 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/caBundleRef/configMapRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err204];
-}
-else if(vErrors.push(err204) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err205 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/caBundleRef/configMapRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err205];
-}
-else if(vErrors.push(err205) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err206 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/caBundleRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err206];
-}
-else if(vErrors.push(err206) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data83.allowPrivateIPs !== undefined){
-if(typeof data83.allowPrivateIPs !== "boolean"){
-const err207 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/allowPrivateIPs",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/allowPrivateIPs/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err207];
-}
-else if(vErrors.push(err207) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data83.subjectClaim !== undefined){
-let data122 = data83.subjectClaim;
-if(typeof data122 === "string"){
-if(func2(data122) > 128){
-const err208 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/subjectClaim",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/subjectClaim/maxLength",keyword:"maxLength",params:{limit: 128}};
-if(vErrors === null){
-vErrors = [err208];
-}
-else if(vErrors.push(err208) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err209 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig/subjectClaim",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/properties/subjectClaim/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err209];
-}
-else if(vErrors.push(err209) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err210 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oidcConfig",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oidcConfig/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err210];
-}
-else if(vErrors.push(err210) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data80.oauth2Config !== undefined){
-let data123 = data80.oauth2Config;
-if(data123 && typeof data123 == "object" && !Array.isArray(data123)){
-if(data123.authorizationEndpoint === undefined){
-const err211 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/required",keyword:"required",params:{missingProperty: "authorizationEndpoint"}};
-if(vErrors === null){
-vErrors = [err211];
-}
-else if(vErrors.push(err211) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data123.tokenEndpoint === undefined){
-const err212 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/required",keyword:"required",params:{missingProperty: "tokenEndpoint"}};
-if(vErrors === null){
-vErrors = [err212];
-}
-else if(vErrors.push(err212) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data123.authorizationEndpoint !== undefined){
-let data124 = data123.authorizationEndpoint;
-if(typeof data124 === "string"){
-if(!pattern13.test(data124)){
-const err213 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/authorizationEndpoint",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
-if(vErrors === null){
-vErrors = [err213];
-}
-else if(vErrors.push(err213) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err214 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/authorizationEndpoint",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err214];
-}
-else if(vErrors.push(err214) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data123.tokenEndpoint !== undefined){
-let data125 = data123.tokenEndpoint;
-if(typeof data125 === "string"){
-if(!pattern13.test(data125)){
-const err215 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenEndpoint",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
-if(vErrors === null){
-vErrors = [err215];
-}
-else if(vErrors.push(err215) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err216 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenEndpoint",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err216];
-}
-else if(vErrors.push(err216) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data123.clientId !== undefined){
-let data126 = data123.clientId;
-if(typeof data126 === "string"){
-if(data126.length < 1){
-const err217 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err217];
-}
-else if(vErrors.push(err217) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err218 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err218];
-}
-else if(vErrors.push(err218) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data123.clientSecretRef !== undefined){
-let data127 = data123.clientSecretRef;
-if(data127 && typeof data127 == "object" && !Array.isArray(data127)){
-if(data127.name === undefined){
-const err219 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err219];
-}
-else if(vErrors.push(err219) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data127.key === undefined){
-const err220 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err220];
-}
-else if(vErrors.push(err220) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data127.name !== undefined){
-let data128 = data127.name;
-if(typeof data128 === "string"){
-if(data128.length < 1){
-const err221 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err221];
-}
-else if(vErrors.push(err221) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err222 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err222];
-}
-else if(vErrors.push(err222) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data127.key !== undefined){
-let data129 = data127.key;
-if(typeof data129 === "string"){
-if(data129.length < 1){
-const err223 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err223];
-}
-else if(vErrors.push(err223) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err224 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err224];
-}
-else if(vErrors.push(err224) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err225 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err225];
-}
-else if(vErrors.push(err225) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data123.redirectUri !== undefined){
-if(typeof data123.redirectUri !== "string"){
-const err226 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/redirectUri",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/redirectUri/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err226];
-}
-else if(vErrors.push(err226) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data123.scopes !== undefined){
-let data131 = data123.scopes;
-if(Array.isArray(data131)){
-const len9 = data131.length;
-for(let i9=0; i9<len9; i9++){
-if(typeof data131[i9] !== "string"){
-const err227 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/scopes/" + i9,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err227];
-}
-else if(vErrors.push(err227) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err228 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/scopes",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err228];
-}
-else if(vErrors.push(err228) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data123.additionalAuthorizationParams !== undefined){
-let data133 = data123.additionalAuthorizationParams;
-if(data133 && typeof data133 == "object" && !Array.isArray(data133)){
-for(const key5 in data133){
-if(typeof data133[key5] !== "string"){
-const err229 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/additionalAuthorizationParams/" + pointerToken(key5),schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err229];
-}
-else if(vErrors.push(err229) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err230 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/additionalAuthorizationParams",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err230];
-}
-else if(vErrors.push(err230) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data123.tokenResponseMapping !== undefined){
-let data135 = data123.tokenResponseMapping;
-if(data135 && typeof data135 == "object" && !Array.isArray(data135)){
-if(data135.accessTokenPath === undefined){
-const err231 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/required",keyword:"required",params:{missingProperty: "accessTokenPath"}};
-if(vErrors === null){
-vErrors = [err231];
-}
-else if(vErrors.push(err231) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data135.accessTokenPath !== undefined){
-let data136 = data135.accessTokenPath;
-if(typeof data136 === "string"){
-if(data136.length < 1){
-const err232 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err232];
-}
-else if(vErrors.push(err232) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err233 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err233];
-}
-else if(vErrors.push(err233) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data135.scopePath !== undefined){
-if(typeof data135.scopePath !== "string"){
-const err234 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping/scopePath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/scopePath/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err234];
-}
-else if(vErrors.push(err234) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data135.refreshTokenPath !== undefined){
-if(typeof data135.refreshTokenPath !== "string"){
-const err235 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping/refreshTokenPath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/refreshTokenPath/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err235];
-}
-else if(vErrors.push(err235) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data135.expiresInPath !== undefined){
-if(typeof data135.expiresInPath !== "string"){
-const err236 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping/expiresInPath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/expiresInPath/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err236];
-}
-else if(vErrors.push(err236) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err237 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenResponseMapping",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err237];
-}
-else if(vErrors.push(err237) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data123.userInfo !== undefined){
-let data140 = data123.userInfo;
-if(data140 && typeof data140 == "object" && !Array.isArray(data140)){
-if(data140.endpointUrl === undefined){
-const err238 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/required",keyword:"required",params:{missingProperty: "endpointUrl"}};
-if(vErrors === null){
-vErrors = [err238];
-}
-else if(vErrors.push(err238) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data140.endpointUrl !== undefined){
-let data141 = data140.endpointUrl;
-if(typeof data141 === "string"){
-if(!pattern13.test(data141)){
-const err239 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/endpointUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
-if(vErrors === null){
-vErrors = [err239];
-}
-else if(vErrors.push(err239) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err240 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/endpointUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err240];
-}
-else if(vErrors.push(err240) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data140.httpMethod !== undefined){
-let data142 = data140.httpMethod;
-if(typeof data142 !== "string"){
-const err241 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/httpMethod",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err241];
-}
-else if(vErrors.push(err241) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!((data142 === "GET") || (data142 === "POST"))){
-const err242 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/httpMethod",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.embeddedAuthServer.properties.upstreamProviders.items.properties.oauth2Config.properties.userInfo.properties.httpMethod.enum}};
-if(vErrors === null){
-vErrors = [err242];
-}
-else if(vErrors.push(err242) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data140.additionalHeaders !== undefined){
-let data143 = data140.additionalHeaders;
-if(data143 && typeof data143 == "object" && !Array.isArray(data143)){
-for(const key6 in data143){
-if(typeof data143[key6] !== "string"){
-const err243 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/additionalHeaders/" + pointerToken(key6),schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err243];
-}
-else if(vErrors.push(err243) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err244 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/additionalHeaders",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err244];
-}
-else if(vErrors.push(err244) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data140.fieldMapping !== undefined){
-let data145 = data140.fieldMapping;
-if(data145 && typeof data145 == "object" && !Array.isArray(data145)){
-if(data145.subjectFields !== undefined){
-let data146 = data145.subjectFields;
-if(Array.isArray(data146)){
-const len10 = data146.length;
-for(let i10=0; i10<len10; i10++){
-if(typeof data146[i10] !== "string"){
-const err245 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/subjectFields/" + i10,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err245];
-}
-else if(vErrors.push(err245) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err246 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/subjectFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err246];
-}
-else if(vErrors.push(err246) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data145.nameFields !== undefined){
-let data148 = data145.nameFields;
-if(Array.isArray(data148)){
-const len11 = data148.length;
-for(let i11=0; i11<len11; i11++){
-if(typeof data148[i11] !== "string"){
-const err247 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/nameFields/" + i11,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err247];
-}
-else if(vErrors.push(err247) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err248 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/nameFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err248];
-}
-else if(vErrors.push(err248) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data145.emailFields !== undefined){
-let data150 = data145.emailFields;
-if(Array.isArray(data150)){
-const len12 = data150.length;
-for(let i12=0; i12<len12; i12++){
-if(typeof data150[i12] !== "string"){
-const err249 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/emailFields/" + i12,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err249];
-}
-else if(vErrors.push(err249) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err250 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping/emailFields",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err250];
-}
-else if(vErrors.push(err250) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err251 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo/fieldMapping",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err251];
-}
-else if(vErrors.push(err251) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err252 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/userInfo",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err252];
-}
-else if(vErrors.push(err252) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data123.identityFromToken !== undefined){
-let data152 = data123.identityFromToken;
-if(data152 && typeof data152 == "object" && !Array.isArray(data152)){
-if(data152.subjectPath !== undefined){
-if(typeof data152.subjectPath !== "string"){
-const err253 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/identityFromToken/subjectPath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/subjectPath/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err253];
-}
-else if(vErrors.push(err253) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data152.namePath !== undefined){
-if(typeof data152.namePath !== "string"){
-const err254 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/identityFromToken/namePath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/namePath/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err254];
-}
-else if(vErrors.push(err254) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data152.emailPath !== undefined){
-if(typeof data152.emailPath !== "string"){
-const err255 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/identityFromToken/emailPath",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/emailPath/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err255];
-}
-else if(vErrors.push(err255) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err256 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/identityFromToken",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err256];
-}
-else if(vErrors.push(err256) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data123.dcrConfig !== undefined){
-let data156 = data123.dcrConfig;
-if(data156 && typeof data156 == "object" && !Array.isArray(data156)){
-if(data156.discoveryUrl !== undefined){
-let data157 = data156.discoveryUrl;
-if(typeof data157 === "string"){
-if(func2(data157) > 2048){
-const err257 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/dcrConfig/discoveryUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/discoveryUrl/maxLength",keyword:"maxLength",params:{limit: 2048}};
-if(vErrors === null){
-vErrors = [err257];
-}
-else if(vErrors.push(err257) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err258 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/dcrConfig/discoveryUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/discoveryUrl/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err258];
-}
-else if(vErrors.push(err258) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data156.registrationEndpoint !== undefined){
-let data158 = data156.registrationEndpoint;
-if(typeof data158 === "string"){
-if(func2(data158) > 2048){
-const err259 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/dcrConfig/registrationEndpoint",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/registrationEndpoint/maxLength",keyword:"maxLength",params:{limit: 2048}};
-if(vErrors === null){
-vErrors = [err259];
-}
-else if(vErrors.push(err259) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err260 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/dcrConfig/registrationEndpoint",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/registrationEndpoint/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err260];
-}
-else if(vErrors.push(err260) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data156.initialAccessTokenRef !== undefined){
-let data159 = data156.initialAccessTokenRef;
-if(data159 && typeof data159 == "object" && !Array.isArray(data159)){
-if(data159.name === undefined){
-const err261 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err261];
-}
-else if(vErrors.push(err261) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data159.key === undefined){
-const err262 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err262];
-}
-else if(vErrors.push(err262) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data159.name !== undefined){
-let data160 = data159.name;
-if(typeof data160 === "string"){
-if(data160.length < 1){
-const err263 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/dcrConfig/initialAccessTokenRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err263];
-}
-else if(vErrors.push(err263) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err264 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/dcrConfig/initialAccessTokenRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err264];
-}
-else if(vErrors.push(err264) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data159.key !== undefined){
-let data161 = data159.key;
-if(typeof data161 === "string"){
-if(data161.length < 1){
-const err265 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/dcrConfig/initialAccessTokenRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err265];
-}
-else if(vErrors.push(err265) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err266 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/dcrConfig/initialAccessTokenRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err266];
-}
-else if(vErrors.push(err266) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err267 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err267];
-}
-else if(vErrors.push(err267) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data156.softwareId !== undefined){
-let data162 = data156.softwareId;
-if(typeof data162 === "string"){
-if(func2(data162) > 255){
-const err268 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/dcrConfig/softwareId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/softwareId/maxLength",keyword:"maxLength",params:{limit: 255}};
-if(vErrors === null){
-vErrors = [err268];
-}
-else if(vErrors.push(err268) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err269 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/dcrConfig/softwareId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/softwareId/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err269];
-}
-else if(vErrors.push(err269) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data156.softwareStatement !== undefined){
-let data163 = data156.softwareStatement;
-if(typeof data163 === "string"){
-if(func2(data163) > 16384){
-const err270 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/dcrConfig/softwareStatement",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/softwareStatement/maxLength",keyword:"maxLength",params:{limit: 16384}};
-if(vErrors === null){
-vErrors = [err270];
-}
-else if(vErrors.push(err270) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err271 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/dcrConfig/softwareStatement",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/softwareStatement/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err271];
-}
-else if(vErrors.push(err271) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err272 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/dcrConfig",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err272];
-}
-else if(vErrors.push(err272) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data123.additionalTokenParams !== undefined){
-let data164 = data123.additionalTokenParams;
-if(data164 && typeof data164 == "object" && !Array.isArray(data164)){
-for(const key7 in data164){
-if(typeof data164[key7] !== "string"){
-const err273 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/additionalTokenParams/" + pointerToken(key7),schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalTokenParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err273];
-}
-else if(vErrors.push(err273) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err274 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/additionalTokenParams",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalTokenParams/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err274];
-}
-else if(vErrors.push(err274) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data123.tokenEndpointAuthMethod !== undefined){
-let data166 = data123.tokenEndpointAuthMethod;
-if(typeof data166 !== "string"){
-const err275 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenEndpointAuthMethod",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpointAuthMethod/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err275];
-}
-else if(vErrors.push(err275) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!(((data166 === "none") || (data166 === "client_secret_basic")) || (data166 === "client_secret_post"))){
-const err276 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/tokenEndpointAuthMethod",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpointAuthMethod/enum",keyword:"enum",params:{allowedValues: schema11.properties.spec.properties.embeddedAuthServer.properties.upstreamProviders.items.properties.oauth2Config.properties.tokenEndpointAuthMethod.enum}};
-if(vErrors === null){
-vErrors = [err276];
-}
-else if(vErrors.push(err276) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data123.caBundleRef !== undefined){
-let data167 = data123.caBundleRef;
-if(data167 && typeof data167 == "object" && !Array.isArray(data167)){
-if(data167.configMapRef !== undefined){
-let data168 = data167.configMapRef;
-if(data168 && typeof data168 == "object" && !Array.isArray(data168)){
-if(data168.name === undefined){
-const err277 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/caBundleRef/configMapRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err277];
-}
-else if(vErrors.push(err277) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data168.key === undefined){
-const err278 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/caBundleRef/configMapRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err278];
-}
-else if(vErrors.push(err278) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data168.name !== undefined){
-if(typeof data168.name !== "string"){
-const err279 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/caBundleRef/configMapRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err279];
-}
-else if(vErrors.push(err279) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data168.key !== undefined){
-if(typeof data168.key !== "string"){
-const err280 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/caBundleRef/configMapRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err280];
-}
-else if(vErrors.push(err280) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err281 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/caBundleRef/configMapRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err281];
-}
-else if(vErrors.push(err281) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err282 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/caBundleRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err282];
-}
-else if(vErrors.push(err282) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data123.allowPrivateIPs !== undefined){
-if(typeof data123.allowPrivateIPs !== "boolean"){
-const err283 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/allowPrivateIPs",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/allowPrivateIPs/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err283];
-}
-else if(vErrors.push(err283) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data123.insecureAllowHTTP !== undefined){
-if(typeof data123.insecureAllowHTTP !== "boolean"){
-const err284 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config/insecureAllowHTTP",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/properties/insecureAllowHTTP/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err284];
-}
-else if(vErrors.push(err284) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err285 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4+"/oauth2Config",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/properties/oauth2Config/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err285];
-}
-else if(vErrors.push(err285) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err286 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders/" + i4,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err286];
-}
-else if(vErrors.push(err286) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err287 = {instancePath:instancePath+"/spec/embeddedAuthServer/upstreamProviders",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/upstreamProviders/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err287];
-}
-else if(vErrors.push(err287) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data30.delegateClients !== undefined){
-let data173 = data30.delegateClients;
-if(Array.isArray(data173)){
-if(data173.length > 10){
-const err288 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/maxItems",keyword:"maxItems",params:{limit: 10}};
-if(vErrors === null){
-vErrors = [err288];
-}
-else if(vErrors.push(err288) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len13 = data173.length;
-for(let i13=0; i13<len13; i13++){
-let data174 = data173[i13];
-if(data174 && typeof data174 == "object" && !Array.isArray(data174)){
-if(data174.clientId === undefined){
-const err289 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "clientId"}};
-if(vErrors === null){
-vErrors = [err289];
-}
-else if(vErrors.push(err289) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data174.clientSecretRef === undefined){
-const err290 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "clientSecretRef"}};
-if(vErrors === null){
-vErrors = [err290];
-}
-else if(vErrors.push(err290) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data174.scopes === undefined){
-const err291 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "scopes"}};
-if(vErrors === null){
-vErrors = [err291];
-}
-else if(vErrors.push(err291) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data174.audiences === undefined){
-const err292 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "audiences"}};
-if(vErrors === null){
-vErrors = [err292];
-}
-else if(vErrors.push(err292) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data174.clientId !== undefined){
-let data175 = data174.clientId;
-if(typeof data175 === "string"){
-if(func2(data175) > 256){
-const err293 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13+"/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/properties/clientId/maxLength",keyword:"maxLength",params:{limit: 256}};
-if(vErrors === null){
-vErrors = [err293];
-}
-else if(vErrors.push(err293) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data175.length < 1){
-const err294 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13+"/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err294];
-}
-else if(vErrors.push(err294) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err295 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13+"/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/properties/clientId/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err295];
-}
-else if(vErrors.push(err295) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data174.clientSecretRef !== undefined){
-let data176 = data174.clientSecretRef;
-if(data176 && typeof data176 == "object" && !Array.isArray(data176)){
-if(data176.name === undefined){
-const err296 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13+"/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err296];
-}
-else if(vErrors.push(err296) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data176.key === undefined){
-const err297 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13+"/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err297];
-}
-else if(vErrors.push(err297) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data176.name !== undefined){
-let data177 = data176.name;
-if(typeof data177 === "string"){
-if(data177.length < 1){
-const err298 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13+"/clientSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err298];
-}
-else if(vErrors.push(err298) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err299 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13+"/clientSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err299];
-}
-else if(vErrors.push(err299) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data176.key !== undefined){
-let data178 = data176.key;
-if(typeof data178 === "string"){
-if(data178.length < 1){
-const err300 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13+"/clientSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err300];
-}
-else if(vErrors.push(err300) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err301 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13+"/clientSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err301];
-}
-else if(vErrors.push(err301) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err302 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13+"/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err302];
-}
-else if(vErrors.push(err302) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data174.scopes !== undefined){
-let data179 = data174.scopes;
-if(Array.isArray(data179)){
-if(data179.length > 10){
-const err303 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13+"/scopes",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/properties/scopes/maxItems",keyword:"maxItems",params:{limit: 10}};
-if(vErrors === null){
-vErrors = [err303];
-}
-else if(vErrors.push(err303) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data179.length < 1){
-const err304 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13+"/scopes",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/properties/scopes/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err304];
-}
-else if(vErrors.push(err304) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len14 = data179.length;
-for(let i14=0; i14<len14; i14++){
-let data180 = data179[i14];
-if(typeof data180 === "string"){
-if(func2(data180) > 256){
-const err305 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13+"/scopes/" + i14,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/properties/scopes/items/maxLength",keyword:"maxLength",params:{limit: 256}};
-if(vErrors === null){
-vErrors = [err305];
-}
-else if(vErrors.push(err305) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data180.length < 1){
-const err306 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13+"/scopes/" + i14,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/properties/scopes/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err306];
-}
-else if(vErrors.push(err306) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err307 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13+"/scopes/" + i14,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err307];
-}
-else if(vErrors.push(err307) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err308 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13+"/scopes",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/properties/scopes/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err308];
-}
-else if(vErrors.push(err308) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data174.audiences !== undefined){
-let data181 = data174.audiences;
-if(Array.isArray(data181)){
-if(data181.length > 10){
-const err309 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13+"/audiences",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/properties/audiences/maxItems",keyword:"maxItems",params:{limit: 10}};
-if(vErrors === null){
-vErrors = [err309];
-}
-else if(vErrors.push(err309) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data181.length < 1){
-const err310 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13+"/audiences",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/properties/audiences/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err310];
-}
-else if(vErrors.push(err310) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len15 = data181.length;
-for(let i15=0; i15<len15; i15++){
-let data182 = data181[i15];
-if(typeof data182 === "string"){
-if(func2(data182) > 2048){
-const err311 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13+"/audiences/" + i15,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/properties/audiences/items/maxLength",keyword:"maxLength",params:{limit: 2048}};
-if(vErrors === null){
-vErrors = [err311];
-}
-else if(vErrors.push(err311) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data182.length < 1){
-const err312 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13+"/audiences/" + i15,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/properties/audiences/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err312];
-}
-else if(vErrors.push(err312) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err313 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13+"/audiences/" + i15,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/properties/audiences/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err313];
-}
-else if(vErrors.push(err313) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err314 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13+"/audiences",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/properties/audiences/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err314];
-}
-else if(vErrors.push(err314) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err315 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients/" + i13,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err315];
-}
-else if(vErrors.push(err315) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err316 = {instancePath:instancePath+"/spec/embeddedAuthServer/delegateClients",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/delegateClients/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err316];
-}
-else if(vErrors.push(err316) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data30.trustedIssuers !== undefined){
-let data183 = data30.trustedIssuers;
-if(Array.isArray(data183)){
-if(data183.length > 20){
-const err317 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/maxItems",keyword:"maxItems",params:{limit: 20}};
-if(vErrors === null){
-vErrors = [err317];
-}
-else if(vErrors.push(err317) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len16 = data183.length;
-for(let i16=0; i16<len16; i16++){
-let data184 = data183[i16];
-if(data184 && typeof data184 == "object" && !Array.isArray(data184)){
-if(data184.issuerUrl === undefined){
-const err318 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/required",keyword:"required",params:{missingProperty: "issuerUrl"}};
-if(vErrors === null){
-vErrors = [err318];
-}
-else if(vErrors.push(err318) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data184.name !== undefined){
-let data185 = data184.name;
-if(typeof data185 === "string"){
-if(func2(data185) > 253){
-const err319 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/name/maxLength",keyword:"maxLength",params:{limit: 253}};
-if(vErrors === null){
-vErrors = [err319];
-}
-else if(vErrors.push(err319) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err320 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err320];
-}
-else if(vErrors.push(err320) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data184.issuerUrl !== undefined){
-let data186 = data184.issuerUrl;
-if(typeof data186 === "string"){
-if(func2(data186) > 2048){
-const err321 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/issuerUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/issuerUrl/maxLength",keyword:"maxLength",params:{limit: 2048}};
-if(vErrors === null){
-vErrors = [err321];
-}
-else if(vErrors.push(err321) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data186.length < 1){
-const err322 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/issuerUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/issuerUrl/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err322];
-}
-else if(vErrors.push(err322) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err323 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/issuerUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/issuerUrl/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err323];
-}
-else if(vErrors.push(err323) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data184.jwksUrl !== undefined){
-let data187 = data184.jwksUrl;
-if(typeof data187 === "string"){
-if(func2(data187) > 2048){
-const err324 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/jwksUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/jwksUrl/maxLength",keyword:"maxLength",params:{limit: 2048}};
-if(vErrors === null){
-vErrors = [err324];
-}
-else if(vErrors.push(err324) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err325 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/jwksUrl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/jwksUrl/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err325];
-}
-else if(vErrors.push(err325) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data184.insecureAllowHTTP !== undefined){
-if(typeof data184.insecureAllowHTTP !== "boolean"){
-const err326 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/insecureAllowHTTP",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/insecureAllowHTTP/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err326];
-}
-else if(vErrors.push(err326) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data184.allowPrivateIPs !== undefined){
-if(typeof data184.allowPrivateIPs !== "boolean"){
-const err327 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/allowPrivateIPs",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/allowPrivateIPs/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err327];
-}
-else if(vErrors.push(err327) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data184.caBundleRef !== undefined){
-let data190 = data184.caBundleRef;
-if(data190 && typeof data190 == "object" && !Array.isArray(data190)){
-if(data190.configMapRef !== undefined){
-let data191 = data190.configMapRef;
-if(data191 && typeof data191 == "object" && !Array.isArray(data191)){
-if(data191.name === undefined){
-const err328 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/caBundleRef/configMapRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err328];
-}
-else if(vErrors.push(err328) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data191.key === undefined){
-const err329 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/caBundleRef/configMapRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err329];
-}
-else if(vErrors.push(err329) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data191.name !== undefined){
-if(typeof data191.name !== "string"){
-const err330 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/caBundleRef/configMapRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err330];
-}
-else if(vErrors.push(err330) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data191.key !== undefined){
-if(typeof data191.key !== "string"){
-const err331 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/caBundleRef/configMapRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err331];
-}
-else if(vErrors.push(err331) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err332 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/caBundleRef/configMapRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err332];
-}
-else if(vErrors.push(err332) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err333 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/caBundleRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/caBundleRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err333];
-}
-else if(vErrors.push(err333) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data184.jwtBearerGrant !== undefined){
-let data194 = data184.jwtBearerGrant;
-if(data194 && typeof data194 == "object" && !Array.isArray(data194)){
-if(data194.maxAssertionAge !== undefined){
-if(typeof data194.maxAssertionAge !== "string"){
-const err334 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/jwtBearerGrant/maxAssertionAge",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/maxAssertionAge/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err334];
-}
-else if(vErrors.push(err334) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data194.subjectBindings !== undefined){
-let data196 = data194.subjectBindings;
-if(Array.isArray(data196)){
-if(data196.length > 50){
-const err335 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/jwtBearerGrant/subjectBindings",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/maxItems",keyword:"maxItems",params:{limit: 50}};
-if(vErrors === null){
-vErrors = [err335];
-}
-else if(vErrors.push(err335) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data196.length < 1){
-const err336 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/jwtBearerGrant/subjectBindings",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err336];
-}
-else if(vErrors.push(err336) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len17 = data196.length;
-for(let i17=0; i17<len17; i17++){
-let data197 = data196[i17];
-if(data197 && typeof data197 == "object" && !Array.isArray(data197)){
-if(data197.subject === undefined){
-const err337 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/jwtBearerGrant/subjectBindings/" + i17,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/required",keyword:"required",params:{missingProperty: "subject"}};
-if(vErrors === null){
-vErrors = [err337];
-}
-else if(vErrors.push(err337) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data197.subject !== undefined){
-let data198 = data197.subject;
-if(typeof data198 === "string"){
-if(data198.length < 1){
-const err338 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/jwtBearerGrant/subjectBindings/" + i17+"/subject",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/subject/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err338];
-}
-else if(vErrors.push(err338) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err339 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/jwtBearerGrant/subjectBindings/" + i17+"/subject",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/subject/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err339];
-}
-else if(vErrors.push(err339) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data197.allowedResources !== undefined){
-let data199 = data197.allowedResources;
-if(Array.isArray(data199)){
-if(data199.length > 50){
-const err340 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/jwtBearerGrant/subjectBindings/" + i17+"/allowedResources",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/maxItems",keyword:"maxItems",params:{limit: 50}};
-if(vErrors === null){
-vErrors = [err340];
-}
-else if(vErrors.push(err340) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data199.length < 1){
-const err341 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/jwtBearerGrant/subjectBindings/" + i17+"/allowedResources",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err341];
-}
-else if(vErrors.push(err341) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len18 = data199.length;
-for(let i18=0; i18<len18; i18++){
-let data200 = data199[i18];
-if(typeof data200 === "string"){
-if(data200.length < 1){
-const err342 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/jwtBearerGrant/subjectBindings/" + i17+"/allowedResources/" + i18,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err342];
-}
-else if(vErrors.push(err342) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err343 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/jwtBearerGrant/subjectBindings/" + i17+"/allowedResources/" + i18,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err343];
-}
-else if(vErrors.push(err343) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err344 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/jwtBearerGrant/subjectBindings/" + i17+"/allowedResources",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err344];
-}
-else if(vErrors.push(err344) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err345 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/jwtBearerGrant/subjectBindings/" + i17,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err345];
-}
-else if(vErrors.push(err345) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err346 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/jwtBearerGrant/subjectBindings",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err346];
-}
-else if(vErrors.push(err346) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data194.acceptedAudiences !== undefined){
-let data201 = data194.acceptedAudiences;
-if(Array.isArray(data201)){
-if(data201.length > 50){
-const err347 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/jwtBearerGrant/acceptedAudiences",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/acceptedAudiences/maxItems",keyword:"maxItems",params:{limit: 50}};
-if(vErrors === null){
-vErrors = [err347];
-}
-else if(vErrors.push(err347) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len19 = data201.length;
-for(let i19=0; i19<len19; i19++){
-let data202 = data201[i19];
-if(typeof data202 === "string"){
-if(data202.length < 1){
-const err348 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/jwtBearerGrant/acceptedAudiences/" + i19,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/acceptedAudiences/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err348];
-}
-else if(vErrors.push(err348) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err349 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/jwtBearerGrant/acceptedAudiences/" + i19,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/acceptedAudiences/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err349];
-}
-else if(vErrors.push(err349) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err350 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/jwtBearerGrant/acceptedAudiences",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/acceptedAudiences/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err350];
-}
-else if(vErrors.push(err350) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err351 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/jwtBearerGrant",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/jwtBearerGrant/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err351];
-}
-else if(vErrors.push(err351) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data184.expectedAudience !== undefined){
-let data203 = data184.expectedAudience;
-if(typeof data203 === "string"){
-if(func2(data203) > 2048){
-const err352 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/expectedAudience",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/expectedAudience/maxLength",keyword:"maxLength",params:{limit: 2048}};
-if(vErrors === null){
-vErrors = [err352];
-}
-else if(vErrors.push(err352) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data203.length < 1){
-const err353 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/expectedAudience",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/expectedAudience/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err353];
-}
-else if(vErrors.push(err353) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err354 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/expectedAudience",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/expectedAudience/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err354];
-}
-else if(vErrors.push(err354) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data184.allowedDelegateClients !== undefined){
-let data204 = data184.allowedDelegateClients;
-if(Array.isArray(data204)){
-if(data204.length > 50){
-const err355 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/allowedDelegateClients",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/allowedDelegateClients/maxItems",keyword:"maxItems",params:{limit: 50}};
-if(vErrors === null){
-vErrors = [err355];
-}
-else if(vErrors.push(err355) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data204.length < 1){
-const err356 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/allowedDelegateClients",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/allowedDelegateClients/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err356];
-}
-else if(vErrors.push(err356) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len20 = data204.length;
-for(let i20=0; i20<len20; i20++){
-let data205 = data204[i20];
-if(typeof data205 === "string"){
-if(func2(data205) > 256){
-const err357 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/allowedDelegateClients/" + i20,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/allowedDelegateClients/items/maxLength",keyword:"maxLength",params:{limit: 256}};
-if(vErrors === null){
-vErrors = [err357];
-}
-else if(vErrors.push(err357) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data205.length < 1){
-const err358 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/allowedDelegateClients/" + i20,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/allowedDelegateClients/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err358];
-}
-else if(vErrors.push(err358) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err359 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/allowedDelegateClients/" + i20,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/allowedDelegateClients/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err359];
-}
-else if(vErrors.push(err359) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err360 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/allowedDelegateClients",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/allowedDelegateClients/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err360];
-}
-else if(vErrors.push(err360) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data184.actorClaim !== undefined){
-let data206 = data184.actorClaim;
-if(typeof data206 === "string"){
-if(func2(data206) > 64){
-const err361 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/actorClaim",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/actorClaim/maxLength",keyword:"maxLength",params:{limit: 64}};
-if(vErrors === null){
-vErrors = [err361];
-}
-else if(vErrors.push(err361) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err362 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/actorClaim",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/actorClaim/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err362];
-}
-else if(vErrors.push(err362) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data184.allowedActors !== undefined){
-let data207 = data184.allowedActors;
-if(Array.isArray(data207)){
-if(data207.length > 50){
-const err363 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/allowedActors",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/allowedActors/maxItems",keyword:"maxItems",params:{limit: 50}};
-if(vErrors === null){
-vErrors = [err363];
-}
-else if(vErrors.push(err363) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len21 = data207.length;
-for(let i21=0; i21<len21; i21++){
-let data208 = data207[i21];
-if(typeof data208 === "string"){
-if(func2(data208) > 256){
-const err364 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/allowedActors/" + i21,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/allowedActors/items/maxLength",keyword:"maxLength",params:{limit: 256}};
-if(vErrors === null){
-vErrors = [err364];
-}
-else if(vErrors.push(err364) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data208.length < 1){
-const err365 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/allowedActors/" + i21,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/allowedActors/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err365];
-}
-else if(vErrors.push(err365) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err366 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/allowedActors/" + i21,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/allowedActors/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err366];
-}
-else if(vErrors.push(err366) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err367 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/allowedActors",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/allowedActors/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err367];
-}
-else if(vErrors.push(err367) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data184.actorMatcher !== undefined){
-let data209 = data184.actorMatcher;
-if(typeof data209 === "string"){
-if(func2(data209) > 4096){
-const err368 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/actorMatcher",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/actorMatcher/maxLength",keyword:"maxLength",params:{limit: 4096}};
-if(vErrors === null){
-vErrors = [err368];
-}
-else if(vErrors.push(err368) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err369 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/actorMatcher",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/actorMatcher/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err369];
-}
-else if(vErrors.push(err369) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data184.allowMayAct !== undefined){
-if(typeof data184.allowMayAct !== "boolean"){
-const err370 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16+"/allowMayAct",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/properties/allowMayAct/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err370];
-}
-else if(vErrors.push(err370) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err371 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers/" + i16,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err371];
-}
-else if(vErrors.push(err371) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err372 = {instancePath:instancePath+"/spec/embeddedAuthServer/trustedIssuers",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/trustedIssuers/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err372];
-}
-else if(vErrors.push(err372) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data30.inboundGrants !== undefined){
-let data211 = data30.inboundGrants;
-if(data211 && typeof data211 == "object" && !Array.isArray(data211)){
-if(data211.tokenExchange !== undefined){
-let data212 = data211.tokenExchange;
-if(data212 && typeof data212 == "object" && !Array.isArray(data212)){
-if(data212.delegateClients !== undefined){
-let data213 = data212.delegateClients;
-if(Array.isArray(data213)){
-if(data213.length > 10){
-const err373 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/maxItems",keyword:"maxItems",params:{limit: 10}};
-if(vErrors === null){
-vErrors = [err373];
-}
-else if(vErrors.push(err373) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len22 = data213.length;
-for(let i22=0; i22<len22; i22++){
-let data214 = data213[i22];
-if(data214 && typeof data214 == "object" && !Array.isArray(data214)){
-if(data214.clientId === undefined){
-const err374 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "clientId"}};
-if(vErrors === null){
-vErrors = [err374];
-}
-else if(vErrors.push(err374) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data214.clientSecretRef === undefined){
-const err375 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "clientSecretRef"}};
-if(vErrors === null){
-vErrors = [err375];
-}
-else if(vErrors.push(err375) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data214.scopes === undefined){
-const err376 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "scopes"}};
-if(vErrors === null){
-vErrors = [err376];
-}
-else if(vErrors.push(err376) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data214.audiences === undefined){
-const err377 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "audiences"}};
-if(vErrors === null){
-vErrors = [err377];
-}
-else if(vErrors.push(err377) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data214.clientId !== undefined){
-let data215 = data214.clientId;
-if(typeof data215 === "string"){
-if(func2(data215) > 256){
-const err378 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22+"/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientId/maxLength",keyword:"maxLength",params:{limit: 256}};
-if(vErrors === null){
-vErrors = [err378];
-}
-else if(vErrors.push(err378) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data215.length < 1){
-const err379 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22+"/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err379];
-}
-else if(vErrors.push(err379) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err380 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22+"/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientId/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err380];
-}
-else if(vErrors.push(err380) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data214.clientSecretRef !== undefined){
-let data216 = data214.clientSecretRef;
-if(data216 && typeof data216 == "object" && !Array.isArray(data216)){
-if(data216.name === undefined){
-const err381 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22+"/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err381];
-}
-else if(vErrors.push(err381) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data216.key === undefined){
-const err382 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22+"/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err382];
-}
-else if(vErrors.push(err382) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data216.name !== undefined){
-let data217 = data216.name;
-if(typeof data217 === "string"){
-if(data217.length < 1){
-const err383 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22+"/clientSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err383];
-}
-else if(vErrors.push(err383) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err384 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22+"/clientSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err384];
-}
-else if(vErrors.push(err384) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data216.key !== undefined){
-let data218 = data216.key;
-if(typeof data218 === "string"){
-if(data218.length < 1){
-const err385 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22+"/clientSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err385];
-}
-else if(vErrors.push(err385) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err386 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22+"/clientSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err386];
-}
-else if(vErrors.push(err386) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err387 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22+"/clientSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err387];
-}
-else if(vErrors.push(err387) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data214.scopes !== undefined){
-let data219 = data214.scopes;
-if(Array.isArray(data219)){
-if(data219.length > 10){
-const err388 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22+"/scopes",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/maxItems",keyword:"maxItems",params:{limit: 10}};
-if(vErrors === null){
-vErrors = [err388];
-}
-else if(vErrors.push(err388) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data219.length < 1){
-const err389 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22+"/scopes",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err389];
-}
-else if(vErrors.push(err389) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len23 = data219.length;
-for(let i23=0; i23<len23; i23++){
-let data220 = data219[i23];
-if(typeof data220 === "string"){
-if(func2(data220) > 256){
-const err390 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22+"/scopes/" + i23,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/items/maxLength",keyword:"maxLength",params:{limit: 256}};
-if(vErrors === null){
-vErrors = [err390];
-}
-else if(vErrors.push(err390) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data220.length < 1){
-const err391 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22+"/scopes/" + i23,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err391];
-}
-else if(vErrors.push(err391) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err392 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22+"/scopes/" + i23,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err392];
-}
-else if(vErrors.push(err392) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err393 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22+"/scopes",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err393];
-}
-else if(vErrors.push(err393) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data214.audiences !== undefined){
-let data221 = data214.audiences;
-if(Array.isArray(data221)){
-if(data221.length > 10){
-const err394 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22+"/audiences",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/maxItems",keyword:"maxItems",params:{limit: 10}};
-if(vErrors === null){
-vErrors = [err394];
-}
-else if(vErrors.push(err394) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data221.length < 1){
-const err395 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22+"/audiences",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err395];
-}
-else if(vErrors.push(err395) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len24 = data221.length;
-for(let i24=0; i24<len24; i24++){
-let data222 = data221[i24];
-if(typeof data222 === "string"){
-if(func2(data222) > 2048){
-const err396 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22+"/audiences/" + i24,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/items/maxLength",keyword:"maxLength",params:{limit: 2048}};
-if(vErrors === null){
-vErrors = [err396];
-}
-else if(vErrors.push(err396) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data222.length < 1){
-const err397 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22+"/audiences/" + i24,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err397];
-}
-else if(vErrors.push(err397) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err398 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22+"/audiences/" + i24,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err398];
-}
-else if(vErrors.push(err398) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err399 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22+"/audiences",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err399];
-}
-else if(vErrors.push(err399) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err400 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients/" + i22,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err400];
-}
-else if(vErrors.push(err400) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err401 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/delegateClients",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err401];
-}
-else if(vErrors.push(err401) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data212.issuerPolicies !== undefined){
-let data223 = data212.issuerPolicies;
-if(Array.isArray(data223)){
-if(data223.length > 20){
-const err402 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/issuerPolicies",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/maxItems",keyword:"maxItems",params:{limit: 20}};
-if(vErrors === null){
-vErrors = [err402];
-}
-else if(vErrors.push(err402) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len25 = data223.length;
-for(let i25=0; i25<len25; i25++){
-let data224 = data223[i25];
-if(data224 && typeof data224 == "object" && !Array.isArray(data224)){
-if(data224.issuerRef !== undefined){
-if(typeof data224.issuerRef !== "string"){
-const err403 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/issuerPolicies/" + i25+"/issuerRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/issuerRef/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err403];
-}
-else if(vErrors.push(err403) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data224.expectedAudience !== undefined){
-let data226 = data224.expectedAudience;
-if(typeof data226 === "string"){
-if(func2(data226) > 2048){
-const err404 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/issuerPolicies/" + i25+"/expectedAudience",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/expectedAudience/maxLength",keyword:"maxLength",params:{limit: 2048}};
-if(vErrors === null){
-vErrors = [err404];
-}
-else if(vErrors.push(err404) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data226.length < 1){
-const err405 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/issuerPolicies/" + i25+"/expectedAudience",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/expectedAudience/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err405];
-}
-else if(vErrors.push(err405) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err406 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/issuerPolicies/" + i25+"/expectedAudience",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/expectedAudience/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err406];
-}
-else if(vErrors.push(err406) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data224.allowedDelegateClients !== undefined){
-let data227 = data224.allowedDelegateClients;
-if(Array.isArray(data227)){
-if(data227.length > 50){
-const err407 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/issuerPolicies/" + i25+"/allowedDelegateClients",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/maxItems",keyword:"maxItems",params:{limit: 50}};
-if(vErrors === null){
-vErrors = [err407];
-}
-else if(vErrors.push(err407) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data227.length < 1){
-const err408 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/issuerPolicies/" + i25+"/allowedDelegateClients",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err408];
-}
-else if(vErrors.push(err408) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len26 = data227.length;
-for(let i26=0; i26<len26; i26++){
-let data228 = data227[i26];
-if(typeof data228 === "string"){
-if(func2(data228) > 256){
-const err409 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/issuerPolicies/" + i25+"/allowedDelegateClients/" + i26,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/items/maxLength",keyword:"maxLength",params:{limit: 256}};
-if(vErrors === null){
-vErrors = [err409];
-}
-else if(vErrors.push(err409) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data228.length < 1){
-const err410 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/issuerPolicies/" + i25+"/allowedDelegateClients/" + i26,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err410];
-}
-else if(vErrors.push(err410) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err411 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/issuerPolicies/" + i25+"/allowedDelegateClients/" + i26,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err411];
-}
-else if(vErrors.push(err411) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err412 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/issuerPolicies/" + i25+"/allowedDelegateClients",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err412];
-}
-else if(vErrors.push(err412) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data224.actorClaim !== undefined){
-let data229 = data224.actorClaim;
-if(typeof data229 === "string"){
-if(func2(data229) > 64){
-const err413 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/issuerPolicies/" + i25+"/actorClaim",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/actorClaim/maxLength",keyword:"maxLength",params:{limit: 64}};
-if(vErrors === null){
-vErrors = [err413];
-}
-else if(vErrors.push(err413) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err414 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/issuerPolicies/" + i25+"/actorClaim",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/actorClaim/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err414];
-}
-else if(vErrors.push(err414) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data224.allowedActors !== undefined){
-let data230 = data224.allowedActors;
-if(Array.isArray(data230)){
-if(data230.length > 50){
-const err415 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/issuerPolicies/" + i25+"/allowedActors",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/maxItems",keyword:"maxItems",params:{limit: 50}};
-if(vErrors === null){
-vErrors = [err415];
-}
-else if(vErrors.push(err415) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len27 = data230.length;
-for(let i27=0; i27<len27; i27++){
-let data231 = data230[i27];
-if(typeof data231 === "string"){
-if(func2(data231) > 256){
-const err416 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/issuerPolicies/" + i25+"/allowedActors/" + i27,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/items/maxLength",keyword:"maxLength",params:{limit: 256}};
-if(vErrors === null){
-vErrors = [err416];
-}
-else if(vErrors.push(err416) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data231.length < 1){
-const err417 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/issuerPolicies/" + i25+"/allowedActors/" + i27,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err417];
-}
-else if(vErrors.push(err417) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err418 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/issuerPolicies/" + i25+"/allowedActors/" + i27,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err418];
-}
-else if(vErrors.push(err418) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err419 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/issuerPolicies/" + i25+"/allowedActors",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err419];
-}
-else if(vErrors.push(err419) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data224.actorMatcher !== undefined){
-let data232 = data224.actorMatcher;
-if(typeof data232 === "string"){
-if(func2(data232) > 4096){
-const err420 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/issuerPolicies/" + i25+"/actorMatcher",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/actorMatcher/maxLength",keyword:"maxLength",params:{limit: 4096}};
-if(vErrors === null){
-vErrors = [err420];
-}
-else if(vErrors.push(err420) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err421 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/issuerPolicies/" + i25+"/actorMatcher",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/actorMatcher/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err421];
-}
-else if(vErrors.push(err421) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data224.allowMayAct !== undefined){
-if(typeof data224.allowMayAct !== "boolean"){
-const err422 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/issuerPolicies/" + i25+"/allowMayAct",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowMayAct/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err422];
-}
-else if(vErrors.push(err422) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err423 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/issuerPolicies/" + i25,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err423];
-}
-else if(vErrors.push(err423) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err424 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange/issuerPolicies",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err424];
-}
-else if(vErrors.push(err424) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err425 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/tokenExchange",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/tokenExchange/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err425];
-}
-else if(vErrors.push(err425) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data211.jwtBearer !== undefined){
-let data234 = data211.jwtBearer;
-if(data234 && typeof data234 == "object" && !Array.isArray(data234)){
-if(data234.issuerPolicies !== undefined){
-let data235 = data234.issuerPolicies;
-if(Array.isArray(data235)){
-if(data235.length > 20){
-const err426 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/jwtBearer/issuerPolicies",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/maxItems",keyword:"maxItems",params:{limit: 20}};
-if(vErrors === null){
-vErrors = [err426];
-}
-else if(vErrors.push(err426) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len28 = data235.length;
-for(let i28=0; i28<len28; i28++){
-let data236 = data235[i28];
-if(data236 && typeof data236 == "object" && !Array.isArray(data236)){
-if(data236.issuerRef !== undefined){
-if(typeof data236.issuerRef !== "string"){
-const err427 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/jwtBearer/issuerPolicies/" + i28+"/issuerRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/issuerRef/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err427];
-}
-else if(vErrors.push(err427) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data236.maxAssertionAge !== undefined){
-if(typeof data236.maxAssertionAge !== "string"){
-const err428 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/jwtBearer/issuerPolicies/" + i28+"/maxAssertionAge",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/maxAssertionAge/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err428];
-}
-else if(vErrors.push(err428) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data236.subjectBindings !== undefined){
-let data239 = data236.subjectBindings;
-if(Array.isArray(data239)){
-if(data239.length > 50){
-const err429 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/jwtBearer/issuerPolicies/" + i28+"/subjectBindings",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/maxItems",keyword:"maxItems",params:{limit: 50}};
-if(vErrors === null){
-vErrors = [err429];
-}
-else if(vErrors.push(err429) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data239.length < 1){
-const err430 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/jwtBearer/issuerPolicies/" + i28+"/subjectBindings",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err430];
-}
-else if(vErrors.push(err430) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len29 = data239.length;
-for(let i29=0; i29<len29; i29++){
-let data240 = data239[i29];
-if(data240 && typeof data240 == "object" && !Array.isArray(data240)){
-if(data240.subject === undefined){
-const err431 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/jwtBearer/issuerPolicies/" + i28+"/subjectBindings/" + i29,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/required",keyword:"required",params:{missingProperty: "subject"}};
-if(vErrors === null){
-vErrors = [err431];
-}
-else if(vErrors.push(err431) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data240.subject !== undefined){
-let data241 = data240.subject;
-if(typeof data241 === "string"){
-if(data241.length < 1){
-const err432 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/jwtBearer/issuerPolicies/" + i28+"/subjectBindings/" + i29+"/subject",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/subject/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err432];
-}
-else if(vErrors.push(err432) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err433 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/jwtBearer/issuerPolicies/" + i28+"/subjectBindings/" + i29+"/subject",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/subject/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err433];
-}
-else if(vErrors.push(err433) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data240.allowedResources !== undefined){
-let data242 = data240.allowedResources;
-if(Array.isArray(data242)){
-if(data242.length > 50){
-const err434 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/jwtBearer/issuerPolicies/" + i28+"/subjectBindings/" + i29+"/allowedResources",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/maxItems",keyword:"maxItems",params:{limit: 50}};
-if(vErrors === null){
-vErrors = [err434];
-}
-else if(vErrors.push(err434) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data242.length < 1){
-const err435 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/jwtBearer/issuerPolicies/" + i28+"/subjectBindings/" + i29+"/allowedResources",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err435];
-}
-else if(vErrors.push(err435) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len30 = data242.length;
-for(let i30=0; i30<len30; i30++){
-let data243 = data242[i30];
-if(typeof data243 === "string"){
-if(data243.length < 1){
-const err436 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/jwtBearer/issuerPolicies/" + i28+"/subjectBindings/" + i29+"/allowedResources/" + i30,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err436];
-}
-else if(vErrors.push(err436) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err437 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/jwtBearer/issuerPolicies/" + i28+"/subjectBindings/" + i29+"/allowedResources/" + i30,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err437];
-}
-else if(vErrors.push(err437) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err438 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/jwtBearer/issuerPolicies/" + i28+"/subjectBindings/" + i29+"/allowedResources",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err438];
-}
-else if(vErrors.push(err438) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err439 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/jwtBearer/issuerPolicies/" + i28+"/subjectBindings/" + i29,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err439];
-}
-else if(vErrors.push(err439) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err440 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/jwtBearer/issuerPolicies/" + i28+"/subjectBindings",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err440];
-}
-else if(vErrors.push(err440) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data236.acceptedAudiences !== undefined){
-let data244 = data236.acceptedAudiences;
-if(Array.isArray(data244)){
-if(data244.length > 50){
-const err441 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/jwtBearer/issuerPolicies/" + i28+"/acceptedAudiences",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/acceptedAudiences/maxItems",keyword:"maxItems",params:{limit: 50}};
-if(vErrors === null){
-vErrors = [err441];
-}
-else if(vErrors.push(err441) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len31 = data244.length;
-for(let i31=0; i31<len31; i31++){
-let data245 = data244[i31];
-if(typeof data245 === "string"){
-if(data245.length < 1){
-const err442 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/jwtBearer/issuerPolicies/" + i28+"/acceptedAudiences/" + i31,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/acceptedAudiences/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err442];
-}
-else if(vErrors.push(err442) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err443 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/jwtBearer/issuerPolicies/" + i28+"/acceptedAudiences/" + i31,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/acceptedAudiences/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err443];
-}
-else if(vErrors.push(err443) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err444 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/jwtBearer/issuerPolicies/" + i28+"/acceptedAudiences",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/acceptedAudiences/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err444];
-}
-else if(vErrors.push(err444) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err445 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/jwtBearer/issuerPolicies/" + i28,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err445];
-}
-else if(vErrors.push(err445) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err446 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/jwtBearer/issuerPolicies",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err446];
-}
-else if(vErrors.push(err446) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err447 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/jwtBearer",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/jwtBearer/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err447];
-}
-else if(vErrors.push(err447) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data211.spiffeClientAuth !== undefined){
-let data246 = data211.spiffeClientAuth;
-if(Array.isArray(data246)){
-if(data246.length > 100){
-const err448 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/spiffeClientAuth",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/spiffeClientAuth/maxItems",keyword:"maxItems",params:{limit: 100}};
-if(vErrors === null){
-vErrors = [err448];
-}
-else if(vErrors.push(err448) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len32 = data246.length;
-for(let i32=0; i32<len32; i32++){
-let data247 = data246[i32];
-if(data247 && typeof data247 == "object" && !Array.isArray(data247)){
-if(data247.clientId !== undefined){
-if(typeof data247.clientId !== "string"){
-const err449 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/spiffeClientAuth/" + i32+"/clientId",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/spiffeClientAuth/items/properties/clientId/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err449];
-}
-else if(vErrors.push(err449) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data247.trustDomain !== undefined){
-if(typeof data247.trustDomain !== "string"){
-const err450 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/spiffeClientAuth/" + i32+"/trustDomain",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/spiffeClientAuth/items/properties/trustDomain/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err450];
-}
-else if(vErrors.push(err450) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data247.spiffeIdPattern !== undefined){
-if(typeof data247.spiffeIdPattern !== "string"){
-const err451 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/spiffeClientAuth/" + i32+"/spiffeIdPattern",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/spiffeClientAuth/items/properties/spiffeIdPattern/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err451];
-}
-else if(vErrors.push(err451) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err452 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/spiffeClientAuth/" + i32,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/spiffeClientAuth/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err452];
-}
-else if(vErrors.push(err452) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err453 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants/spiffeClientAuth",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/properties/spiffeClientAuth/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err453];
-}
-else if(vErrors.push(err453) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err454 = {instancePath:instancePath+"/spec/embeddedAuthServer/inboundGrants",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/inboundGrants/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err454];
-}
-else if(vErrors.push(err454) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data30.spiffeTrustDomains !== undefined){
-let data251 = data30.spiffeTrustDomains;
-if(Array.isArray(data251)){
-if(data251.length > 50){
-const err455 = {instancePath:instancePath+"/spec/embeddedAuthServer/spiffeTrustDomains",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/spiffeTrustDomains/maxItems",keyword:"maxItems",params:{limit: 50}};
-if(vErrors === null){
-vErrors = [err455];
-}
-else if(vErrors.push(err455) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len33 = data251.length;
-for(let i33=0; i33<len33; i33++){
-let data252 = data251[i33];
-if(data252 && typeof data252 == "object" && !Array.isArray(data252)){
-if(data252.name !== undefined){
-if(typeof data252.name !== "string"){
-const err456 = {instancePath:instancePath+"/spec/embeddedAuthServer/spiffeTrustDomains/" + i33+"/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/spiffeTrustDomains/items/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err456];
-}
-else if(vErrors.push(err456) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err457 = {instancePath:instancePath+"/spec/embeddedAuthServer/spiffeTrustDomains/" + i33,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/spiffeTrustDomains/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err457];
-}
-else if(vErrors.push(err457) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err458 = {instancePath:instancePath+"/spec/embeddedAuthServer/spiffeTrustDomains",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/spiffeTrustDomains/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err458];
-}
-else if(vErrors.push(err458) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data30.tlsListener !== undefined){
-let data254 = data30.tlsListener;
-if(data254 && typeof data254 == "object" && !Array.isArray(data254)){
-if(data254.certificateSecretRef !== undefined){
-let data255 = data254.certificateSecretRef;
-if(data255 && typeof data255 == "object" && !Array.isArray(data255)){
-if(data255.name === undefined){
-const err459 = {instancePath:instancePath+"/spec/embeddedAuthServer/tlsListener/certificateSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tlsListener/properties/certificateSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err459];
-}
-else if(vErrors.push(err459) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data255.key === undefined){
-const err460 = {instancePath:instancePath+"/spec/embeddedAuthServer/tlsListener/certificateSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tlsListener/properties/certificateSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err460];
-}
-else if(vErrors.push(err460) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data255.name !== undefined){
-let data256 = data255.name;
-if(typeof data256 === "string"){
-if(data256.length < 1){
-const err461 = {instancePath:instancePath+"/spec/embeddedAuthServer/tlsListener/certificateSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tlsListener/properties/certificateSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err461];
-}
-else if(vErrors.push(err461) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err462 = {instancePath:instancePath+"/spec/embeddedAuthServer/tlsListener/certificateSecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tlsListener/properties/certificateSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err462];
-}
-else if(vErrors.push(err462) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data255.key !== undefined){
-let data257 = data255.key;
-if(typeof data257 === "string"){
-if(data257.length < 1){
-const err463 = {instancePath:instancePath+"/spec/embeddedAuthServer/tlsListener/certificateSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tlsListener/properties/certificateSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err463];
-}
-else if(vErrors.push(err463) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err464 = {instancePath:instancePath+"/spec/embeddedAuthServer/tlsListener/certificateSecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tlsListener/properties/certificateSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err464];
-}
-else if(vErrors.push(err464) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err465 = {instancePath:instancePath+"/spec/embeddedAuthServer/tlsListener/certificateSecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tlsListener/properties/certificateSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err465];
-}
-else if(vErrors.push(err465) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data254.privateKeySecretRef !== undefined){
-let data258 = data254.privateKeySecretRef;
-if(data258 && typeof data258 == "object" && !Array.isArray(data258)){
-if(data258.name === undefined){
-const err466 = {instancePath:instancePath+"/spec/embeddedAuthServer/tlsListener/privateKeySecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tlsListener/properties/privateKeySecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err466];
-}
-else if(vErrors.push(err466) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data258.key === undefined){
-const err467 = {instancePath:instancePath+"/spec/embeddedAuthServer/tlsListener/privateKeySecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tlsListener/properties/privateKeySecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err467];
-}
-else if(vErrors.push(err467) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data258.name !== undefined){
-let data259 = data258.name;
-if(typeof data259 === "string"){
-if(data259.length < 1){
-const err468 = {instancePath:instancePath+"/spec/embeddedAuthServer/tlsListener/privateKeySecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tlsListener/properties/privateKeySecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err468];
-}
-else if(vErrors.push(err468) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err469 = {instancePath:instancePath+"/spec/embeddedAuthServer/tlsListener/privateKeySecretRef/name",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tlsListener/properties/privateKeySecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err469];
-}
-else if(vErrors.push(err469) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data258.key !== undefined){
-let data260 = data258.key;
-if(typeof data260 === "string"){
-if(data260.length < 1){
-const err470 = {instancePath:instancePath+"/spec/embeddedAuthServer/tlsListener/privateKeySecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tlsListener/properties/privateKeySecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err470];
-}
-else if(vErrors.push(err470) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err471 = {instancePath:instancePath+"/spec/embeddedAuthServer/tlsListener/privateKeySecretRef/key",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tlsListener/properties/privateKeySecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err471];
-}
-else if(vErrors.push(err471) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err472 = {instancePath:instancePath+"/spec/embeddedAuthServer/tlsListener/privateKeySecretRef",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tlsListener/properties/privateKeySecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err472];
-}
-else if(vErrors.push(err472) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err473 = {instancePath:instancePath+"/spec/embeddedAuthServer/tlsListener",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/tlsListener/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err473];
-}
-else if(vErrors.push(err473) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data30.allowConfidentialClientRegistration !== undefined){
-if(typeof data30.allowConfidentialClientRegistration !== "boolean"){
-const err474 = {instancePath:instancePath+"/spec/embeddedAuthServer/allowConfidentialClientRegistration",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/allowConfidentialClientRegistration/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err474];
-}
-else if(vErrors.push(err474) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data30.allowPrivateKeyJWTRegistration !== undefined){
-if(typeof data30.allowPrivateKeyJWTRegistration !== "boolean"){
-const err475 = {instancePath:instancePath+"/spec/embeddedAuthServer/allowPrivateKeyJWTRegistration",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/allowPrivateKeyJWTRegistration/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err475];
-}
-else if(vErrors.push(err475) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data30.insecureAllowConfidentialOverLoopbackHTTP !== undefined){
-if(typeof data30.insecureAllowConfidentialOverLoopbackHTTP !== "boolean"){
-const err476 = {instancePath:instancePath+"/spec/embeddedAuthServer/insecureAllowConfidentialOverLoopbackHTTP",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/insecureAllowConfidentialOverLoopbackHTTP/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err476];
-}
-else if(vErrors.push(err476) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data30.forceConfidentialRedirectUris !== undefined){
-let data264 = data30.forceConfidentialRedirectUris;
-if(Array.isArray(data264)){
-if(data264.length > 10){
-const err477 = {instancePath:instancePath+"/spec/embeddedAuthServer/forceConfidentialRedirectUris",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/forceConfidentialRedirectUris/maxItems",keyword:"maxItems",params:{limit: 10}};
-if(vErrors === null){
-vErrors = [err477];
-}
-else if(vErrors.push(err477) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len34 = data264.length;
-for(let i34=0; i34<len34; i34++){
-if(typeof data264[i34] !== "string"){
-const err478 = {instancePath:instancePath+"/spec/embeddedAuthServer/forceConfidentialRedirectUris/" + i34,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/forceConfidentialRedirectUris/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err478];
-}
-else if(vErrors.push(err478) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err479 = {instancePath:instancePath+"/spec/embeddedAuthServer/forceConfidentialRedirectUris",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/forceConfidentialRedirectUris/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err479];
-}
-else if(vErrors.push(err479) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data30.baselineClientScopes !== undefined){
-let data266 = data30.baselineClientScopes;
-if(Array.isArray(data266)){
-if(data266.length > 10){
-const err480 = {instancePath:instancePath+"/spec/embeddedAuthServer/baselineClientScopes",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/baselineClientScopes/maxItems",keyword:"maxItems",params:{limit: 10}};
-if(vErrors === null){
-vErrors = [err480];
-}
-else if(vErrors.push(err480) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len35 = data266.length;
-for(let i35=0; i35<len35; i35++){
-let data267 = data266[i35];
-if(typeof data267 === "string"){
-if(data267.length < 1){
-const err481 = {instancePath:instancePath+"/spec/embeddedAuthServer/baselineClientScopes/" + i35,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/baselineClientScopes/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err481];
-}
-else if(vErrors.push(err481) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err482 = {instancePath:instancePath+"/spec/embeddedAuthServer/baselineClientScopes/" + i35,schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/baselineClientScopes/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err482];
-}
-else if(vErrors.push(err482) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err483 = {instancePath:instancePath+"/spec/embeddedAuthServer/baselineClientScopes",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/baselineClientScopes/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err483];
-}
-else if(vErrors.push(err483) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data30.cimd !== undefined){
-let data268 = data30.cimd;
-if(data268 && typeof data268 == "object" && !Array.isArray(data268)){
-if(data268.enabled === undefined){
-const err484 = {instancePath:instancePath+"/spec/embeddedAuthServer/cimd",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/cimd/required",keyword:"required",params:{missingProperty: "enabled"}};
-if(vErrors === null){
-vErrors = [err484];
-}
-else if(vErrors.push(err484) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data268.enabled !== undefined){
-if(typeof data268.enabled !== "boolean"){
-const err485 = {instancePath:instancePath+"/spec/embeddedAuthServer/cimd/enabled",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/cimd/properties/enabled/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err485];
-}
-else if(vErrors.push(err485) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data268.cacheMaxSize !== undefined){
-let data270 = data268.cacheMaxSize;
-if(!(((typeof data270 == "number") && (!(data270 % 1) && !isNaN(data270))) && (isFinite(data270)))){
-const err486 = {instancePath:instancePath+"/spec/embeddedAuthServer/cimd/cacheMaxSize",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/cimd/properties/cacheMaxSize/type",keyword:"type",params:{type: "integer"}};
-if(vErrors === null){
-vErrors = [err486];
-}
-else if(vErrors.push(err486) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if((typeof data270 == "number") && (isFinite(data270))){
-if(!(formats0.validate(data270))){
-const err487 = {instancePath:instancePath+"/spec/embeddedAuthServer/cimd/cacheMaxSize",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/cimd/properties/cacheMaxSize/format",keyword:"format",params:{format: "int32"}};
-if(vErrors === null){
-vErrors = [err487];
-}
-else if(vErrors.push(err487) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-if(data268.cacheFallbackTtl !== undefined){
-if(typeof data268.cacheFallbackTtl !== "string"){
-const err488 = {instancePath:instancePath+"/spec/embeddedAuthServer/cimd/cacheFallbackTtl",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/cimd/properties/cacheFallbackTtl/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err488];
-}
-else if(vErrors.push(err488) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err489 = {instancePath:instancePath+"/spec/embeddedAuthServer/cimd",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/cimd/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err489];
-}
-else if(vErrors.push(err489) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data30.primaryUpstreamProvider !== undefined){
-let data272 = data30.primaryUpstreamProvider;
-if(typeof data272 === "string"){
-if(func2(data272) > 63){
-const err490 = {instancePath:instancePath+"/spec/embeddedAuthServer/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/primaryUpstreamProvider/maxLength",keyword:"maxLength",params:{limit: 63}};
-if(vErrors === null){
-vErrors = [err490];
-}
-else if(vErrors.push(err490) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err491 = {instancePath:instancePath+"/spec/embeddedAuthServer/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/primaryUpstreamProvider/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err491];
-}
-else if(vErrors.push(err491) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data30.disableUpstreamTokenInjection !== undefined){
-if(typeof data30.disableUpstreamTokenInjection !== "boolean"){
-const err492 = {instancePath:instancePath+"/spec/embeddedAuthServer/disableUpstreamTokenInjection",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/disableUpstreamTokenInjection/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err492];
-}
-else if(vErrors.push(err492) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data30.insecureAllowHTTP !== undefined){
-if(typeof data30.insecureAllowHTTP !== "boolean"){
-const err493 = {instancePath:instancePath+"/spec/embeddedAuthServer/insecureAllowHTTP",schemaPath:"#/properties/spec/properties/embeddedAuthServer/properties/insecureAllowHTTP/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err493];
-}
-else if(vErrors.push(err493) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err494 = {instancePath:instancePath+"/spec/embeddedAuthServer",schemaPath:"#/properties/spec/properties/embeddedAuthServer/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err494];
-}
-else if(vErrors.push(err494) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.headerInjection !== undefined){
-let data275 = data10.headerInjection;
-if(data275 && typeof data275 == "object" && !Array.isArray(data275)){
-if(data275.headerName === undefined){
-const err495 = {instancePath:instancePath+"/spec/headerInjection",schemaPath:"#/properties/spec/properties/headerInjection/required",keyword:"required",params:{missingProperty: "headerName"}};
-if(vErrors === null){
-vErrors = [err495];
-}
-else if(vErrors.push(err495) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data275.valueSecretRef === undefined){
-const err496 = {instancePath:instancePath+"/spec/headerInjection",schemaPath:"#/properties/spec/properties/headerInjection/required",keyword:"required",params:{missingProperty: "valueSecretRef"}};
-if(vErrors === null){
-vErrors = [err496];
-}
-else if(vErrors.push(err496) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data275.headerName !== undefined){
-let data276 = data275.headerName;
-if(typeof data276 === "string"){
-if(data276.length < 1){
-const err497 = {instancePath:instancePath+"/spec/headerInjection/headerName",schemaPath:"#/properties/spec/properties/headerInjection/properties/headerName/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err497];
-}
-else if(vErrors.push(err497) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err498 = {instancePath:instancePath+"/spec/headerInjection/headerName",schemaPath:"#/properties/spec/properties/headerInjection/properties/headerName/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err498];
-}
-else if(vErrors.push(err498) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data275.valueSecretRef !== undefined){
-let data277 = data275.valueSecretRef;
-if(data277 && typeof data277 == "object" && !Array.isArray(data277)){
-if(data277.name === undefined){
-const err499 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err499];
-}
-else if(vErrors.push(err499) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data277.key === undefined){
-const err500 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err500];
-}
-else if(vErrors.push(err500) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data277.name !== undefined){
-let data278 = data277.name;
-if(typeof data278 === "string"){
-if(data278.length < 1){
-const err501 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/name",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err501];
-}
-else if(vErrors.push(err501) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err502 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/name",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err502];
-}
-else if(vErrors.push(err502) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data277.key !== undefined){
-let data279 = data277.key;
-if(typeof data279 === "string"){
-if(data279.length < 1){
-const err503 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/key",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err503];
-}
-else if(vErrors.push(err503) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err504 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef/key",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err504];
-}
-else if(vErrors.push(err504) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err505 = {instancePath:instancePath+"/spec/headerInjection/valueSecretRef",schemaPath:"#/properties/spec/properties/headerInjection/properties/valueSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err505];
-}
-else if(vErrors.push(err505) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err506 = {instancePath:instancePath+"/spec/headerInjection",schemaPath:"#/properties/spec/properties/headerInjection/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err506];
-}
-else if(vErrors.push(err506) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.tokenExchange !== undefined){
-let data280 = data10.tokenExchange;
-if(data280 && typeof data280 == "object" && !Array.isArray(data280)){
-if(data280.tokenUrl === undefined){
-const err507 = {instancePath:instancePath+"/spec/tokenExchange",schemaPath:"#/properties/spec/properties/tokenExchange/required",keyword:"required",params:{missingProperty: "tokenUrl"}};
-if(vErrors === null){
-vErrors = [err507];
-}
-else if(vErrors.push(err507) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data280.audience === undefined){
-const err508 = {instancePath:instancePath+"/spec/tokenExchange",schemaPath:"#/properties/spec/properties/tokenExchange/required",keyword:"required",params:{missingProperty: "audience"}};
-if(vErrors === null){
-vErrors = [err508];
-}
-else if(vErrors.push(err508) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data280.tokenUrl !== undefined){
-let data281 = data280.tokenUrl;
-if(typeof data281 === "string"){
-if(data281.length < 1){
-const err509 = {instancePath:instancePath+"/spec/tokenExchange/tokenUrl",schemaPath:"#/properties/spec/properties/tokenExchange/properties/tokenUrl/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err509];
-}
-else if(vErrors.push(err509) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err510 = {instancePath:instancePath+"/spec/tokenExchange/tokenUrl",schemaPath:"#/properties/spec/properties/tokenExchange/properties/tokenUrl/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err510];
-}
-else if(vErrors.push(err510) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data280.audience !== undefined){
-let data282 = data280.audience;
-if(typeof data282 === "string"){
-if(data282.length < 1){
-const err511 = {instancePath:instancePath+"/spec/tokenExchange/audience",schemaPath:"#/properties/spec/properties/tokenExchange/properties/audience/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err511];
-}
-else if(vErrors.push(err511) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err512 = {instancePath:instancePath+"/spec/tokenExchange/audience",schemaPath:"#/properties/spec/properties/tokenExchange/properties/audience/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err512];
-}
-else if(vErrors.push(err512) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data280.clientId !== undefined){
-if(typeof data280.clientId !== "string"){
-const err513 = {instancePath:instancePath+"/spec/tokenExchange/clientId",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientId/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err513];
-}
-else if(vErrors.push(err513) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data280.clientSecretRef !== undefined){
-let data284 = data280.clientSecretRef;
-if(data284 && typeof data284 == "object" && !Array.isArray(data284)){
-if(data284.name === undefined){
-const err514 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err514];
-}
-else if(vErrors.push(err514) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data284.key === undefined){
-const err515 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err515];
-}
-else if(vErrors.push(err515) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data284.name !== undefined){
-let data285 = data284.name;
-if(typeof data285 === "string"){
-if(data285.length < 1){
-const err516 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/name",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err516];
-}
-else if(vErrors.push(err516) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err517 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/name",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err517];
-}
-else if(vErrors.push(err517) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data284.key !== undefined){
-let data286 = data284.key;
-if(typeof data286 === "string"){
-if(data286.length < 1){
-const err518 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/key",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err518];
-}
-else if(vErrors.push(err518) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err519 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef/key",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err519];
-}
-else if(vErrors.push(err519) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err520 = {instancePath:instancePath+"/spec/tokenExchange/clientSecretRef",schemaPath:"#/properties/spec/properties/tokenExchange/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err520];
-}
-else if(vErrors.push(err520) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data280.scopes !== undefined){
-let data287 = data280.scopes;
-if(Array.isArray(data287)){
-const len36 = data287.length;
-for(let i36=0; i36<len36; i36++){
-if(typeof data287[i36] !== "string"){
-const err521 = {instancePath:instancePath+"/spec/tokenExchange/scopes/" + i36,schemaPath:"#/properties/spec/properties/tokenExchange/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err521];
-}
-else if(vErrors.push(err521) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err522 = {instancePath:instancePath+"/spec/tokenExchange/scopes",schemaPath:"#/properties/spec/properties/tokenExchange/properties/scopes/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err522];
-}
-else if(vErrors.push(err522) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data280.subjectTokenType !== undefined){
-let data289 = data280.subjectTokenType;
-if(typeof data289 === "string"){
-if(!pattern17.test(data289)){
-const err523 = {instancePath:instancePath+"/spec/tokenExchange/subjectTokenType",schemaPath:"#/properties/spec/properties/tokenExchange/properties/subjectTokenType/pattern",keyword:"pattern",params:{pattern: "^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))?$"}};
-if(vErrors === null){
-vErrors = [err523];
-}
-else if(vErrors.push(err523) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err524 = {instancePath:instancePath+"/spec/tokenExchange/subjectTokenType",schemaPath:"#/properties/spec/properties/tokenExchange/properties/subjectTokenType/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err524];
-}
-else if(vErrors.push(err524) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data280.externalTokenHeaderName !== undefined){
-if(typeof data280.externalTokenHeaderName !== "string"){
-const err525 = {instancePath:instancePath+"/spec/tokenExchange/externalTokenHeaderName",schemaPath:"#/properties/spec/properties/tokenExchange/properties/externalTokenHeaderName/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err525];
-}
-else if(vErrors.push(err525) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data280.subjectProviderName !== undefined){
-if(typeof data280.subjectProviderName !== "string"){
-const err526 = {instancePath:instancePath+"/spec/tokenExchange/subjectProviderName",schemaPath:"#/properties/spec/properties/tokenExchange/properties/subjectProviderName/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err526];
-}
-else if(vErrors.push(err526) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err527 = {instancePath:instancePath+"/spec/tokenExchange",schemaPath:"#/properties/spec/properties/tokenExchange/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err527];
-}
-else if(vErrors.push(err527) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.obo !== undefined){
-let data292 = data10.obo;
-if(data292 && typeof data292 == "object" && !Array.isArray(data292)){
-if(data292.tenantId !== undefined){
-let data293 = data292.tenantId;
-if(typeof data293 === "string"){
-if(func2(data293) > 253){
-const err528 = {instancePath:instancePath+"/spec/obo/tenantId",schemaPath:"#/properties/spec/properties/obo/properties/tenantId/maxLength",keyword:"maxLength",params:{limit: 253}};
-if(vErrors === null){
-vErrors = [err528];
-}
-else if(vErrors.push(err528) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err529 = {instancePath:instancePath+"/spec/obo/tenantId",schemaPath:"#/properties/spec/properties/obo/properties/tenantId/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err529];
-}
-else if(vErrors.push(err529) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data292.authority !== undefined){
-if(typeof data292.authority !== "string"){
-const err530 = {instancePath:instancePath+"/spec/obo/authority",schemaPath:"#/properties/spec/properties/obo/properties/authority/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err530];
-}
-else if(vErrors.push(err530) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data292.clientId !== undefined){
-if(typeof data292.clientId !== "string"){
-const err531 = {instancePath:instancePath+"/spec/obo/clientId",schemaPath:"#/properties/spec/properties/obo/properties/clientId/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err531];
-}
-else if(vErrors.push(err531) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data292.clientSecretRef !== undefined){
-let data296 = data292.clientSecretRef;
-if(data296 && typeof data296 == "object" && !Array.isArray(data296)){
-if(data296.name === undefined){
-const err532 = {instancePath:instancePath+"/spec/obo/clientSecretRef",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err532];
-}
-else if(vErrors.push(err532) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data296.key === undefined){
-const err533 = {instancePath:instancePath+"/spec/obo/clientSecretRef",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err533];
-}
-else if(vErrors.push(err533) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data296.name !== undefined){
-let data297 = data296.name;
-if(typeof data297 === "string"){
-if(data297.length < 1){
-const err534 = {instancePath:instancePath+"/spec/obo/clientSecretRef/name",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err534];
-}
-else if(vErrors.push(err534) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err535 = {instancePath:instancePath+"/spec/obo/clientSecretRef/name",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err535];
-}
-else if(vErrors.push(err535) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data296.key !== undefined){
-let data298 = data296.key;
-if(typeof data298 === "string"){
-if(data298.length < 1){
-const err536 = {instancePath:instancePath+"/spec/obo/clientSecretRef/key",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err536];
-}
-else if(vErrors.push(err536) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err537 = {instancePath:instancePath+"/spec/obo/clientSecretRef/key",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err537];
-}
-else if(vErrors.push(err537) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err538 = {instancePath:instancePath+"/spec/obo/clientSecretRef",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err538];
-}
-else if(vErrors.push(err538) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data292.audience !== undefined){
-if(typeof data292.audience !== "string"){
-const err539 = {instancePath:instancePath+"/spec/obo/audience",schemaPath:"#/properties/spec/properties/obo/properties/audience/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err539];
-}
-else if(vErrors.push(err539) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data292.scopes !== undefined){
-let data300 = data292.scopes;
-if(Array.isArray(data300)){
-if(data300.length > 20){
-const err540 = {instancePath:instancePath+"/spec/obo/scopes",schemaPath:"#/properties/spec/properties/obo/properties/scopes/maxItems",keyword:"maxItems",params:{limit: 20}};
-if(vErrors === null){
-vErrors = [err540];
-}
-else if(vErrors.push(err540) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len37 = data300.length;
-for(let i37=0; i37<len37; i37++){
-let data301 = data300[i37];
-if(typeof data301 === "string"){
-if(func2(data301) > 256){
-const err541 = {instancePath:instancePath+"/spec/obo/scopes/" + i37,schemaPath:"#/properties/spec/properties/obo/properties/scopes/items/maxLength",keyword:"maxLength",params:{limit: 256}};
-if(vErrors === null){
-vErrors = [err541];
-}
-else if(vErrors.push(err541) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data301.length < 1){
-const err542 = {instancePath:instancePath+"/spec/obo/scopes/" + i37,schemaPath:"#/properties/spec/properties/obo/properties/scopes/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err542];
-}
-else if(vErrors.push(err542) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err543 = {instancePath:instancePath+"/spec/obo/scopes/" + i37,schemaPath:"#/properties/spec/properties/obo/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err543];
-}
-else if(vErrors.push(err543) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err544 = {instancePath:instancePath+"/spec/obo/scopes",schemaPath:"#/properties/spec/properties/obo/properties/scopes/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err544];
-}
-else if(vErrors.push(err544) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data292.subjectTokenProviderName !== undefined){
-if(typeof data292.subjectTokenProviderName !== "string"){
-const err545 = {instancePath:instancePath+"/spec/obo/subjectTokenProviderName",schemaPath:"#/properties/spec/properties/obo/properties/subjectTokenProviderName/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err545];
-}
-else if(vErrors.push(err545) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data292.cacheSkew !== undefined){
-if(typeof data292.cacheSkew !== "string"){
-const err546 = {instancePath:instancePath+"/spec/obo/cacheSkew",schemaPath:"#/properties/spec/properties/obo/properties/cacheSkew/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err546];
-}
-else if(vErrors.push(err546) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err547 = {instancePath:instancePath+"/spec/obo",schemaPath:"#/properties/spec/properties/obo/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err547];
-}
-else if(vErrors.push(err547) > MOST_FINDINGS){
-validate10.errors = vErrors;
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
 if(data10.xaa !== undefined){
-let data304 = data10.xaa;
-if(data304 && typeof data304 == "object" && !Array.isArray(data304)){
-if(data304.idpTokenUrl !== undefined){
-if(typeof data304.idpTokenUrl !== "string"){
-const err548 = {instancePath:instancePath+"/spec/xaa/idpTokenUrl",schemaPath:"#/properties/spec/properties/xaa/properties/idpTokenUrl/type",keyword:"type",params:{type: "string"}};
+let data60 = data10.xaa;
+if(data60 && typeof data60 == "object" && !Array.isArray(data60)){
+if(data60.idpTokenUrl !== undefined){
+if(typeof data60.idpTokenUrl !== "string"){
+const err103 = {instancePath:instancePath+"/spec/xaa/idpTokenUrl",schemaPath:"#/properties/spec/properties/xaa/properties/idpTokenUrl/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
-vErrors = [err548];
+vErrors = [err103];
 }
-else if(vErrors.push(err548) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err103) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-if(data304.idpClientId !== undefined){
-if(typeof data304.idpClientId !== "string"){
-const err549 = {instancePath:instancePath+"/spec/xaa/idpClientId",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientId/type",keyword:"type",params:{type: "string"}};
+if(data60.idpClientId !== undefined){
+if(typeof data60.idpClientId !== "string"){
+const err104 = {instancePath:instancePath+"/spec/xaa/idpClientId",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientId/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
-vErrors = [err549];
+vErrors = [err104];
 }
-else if(vErrors.push(err549) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err104) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-if(data304.idpClientSecretRef !== undefined){
-let data307 = data304.idpClientSecretRef;
-if(data307 && typeof data307 == "object" && !Array.isArray(data307)){
-if(data307.name === undefined){
-const err550 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(data60.idpClientSecretRef !== undefined){
+let data63 = data60.idpClientSecretRef;
+if(data63 && typeof data63 == "object" && !Array.isArray(data63)){
+if(data63.name === undefined){
+const err105 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
-vErrors = [err550];
+vErrors = [err105];
 }
-else if(vErrors.push(err550) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err105) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data307.key === undefined){
-const err551 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(data63.key === undefined){
+const err106 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
-vErrors = [err551];
+vErrors = [err106];
 }
-else if(vErrors.push(err551) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err106) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data307.name !== undefined){
-let data308 = data307.name;
-if(typeof data308 === "string"){
-if(data308.length < 1){
-const err552 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef/name",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(data63.name !== undefined){
+let data64 = data63.name;
+if(typeof data64 === "string"){
+if(data64.length < 1){
+const err107 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef/name",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
-vErrors = [err552];
+vErrors = [err107];
 }
-else if(vErrors.push(err552) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err553 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef/name",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err553];
-}
-else if(vErrors.push(err553) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data307.key !== undefined){
-let data309 = data307.key;
-if(typeof data309 === "string"){
-if(data309.length < 1){
-const err554 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef/key",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err554];
-}
-else if(vErrors.push(err554) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err107) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
 else {
-const err555 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef/key",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+const err108 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef/name",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
-vErrors = [err555];
+vErrors = [err108];
 }
-else if(vErrors.push(err555) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err108) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-}
-else {
-const err556 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/type",keyword:"type",params:{type: "object"}};
+if(data63.key !== undefined){
+let data65 = data63.key;
+if(typeof data65 === "string"){
+if(data65.length < 1){
+const err109 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef/key",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
-vErrors = [err556];
+vErrors = [err109];
 }
-else if(vErrors.push(err556) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data304.targetTokenUrl !== undefined){
-if(typeof data304.targetTokenUrl !== "string"){
-const err557 = {instancePath:instancePath+"/spec/xaa/targetTokenUrl",schemaPath:"#/properties/spec/properties/xaa/properties/targetTokenUrl/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err557];
-}
-else if(vErrors.push(err557) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data304.targetAudience !== undefined){
-if(typeof data304.targetAudience !== "string"){
-const err558 = {instancePath:instancePath+"/spec/xaa/targetAudience",schemaPath:"#/properties/spec/properties/xaa/properties/targetAudience/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err558];
-}
-else if(vErrors.push(err558) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data304.targetClientId !== undefined){
-if(typeof data304.targetClientId !== "string"){
-const err559 = {instancePath:instancePath+"/spec/xaa/targetClientId",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientId/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err559];
-}
-else if(vErrors.push(err559) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data304.targetClientSecretRef !== undefined){
-let data313 = data304.targetClientSecretRef;
-if(data313 && typeof data313 == "object" && !Array.isArray(data313)){
-if(data313.name === undefined){
-const err560 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err560];
-}
-else if(vErrors.push(err560) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data313.key === undefined){
-const err561 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err561];
-}
-else if(vErrors.push(err561) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data313.name !== undefined){
-let data314 = data313.name;
-if(typeof data314 === "string"){
-if(data314.length < 1){
-const err562 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef/name",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err562];
-}
-else if(vErrors.push(err562) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err109) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
 else {
-const err563 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef/name",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+const err110 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef/key",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
-vErrors = [err563];
+vErrors = [err110];
 }
-else if(vErrors.push(err563) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data313.key !== undefined){
-let data315 = data313.key;
-if(typeof data315 === "string"){
-if(data315.length < 1){
-const err564 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef/key",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err564];
-}
-else if(vErrors.push(err564) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err565 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef/key",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err565];
-}
-else if(vErrors.push(err565) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err110) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -7608,42 +7490,130 @@ errors++;
 }
 }
 else {
-const err566 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/type",keyword:"type",params:{type: "object"}};
+const err111 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err566];
+vErrors = [err111];
 }
-else if(vErrors.push(err566) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err111) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-if(data304.targetResource !== undefined){
-if(typeof data304.targetResource !== "string"){
-const err567 = {instancePath:instancePath+"/spec/xaa/targetResource",schemaPath:"#/properties/spec/properties/xaa/properties/targetResource/type",keyword:"type",params:{type: "string"}};
+if(data60.targetTokenUrl !== undefined){
+if(typeof data60.targetTokenUrl !== "string"){
+const err112 = {instancePath:instancePath+"/spec/xaa/targetTokenUrl",schemaPath:"#/properties/spec/properties/xaa/properties/targetTokenUrl/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
-vErrors = [err567];
+vErrors = [err112];
 }
-else if(vErrors.push(err567) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err112) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-if(data304.scopes !== undefined){
-let data317 = data304.scopes;
-if(Array.isArray(data317)){
-const len38 = data317.length;
-for(let i38=0; i38<len38; i38++){
-if(typeof data317[i38] !== "string"){
-const err568 = {instancePath:instancePath+"/spec/xaa/scopes/" + i38,schemaPath:"#/properties/spec/properties/xaa/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+if(data60.targetAudience !== undefined){
+if(typeof data60.targetAudience !== "string"){
+const err113 = {instancePath:instancePath+"/spec/xaa/targetAudience",schemaPath:"#/properties/spec/properties/xaa/properties/targetAudience/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
-vErrors = [err568];
+vErrors = [err113];
 }
-else if(vErrors.push(err568) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err113) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data60.targetClientId !== undefined){
+if(typeof data60.targetClientId !== "string"){
+const err114 = {instancePath:instancePath+"/spec/xaa/targetClientId",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientId/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err114];
+}
+else if(vErrors.push(err114) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data60.targetClientSecretRef !== undefined){
+let data69 = data60.targetClientSecretRef;
+if(data69 && typeof data69 == "object" && !Array.isArray(data69)){
+if(data69.name === undefined){
+const err115 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err115];
+}
+else if(vErrors.push(err115) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data69.key === undefined){
+const err116 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err116];
+}
+else if(vErrors.push(err116) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data69.name !== undefined){
+let data70 = data69.name;
+if(typeof data70 === "string"){
+if(data70.length < 1){
+const err117 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef/name",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err117];
+}
+else if(vErrors.push(err117) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err118 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef/name",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err118];
+}
+else if(vErrors.push(err118) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data69.key !== undefined){
+let data71 = data69.key;
+if(typeof data71 === "string"){
+if(data71.length < 1){
+const err119 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef/key",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err119];
+}
+else if(vErrors.push(err119) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err120 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef/key",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err120];
+}
+else if(vErrors.push(err120) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -7651,51 +7621,42 @@ errors++;
 }
 }
 else {
-const err569 = {instancePath:instancePath+"/spec/xaa/scopes",schemaPath:"#/properties/spec/properties/xaa/properties/scopes/type",keyword:"type",params:{type: "array"}};
+const err121 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err569];
+vErrors = [err121];
 }
-else if(vErrors.push(err569) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err121) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-if(data304.subjectProviderName !== undefined){
-if(typeof data304.subjectProviderName !== "string"){
-const err570 = {instancePath:instancePath+"/spec/xaa/subjectProviderName",schemaPath:"#/properties/spec/properties/xaa/properties/subjectProviderName/type",keyword:"type",params:{type: "string"}};
+if(data60.targetResource !== undefined){
+if(typeof data60.targetResource !== "string"){
+const err122 = {instancePath:instancePath+"/spec/xaa/targetResource",schemaPath:"#/properties/spec/properties/xaa/properties/targetResource/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
-vErrors = [err570];
+vErrors = [err122];
 }
-else if(vErrors.push(err570) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err122) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-if(data304.subjectTokenType !== undefined){
-if(typeof data304.subjectTokenType !== "string"){
-const err571 = {instancePath:instancePath+"/spec/xaa/subjectTokenType",schemaPath:"#/properties/spec/properties/xaa/properties/subjectTokenType/type",keyword:"type",params:{type: "string"}};
+if(data60.scopes !== undefined){
+let data73 = data60.scopes;
+if(Array.isArray(data73)){
+const len3 = data73.length;
+for(let i3=0; i3<len3; i3++){
+if(typeof data73[i3] !== "string"){
+const err123 = {instancePath:instancePath+"/spec/xaa/scopes/" + i3,schemaPath:"#/properties/spec/properties/xaa/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
-vErrors = [err571];
+vErrors = [err123];
 }
-else if(vErrors.push(err571) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data304.insecureTargetTokenUrl !== undefined){
-if(typeof data304.insecureTargetTokenUrl !== "boolean"){
-const err572 = {instancePath:instancePath+"/spec/xaa/insecureTargetTokenUrl",schemaPath:"#/properties/spec/properties/xaa/properties/insecureTargetTokenUrl/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err572];
-}
-else if(vErrors.push(err572) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err123) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -7703,66 +7664,105 @@ errors++;
 }
 }
 else {
-const err573 = {instancePath:instancePath+"/spec/xaa",schemaPath:"#/properties/spec/properties/xaa/type",keyword:"type",params:{type: "object"}};
+const err124 = {instancePath:instancePath+"/spec/xaa/scopes",schemaPath:"#/properties/spec/properties/xaa/properties/scopes/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
-vErrors = [err573];
+vErrors = [err124];
 }
-else if(vErrors.push(err573) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err124) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data60.subjectProviderName !== undefined){
+if(typeof data60.subjectProviderName !== "string"){
+const err125 = {instancePath:instancePath+"/spec/xaa/subjectProviderName",schemaPath:"#/properties/spec/properties/xaa/properties/subjectProviderName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err125];
+}
+else if(vErrors.push(err125) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data60.subjectTokenType !== undefined){
+if(typeof data60.subjectTokenType !== "string"){
+const err126 = {instancePath:instancePath+"/spec/xaa/subjectTokenType",schemaPath:"#/properties/spec/properties/xaa/properties/subjectTokenType/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err126];
+}
+else if(vErrors.push(err126) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data60.insecureTargetTokenUrl !== undefined){
+if(typeof data60.insecureTargetTokenUrl !== "boolean"){
+const err127 = {instancePath:instancePath+"/spec/xaa/insecureTargetTokenUrl",schemaPath:"#/properties/spec/properties/xaa/properties/insecureTargetTokenUrl/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err127];
+}
+else if(vErrors.push(err127) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err128 = {instancePath:instancePath+"/spec/xaa",schemaPath:"#/properties/spec/properties/xaa/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err128];
+}
+else if(vErrors.push(err128) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
 if(data10.upstreamInject !== undefined){
-let data322 = data10.upstreamInject;
-if(data322 && typeof data322 == "object" && !Array.isArray(data322)){
-if(data322.providerName === undefined){
-const err574 = {instancePath:instancePath+"/spec/upstreamInject",schemaPath:"#/properties/spec/properties/upstreamInject/required",keyword:"required",params:{missingProperty: "providerName"}};
+let data78 = data10.upstreamInject;
+if(data78 && typeof data78 == "object" && !Array.isArray(data78)){
+if(data78.providerName === undefined){
+const err129 = {instancePath:instancePath+"/spec/upstreamInject",schemaPath:"#/properties/spec/properties/upstreamInject/required",keyword:"required",params:{missingProperty: "providerName"}};
 if(vErrors === null){
-vErrors = [err574];
+vErrors = [err129];
 }
-else if(vErrors.push(err574) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err129) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data322.providerName !== undefined){
-let data323 = data322.providerName;
-if(typeof data323 === "string"){
-if(data323.length < 1){
-const err575 = {instancePath:instancePath+"/spec/upstreamInject/providerName",schemaPath:"#/properties/spec/properties/upstreamInject/properties/providerName/minLength",keyword:"minLength",params:{limit: 1}};
+if(data78.providerName !== undefined){
+let data79 = data78.providerName;
+if(typeof data79 === "string"){
+if(data79.length < 1){
+const err130 = {instancePath:instancePath+"/spec/upstreamInject/providerName",schemaPath:"#/properties/spec/properties/upstreamInject/properties/providerName/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
-vErrors = [err575];
+vErrors = [err130];
 }
-else if(vErrors.push(err575) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err130) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
 else {
-const err576 = {instancePath:instancePath+"/spec/upstreamInject/providerName",schemaPath:"#/properties/spec/properties/upstreamInject/properties/providerName/type",keyword:"type",params:{type: "string"}};
+const err131 = {instancePath:instancePath+"/spec/upstreamInject/providerName",schemaPath:"#/properties/spec/properties/upstreamInject/properties/providerName/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
-vErrors = [err576];
+vErrors = [err131];
 }
-else if(vErrors.push(err576) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err577 = {instancePath:instancePath+"/spec/upstreamInject",schemaPath:"#/properties/spec/properties/upstreamInject/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err577];
-}
-else if(vErrors.push(err577) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err131) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -7770,428 +7770,307 @@ errors++;
 }
 }
 else {
-const err578 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+const err132 = {instancePath:instancePath+"/spec/upstreamInject",schemaPath:"#/properties/spec/properties/upstreamInject/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err578];
+vErrors = [err132];
 }
-else if(vErrors.push(err578) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err132) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err133 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err133];
+}
+else if(vErrors.push(err133) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
 if(data.status !== undefined){
-let data324 = data.status;
-if(data324 && typeof data324 == "object" && !Array.isArray(data324)){
-if(data324.conditions !== undefined){
-let data325 = data324.conditions;
-if(Array.isArray(data325)){
-const len39 = data325.length;
-for(let i39=0; i39<len39; i39++){
-let data326 = data325[i39];
-if(data326 && typeof data326 == "object" && !Array.isArray(data326)){
-if(data326.type === undefined){
-const err579 = {instancePath:instancePath+"/status/conditions/" + i39,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "type"}};
+let data80 = data.status;
+if(data80 && typeof data80 == "object" && !Array.isArray(data80)){
+if(data80.conditions !== undefined){
+let data81 = data80.conditions;
+if(Array.isArray(data81)){
+const len4 = data81.length;
+for(let i4=0; i4<len4; i4++){
+let data82 = data81[i4];
+if(data82 && typeof data82 == "object" && !Array.isArray(data82)){
+if(data82.type === undefined){
+const err134 = {instancePath:instancePath+"/status/conditions/" + i4,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "type"}};
 if(vErrors === null){
-vErrors = [err579];
+vErrors = [err134];
 }
-else if(vErrors.push(err579) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err134) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data326.status === undefined){
-const err580 = {instancePath:instancePath+"/status/conditions/" + i39,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "status"}};
+if(data82.status === undefined){
+const err135 = {instancePath:instancePath+"/status/conditions/" + i4,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "status"}};
 if(vErrors === null){
-vErrors = [err580];
+vErrors = [err135];
 }
-else if(vErrors.push(err580) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err135) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data326.reason === undefined){
-const err581 = {instancePath:instancePath+"/status/conditions/" + i39,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "reason"}};
+if(data82.reason === undefined){
+const err136 = {instancePath:instancePath+"/status/conditions/" + i4,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "reason"}};
 if(vErrors === null){
-vErrors = [err581];
+vErrors = [err136];
 }
-else if(vErrors.push(err581) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err136) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data326.message === undefined){
-const err582 = {instancePath:instancePath+"/status/conditions/" + i39,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "message"}};
+if(data82.message === undefined){
+const err137 = {instancePath:instancePath+"/status/conditions/" + i4,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "message"}};
 if(vErrors === null){
-vErrors = [err582];
+vErrors = [err137];
 }
-else if(vErrors.push(err582) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err137) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data326.lastTransitionTime === undefined){
-const err583 = {instancePath:instancePath+"/status/conditions/" + i39,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "lastTransitionTime"}};
+if(data82.lastTransitionTime === undefined){
+const err138 = {instancePath:instancePath+"/status/conditions/" + i4,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "lastTransitionTime"}};
 if(vErrors === null){
-vErrors = [err583];
+vErrors = [err138];
 }
-else if(vErrors.push(err583) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err138) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(data326.type !== undefined){
-let data327 = data326.type;
-if(typeof data327 === "string"){
-if(func2(data327) > 316){
-const err584 = {instancePath:instancePath+"/status/conditions/" + i39+"/type",schemaPath:"#/properties/status/properties/conditions/items/properties/type/maxLength",keyword:"maxLength",params:{limit: 316}};
+if(data82.type !== undefined){
+let data83 = data82.type;
+if(typeof data83 === "string"){
+if(func2(data83) > 316){
+const err139 = {instancePath:instancePath+"/status/conditions/" + i4+"/type",schemaPath:"#/properties/status/properties/conditions/items/properties/type/maxLength",keyword:"maxLength",params:{limit: 316}};
 if(vErrors === null){
-vErrors = [err584];
+vErrors = [err139];
 }
-else if(vErrors.push(err584) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err139) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-if(!pattern18.test(data327)){
-const err585 = {instancePath:instancePath+"/status/conditions/" + i39+"/type",schemaPath:"#/properties/status/properties/conditions/items/properties/type/pattern",keyword:"pattern",params:{pattern: "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"}};
+if(!pattern18.test(data83)){
+const err140 = {instancePath:instancePath+"/status/conditions/" + i4+"/type",schemaPath:"#/properties/status/properties/conditions/items/properties/type/pattern",keyword:"pattern",params:{pattern: "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"}};
 if(vErrors === null){
-vErrors = [err585];
+vErrors = [err140];
 }
-else if(vErrors.push(err585) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err586 = {instancePath:instancePath+"/status/conditions/" + i39+"/type",schemaPath:"#/properties/status/properties/conditions/items/properties/type/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err586];
-}
-else if(vErrors.push(err586) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data326.status !== undefined){
-let data328 = data326.status;
-if(typeof data328 !== "string"){
-const err587 = {instancePath:instancePath+"/status/conditions/" + i39+"/status",schemaPath:"#/properties/status/properties/conditions/items/properties/status/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err587];
-}
-else if(vErrors.push(err587) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!(((data328 === "True") || (data328 === "False")) || (data328 === "Unknown"))){
-const err588 = {instancePath:instancePath+"/status/conditions/" + i39+"/status",schemaPath:"#/properties/status/properties/conditions/items/properties/status/enum",keyword:"enum",params:{allowedValues: schema11.properties.status.properties.conditions.items.properties.status.enum}};
-if(vErrors === null){
-vErrors = [err588];
-}
-else if(vErrors.push(err588) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data326.reason !== undefined){
-let data329 = data326.reason;
-if(typeof data329 === "string"){
-if(func2(data329) > 1024){
-const err589 = {instancePath:instancePath+"/status/conditions/" + i39+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/maxLength",keyword:"maxLength",params:{limit: 1024}};
-if(vErrors === null){
-vErrors = [err589];
-}
-else if(vErrors.push(err589) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data329.length < 1){
-const err590 = {instancePath:instancePath+"/status/conditions/" + i39+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err590];
-}
-else if(vErrors.push(err590) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!pattern19.test(data329)){
-const err591 = {instancePath:instancePath+"/status/conditions/" + i39+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"}};
-if(vErrors === null){
-vErrors = [err591];
-}
-else if(vErrors.push(err591) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err140) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
 else {
-const err592 = {instancePath:instancePath+"/status/conditions/" + i39+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/type",keyword:"type",params:{type: "string"}};
+const err141 = {instancePath:instancePath+"/status/conditions/" + i4+"/type",schemaPath:"#/properties/status/properties/conditions/items/properties/type/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
-vErrors = [err592];
+vErrors = [err141];
 }
-else if(vErrors.push(err592) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err141) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-if(data326.message !== undefined){
-let data330 = data326.message;
-if(typeof data330 === "string"){
-if(func2(data330) > 32768){
-const err593 = {instancePath:instancePath+"/status/conditions/" + i39+"/message",schemaPath:"#/properties/status/properties/conditions/items/properties/message/maxLength",keyword:"maxLength",params:{limit: 32768}};
+if(data82.status !== undefined){
+let data84 = data82.status;
+if(typeof data84 !== "string"){
+const err142 = {instancePath:instancePath+"/status/conditions/" + i4+"/status",schemaPath:"#/properties/status/properties/conditions/items/properties/status/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
-vErrors = [err593];
+vErrors = [err142];
 }
-else if(vErrors.push(err593) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err142) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(((data84 === "True") || (data84 === "False")) || (data84 === "Unknown"))){
+const err143 = {instancePath:instancePath+"/status/conditions/" + i4+"/status",schemaPath:"#/properties/status/properties/conditions/items/properties/status/enum",keyword:"enum",params:{allowedValues: schema6.properties.status.properties.conditions.items.properties.status.enum}};
+if(vErrors === null){
+vErrors = [err143];
+}
+else if(vErrors.push(err143) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
-else {
-const err594 = {instancePath:instancePath+"/status/conditions/" + i39+"/message",schemaPath:"#/properties/status/properties/conditions/items/properties/message/type",keyword:"type",params:{type: "string"}};
+if(data82.reason !== undefined){
+let data85 = data82.reason;
+if(typeof data85 === "string"){
+if(func2(data85) > 1024){
+const err144 = {instancePath:instancePath+"/status/conditions/" + i4+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/maxLength",keyword:"maxLength",params:{limit: 1024}};
 if(vErrors === null){
-vErrors = [err594];
+vErrors = [err144];
 }
-else if(vErrors.push(err594) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err144) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-}
-if(data326.lastTransitionTime !== undefined){
-let data331 = data326.lastTransitionTime;
-if(typeof data331 === "string"){
-if(!(formats10.validate(data331))){
-const err595 = {instancePath:instancePath+"/status/conditions/" + i39+"/lastTransitionTime",schemaPath:"#/properties/status/properties/conditions/items/properties/lastTransitionTime/format",keyword:"format",params:{format: "date-time"}};
+if(data85.length < 1){
+const err145 = {instancePath:instancePath+"/status/conditions/" + i4+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
-vErrors = [err595];
+vErrors = [err145];
 }
-else if(vErrors.push(err595) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err145) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-}
-else {
-const err596 = {instancePath:instancePath+"/status/conditions/" + i39+"/lastTransitionTime",schemaPath:"#/properties/status/properties/conditions/items/properties/lastTransitionTime/type",keyword:"type",params:{type: "string"}};
+if(!pattern19.test(data85)){
+const err146 = {instancePath:instancePath+"/status/conditions/" + i4+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"}};
 if(vErrors === null){
-vErrors = [err596];
+vErrors = [err146];
 }
-else if(vErrors.push(err596) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data326.observedGeneration !== undefined){
-let data332 = data326.observedGeneration;
-if(!(((typeof data332 == "number") && (!(data332 % 1) && !isNaN(data332))) && (isFinite(data332)))){
-const err597 = {instancePath:instancePath+"/status/conditions/" + i39+"/observedGeneration",schemaPath:"#/properties/status/properties/conditions/items/properties/observedGeneration/type",keyword:"type",params:{type: "integer"}};
-if(vErrors === null){
-vErrors = [err597];
-}
-else if(vErrors.push(err597) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if((typeof data332 == "number") && (isFinite(data332))){
-if(data332 < 0 || isNaN(data332)){
-const err598 = {instancePath:instancePath+"/status/conditions/" + i39+"/observedGeneration",schemaPath:"#/properties/status/properties/conditions/items/properties/observedGeneration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
-if(vErrors === null){
-vErrors = [err598];
-}
-else if(vErrors.push(err598) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!(formats12.validate(data332))){
-const err599 = {instancePath:instancePath+"/status/conditions/" + i39+"/observedGeneration",schemaPath:"#/properties/status/properties/conditions/items/properties/observedGeneration/format",keyword:"format",params:{format: "int64"}};
-if(vErrors === null){
-vErrors = [err599];
-}
-else if(vErrors.push(err599) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-}
-else {
-const err600 = {instancePath:instancePath+"/status/conditions/" + i39,schemaPath:"#/properties/status/properties/conditions/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err600];
-}
-else if(vErrors.push(err600) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err601 = {instancePath:instancePath+"/status/conditions",schemaPath:"#/properties/status/properties/conditions/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err601];
-}
-else if(vErrors.push(err601) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data324.configHash !== undefined){
-if(typeof data324.configHash !== "string"){
-const err602 = {instancePath:instancePath+"/status/configHash",schemaPath:"#/properties/status/properties/configHash/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err602];
-}
-else if(vErrors.push(err602) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data324.observedGeneration !== undefined){
-let data334 = data324.observedGeneration;
-if(!(((typeof data334 == "number") && (!(data334 % 1) && !isNaN(data334))) && (isFinite(data334)))){
-const err603 = {instancePath:instancePath+"/status/observedGeneration",schemaPath:"#/properties/status/properties/observedGeneration/type",keyword:"type",params:{type: "integer"}};
-if(vErrors === null){
-vErrors = [err603];
-}
-else if(vErrors.push(err603) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if((typeof data334 == "number") && (isFinite(data334))){
-if(!(formats12.validate(data334))){
-const err604 = {instancePath:instancePath+"/status/observedGeneration",schemaPath:"#/properties/status/properties/observedGeneration/format",keyword:"format",params:{format: "int64"}};
-if(vErrors === null){
-vErrors = [err604];
-}
-else if(vErrors.push(err604) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-if(data324.referencingWorkloads !== undefined){
-let data335 = data324.referencingWorkloads;
-if(Array.isArray(data335)){
-const len40 = data335.length;
-for(let i40=0; i40<len40; i40++){
-let data336 = data335[i40];
-if(data336 && typeof data336 == "object" && !Array.isArray(data336)){
-if(data336.kind === undefined){
-const err605 = {instancePath:instancePath+"/status/referencingWorkloads/" + i40,schemaPath:"#/properties/status/properties/referencingWorkloads/items/required",keyword:"required",params:{missingProperty: "kind"}};
-if(vErrors === null){
-vErrors = [err605];
-}
-else if(vErrors.push(err605) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data336.name === undefined){
-const err606 = {instancePath:instancePath+"/status/referencingWorkloads/" + i40,schemaPath:"#/properties/status/properties/referencingWorkloads/items/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err606];
-}
-else if(vErrors.push(err606) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data336.kind !== undefined){
-let data337 = data336.kind;
-if(typeof data337 !== "string"){
-const err607 = {instancePath:instancePath+"/status/referencingWorkloads/" + i40+"/kind",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/kind/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err607];
-}
-else if(vErrors.push(err607) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!(((data337 === "MCPServer") || (data337 === "VirtualMCPServer")) || (data337 === "MCPRemoteProxy"))){
-const err608 = {instancePath:instancePath+"/status/referencingWorkloads/" + i40+"/kind",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/kind/enum",keyword:"enum",params:{allowedValues: schema11.properties.status.properties.referencingWorkloads.items.properties.kind.enum}};
-if(vErrors === null){
-vErrors = [err608];
-}
-else if(vErrors.push(err608) > MOST_FINDINGS){
-validate10.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data336.name !== undefined){
-let data338 = data336.name;
-if(typeof data338 === "string"){
-if(data338.length < 1){
-const err609 = {instancePath:instancePath+"/status/referencingWorkloads/" + i40+"/name",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err609];
-}
-else if(vErrors.push(err609) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err146) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
 else {
-const err610 = {instancePath:instancePath+"/status/referencingWorkloads/" + i40+"/name",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/name/type",keyword:"type",params:{type: "string"}};
+const err147 = {instancePath:instancePath+"/status/conditions/" + i4+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
-vErrors = [err610];
+vErrors = [err147];
 }
-else if(vErrors.push(err610) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err147) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data82.message !== undefined){
+let data86 = data82.message;
+if(typeof data86 === "string"){
+if(func2(data86) > 32768){
+const err148 = {instancePath:instancePath+"/status/conditions/" + i4+"/message",schemaPath:"#/properties/status/properties/conditions/items/properties/message/maxLength",keyword:"maxLength",params:{limit: 32768}};
+if(vErrors === null){
+vErrors = [err148];
+}
+else if(vErrors.push(err148) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err149 = {instancePath:instancePath+"/status/conditions/" + i4+"/message",schemaPath:"#/properties/status/properties/conditions/items/properties/message/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err149];
+}
+else if(vErrors.push(err149) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data82.lastTransitionTime !== undefined){
+let data87 = data82.lastTransitionTime;
+if(typeof data87 === "string"){
+if(!(formats10.validate(data87))){
+const err150 = {instancePath:instancePath+"/status/conditions/" + i4+"/lastTransitionTime",schemaPath:"#/properties/status/properties/conditions/items/properties/lastTransitionTime/format",keyword:"format",params:{format: "date-time"}};
+if(vErrors === null){
+vErrors = [err150];
+}
+else if(vErrors.push(err150) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err151 = {instancePath:instancePath+"/status/conditions/" + i4+"/lastTransitionTime",schemaPath:"#/properties/status/properties/conditions/items/properties/lastTransitionTime/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err151];
+}
+else if(vErrors.push(err151) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data82.observedGeneration !== undefined){
+let data88 = data82.observedGeneration;
+if(!(((typeof data88 == "number") && (!(data88 % 1) && !isNaN(data88))) && (isFinite(data88)))){
+const err152 = {instancePath:instancePath+"/status/conditions/" + i4+"/observedGeneration",schemaPath:"#/properties/status/properties/conditions/items/properties/observedGeneration/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err152];
+}
+else if(vErrors.push(err152) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data88 == "number") && (isFinite(data88))){
+if(data88 < 0 || isNaN(data88)){
+const err153 = {instancePath:instancePath+"/status/conditions/" + i4+"/observedGeneration",schemaPath:"#/properties/status/properties/conditions/items/properties/observedGeneration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err153];
+}
+else if(vErrors.push(err153) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(formats12.validate(data88))){
+const err154 = {instancePath:instancePath+"/status/conditions/" + i4+"/observedGeneration",schemaPath:"#/properties/status/properties/conditions/items/properties/observedGeneration/format",keyword:"format",params:{format: "int64"}};
+if(vErrors === null){
+vErrors = [err154];
+}
+else if(vErrors.push(err154) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+}
+else {
+const err155 = {instancePath:instancePath+"/status/conditions/" + i4,schemaPath:"#/properties/status/properties/conditions/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err155];
+}
+else if(vErrors.push(err155) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -8199,12 +8078,133 @@ errors++;
 }
 }
 else {
-const err611 = {instancePath:instancePath+"/status/referencingWorkloads/" + i40,schemaPath:"#/properties/status/properties/referencingWorkloads/items/type",keyword:"type",params:{type: "object"}};
+const err156 = {instancePath:instancePath+"/status/conditions",schemaPath:"#/properties/status/properties/conditions/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
-vErrors = [err611];
+vErrors = [err156];
 }
-else if(vErrors.push(err611) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err156) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data80.configHash !== undefined){
+if(typeof data80.configHash !== "string"){
+const err157 = {instancePath:instancePath+"/status/configHash",schemaPath:"#/properties/status/properties/configHash/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err157];
+}
+else if(vErrors.push(err157) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data80.observedGeneration !== undefined){
+let data90 = data80.observedGeneration;
+if(!(((typeof data90 == "number") && (!(data90 % 1) && !isNaN(data90))) && (isFinite(data90)))){
+const err158 = {instancePath:instancePath+"/status/observedGeneration",schemaPath:"#/properties/status/properties/observedGeneration/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err158];
+}
+else if(vErrors.push(err158) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data90 == "number") && (isFinite(data90))){
+if(!(formats12.validate(data90))){
+const err159 = {instancePath:instancePath+"/status/observedGeneration",schemaPath:"#/properties/status/properties/observedGeneration/format",keyword:"format",params:{format: "int64"}};
+if(vErrors === null){
+vErrors = [err159];
+}
+else if(vErrors.push(err159) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+if(data80.referencingWorkloads !== undefined){
+let data91 = data80.referencingWorkloads;
+if(Array.isArray(data91)){
+const len5 = data91.length;
+for(let i5=0; i5<len5; i5++){
+let data92 = data91[i5];
+if(data92 && typeof data92 == "object" && !Array.isArray(data92)){
+if(data92.kind === undefined){
+const err160 = {instancePath:instancePath+"/status/referencingWorkloads/" + i5,schemaPath:"#/properties/status/properties/referencingWorkloads/items/required",keyword:"required",params:{missingProperty: "kind"}};
+if(vErrors === null){
+vErrors = [err160];
+}
+else if(vErrors.push(err160) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data92.name === undefined){
+const err161 = {instancePath:instancePath+"/status/referencingWorkloads/" + i5,schemaPath:"#/properties/status/properties/referencingWorkloads/items/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err161];
+}
+else if(vErrors.push(err161) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data92.kind !== undefined){
+let data93 = data92.kind;
+if(typeof data93 !== "string"){
+const err162 = {instancePath:instancePath+"/status/referencingWorkloads/" + i5+"/kind",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/kind/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err162];
+}
+else if(vErrors.push(err162) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(((data93 === "MCPServer") || (data93 === "VirtualMCPServer")) || (data93 === "MCPRemoteProxy"))){
+const err163 = {instancePath:instancePath+"/status/referencingWorkloads/" + i5+"/kind",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/kind/enum",keyword:"enum",params:{allowedValues: schema6.properties.status.properties.referencingWorkloads.items.properties.kind.enum}};
+if(vErrors === null){
+vErrors = [err163];
+}
+else if(vErrors.push(err163) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data92.name !== undefined){
+let data94 = data92.name;
+if(typeof data94 === "string"){
+if(data94.length < 1){
+const err164 = {instancePath:instancePath+"/status/referencingWorkloads/" + i5+"/name",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err164];
+}
+else if(vErrors.push(err164) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err165 = {instancePath:instancePath+"/status/referencingWorkloads/" + i5+"/name",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err165];
+}
+else if(vErrors.push(err165) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -8212,12 +8212,12 @@ errors++;
 }
 }
 else {
-const err612 = {instancePath:instancePath+"/status/referencingWorkloads",schemaPath:"#/properties/status/properties/referencingWorkloads/type",keyword:"type",params:{type: "array"}};
+const err166 = {instancePath:instancePath+"/status/referencingWorkloads/" + i5,schemaPath:"#/properties/status/properties/referencingWorkloads/items/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err612];
+vErrors = [err166];
 }
-else if(vErrors.push(err612) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err166) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -8225,12 +8225,12 @@ errors++;
 }
 }
 else {
-const err613 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+const err167 = {instancePath:instancePath+"/status/referencingWorkloads",schemaPath:"#/properties/status/properties/referencingWorkloads/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
-vErrors = [err613];
+vErrors = [err167];
 }
-else if(vErrors.push(err613) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err167) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
@@ -8238,24 +8238,37 @@ errors++;
 }
 }
 else {
-const err614 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+const err168 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err614];
+vErrors = [err168];
 }
-else if(vErrors.push(err614) > MOST_FINDINGS){
-validate10.errors = vErrors;
+else if(vErrors.push(err168) > MOST_FINDINGS){
+validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
-validate10.errors = vErrors;
+}
+}
+else {
+const err169 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err169];
+}
+else if(vErrors.push(err169) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+validate21.errors = vErrors;
 return errors === 0;
 }
 
-export const VirtualMCPServer = validate11;
-const schema12 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"incomingAuth":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["anonymous","oidc"]},"oidcConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1},"audience":{"type":"string"}}},"audience":{"type":"string"},"oidcConfig":{}}},"outgoingAuth":{"type":"object","properties":{"source":{"type":"string","enum":["discovered","inline"]},"backends":{"type":"object","additionalProperties":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["externalAuthConfigRef","discovered"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}}},"default":{"type":"object","properties":{"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}}}},"authServerConfig":{"type":"object","required":["issuer"],"properties":{"issuer":{"type":"string","pattern":"^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"},"authorizationEndpointBaseUrl":{"type":"string","pattern":"^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"},"signingKeySecretRefs":{"type":"array","items":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}},"hmacSecretRefs":{"type":"array","items":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}},"tokenLifespans":{"type":"object","properties":{"accessTokenLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"refreshTokenLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"authCodeLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}}},"storage":{"type":"object","properties":{"type":{"type":"string","enum":["memory","redis"]},"redis":{"type":"object","required":["aclUserConfig"],"properties":{"aclUserConfig":{"type":"object","required":["passwordSecretRef"],"properties":{"usernameSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"passwordSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"sentinelConfig":{"type":"object","required":["masterName"],"properties":{"masterName":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32"},"sentinelAddrs":{"type":"array","items":{"type":"string"}},"sentinelService":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1},"namespace":{"type":"string"},"port":{"type":"integer","format":"int32"}}}}},"sentinelTls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}},"dialTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"readTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"writeTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"addr":{"type":"string"},"clusterMode":{"type":"boolean"}}}}},"upstreamProviders":{"type":"array","items":{"type":"object","required":["name","type"],"properties":{"name":{"type":"string","pattern":"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$","minLength":1,"maxLength":63},"type":{"type":"string","enum":["oidc","oauth2"]},"oidcConfig":{"type":"object","required":["issuerUrl"],"properties":{"issuerUrl":{"type":"string","pattern":"^https://[^\\n]*$"},"clientId":{"type":"string","minLength":1},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"redirectUri":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"additionalAuthorizationParams":{"type":"object","additionalProperties":{"type":"string"}},"userInfoOverride":{"type":"object","required":["endpointUrl"],"properties":{"endpointUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"httpMethod":{"type":"string","enum":["GET","POST"]},"additionalHeaders":{"type":"object","additionalProperties":{"type":"string"}},"fieldMapping":{"type":"object","properties":{"subjectFields":{"type":"array","items":{"type":"string"}},"nameFields":{"type":"array","items":{"type":"string"}},"emailFields":{"type":"array","items":{"type":"string"}}}}}},"dcrConfig":{"type":"object","properties":{"discoveryUrl":{"type":"string","maxLength":2048},"registrationEndpoint":{"type":"string","maxLength":2048},"initialAccessTokenRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"softwareId":{"type":"string","maxLength":255},"softwareStatement":{"type":"string","maxLength":16384}}},"additionalTokenParams":{"type":"object","additionalProperties":{"type":"string"}},"tokenEndpointAuthMethod":{"type":"string","enum":["none","client_secret_basic","client_secret_post"]},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string"},"key":{"type":"string"}}}}},"allowPrivateIPs":{"type":"boolean"},"subjectClaim":{"type":"string","maxLength":128}}},"oauth2Config":{"type":"object","required":["authorizationEndpoint","tokenEndpoint"],"properties":{"authorizationEndpoint":{"type":"string","pattern":"^https?://[^\\n]*$"},"tokenEndpoint":{"type":"string","pattern":"^https?://[^\\n]*$"},"clientId":{"type":"string","minLength":1},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"redirectUri":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"additionalAuthorizationParams":{"type":"object","additionalProperties":{"type":"string"}},"tokenResponseMapping":{"type":"object","required":["accessTokenPath"],"properties":{"accessTokenPath":{"type":"string","minLength":1},"scopePath":{"type":"string"},"refreshTokenPath":{"type":"string"},"expiresInPath":{"type":"string"}}},"userInfo":{"type":"object","required":["endpointUrl"],"properties":{"endpointUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"httpMethod":{"type":"string","enum":["GET","POST"]},"additionalHeaders":{"type":"object","additionalProperties":{"type":"string"}},"fieldMapping":{"type":"object","properties":{"subjectFields":{"type":"array","items":{"type":"string"}},"nameFields":{"type":"array","items":{"type":"string"}},"emailFields":{"type":"array","items":{"type":"string"}}}}}},"identityFromToken":{"type":"object","properties":{"subjectPath":{"type":"string"},"namePath":{"type":"string"},"emailPath":{"type":"string"}}},"dcrConfig":{"type":"object","properties":{"discoveryUrl":{"type":"string","maxLength":2048},"registrationEndpoint":{"type":"string","maxLength":2048},"initialAccessTokenRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"softwareId":{"type":"string","maxLength":255},"softwareStatement":{"type":"string","maxLength":16384}}},"additionalTokenParams":{"type":"object","additionalProperties":{"type":"string"}},"tokenEndpointAuthMethod":{"type":"string","enum":["none","client_secret_basic","client_secret_post"]},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string"},"key":{"type":"string"}}}}},"allowPrivateIPs":{"type":"boolean"},"insecureAllowHTTP":{"type":"boolean"}}}}},"minItems":1},"delegateClients":{"type":"array","items":{"type":"object","required":["clientId","clientSecretRef","scopes","audiences"],"properties":{"clientId":{"type":"string","minLength":1,"maxLength":256},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"scopes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1,"maxItems":10},"audiences":{"type":"array","items":{"type":"string","minLength":1,"maxLength":2048},"minItems":1,"maxItems":10}}},"maxItems":10},"trustedIssuers":{"type":"array","items":{"type":"object","required":["issuerUrl"],"properties":{"name":{"type":"string","maxLength":253},"issuerUrl":{"type":"string","minLength":1,"maxLength":2048},"jwksUrl":{"type":"string","maxLength":2048},"insecureAllowHTTP":{"type":"boolean"},"allowPrivateIPs":{"type":"boolean"},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string"},"key":{"type":"string"}}}}},"jwtBearerGrant":{"type":"object","properties":{"maxAssertionAge":{"type":"string"},"subjectBindings":{"type":"array","items":{"type":"object","required":["subject"],"properties":{"subject":{"type":"string","minLength":1},"allowedResources":{"type":"array","items":{"type":"string","minLength":1},"minItems":1,"maxItems":50}}},"minItems":1,"maxItems":50},"acceptedAudiences":{"type":"array","items":{"type":"string","minLength":1},"maxItems":50}}},"expectedAudience":{"type":"string","minLength":1,"maxLength":2048},"allowedDelegateClients":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1,"maxItems":50},"actorClaim":{"type":"string","maxLength":64},"allowedActors":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"maxItems":50},"actorMatcher":{"type":"string","maxLength":4096},"allowMayAct":{"type":"boolean"}}},"maxItems":20},"inboundGrants":{"type":"object","properties":{"tokenExchange":{"type":"object","properties":{"delegateClients":{"type":"array","items":{"type":"object","required":["clientId","clientSecretRef","scopes","audiences"],"properties":{"clientId":{"type":"string","minLength":1,"maxLength":256},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"scopes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1,"maxItems":10},"audiences":{"type":"array","items":{"type":"string","minLength":1,"maxLength":2048},"minItems":1,"maxItems":10}}},"maxItems":10},"issuerPolicies":{"type":"array","items":{"type":"object","properties":{"issuerRef":{"type":"string"},"expectedAudience":{"type":"string","minLength":1,"maxLength":2048},"allowedDelegateClients":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1,"maxItems":50},"actorClaim":{"type":"string","maxLength":64},"allowedActors":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"maxItems":50},"actorMatcher":{"type":"string","maxLength":4096},"allowMayAct":{"type":"boolean"}}},"maxItems":20}}},"jwtBearer":{"type":"object","properties":{"issuerPolicies":{"type":"array","items":{"type":"object","properties":{"issuerRef":{"type":"string"},"maxAssertionAge":{"type":"string"},"subjectBindings":{"type":"array","items":{"type":"object","required":["subject"],"properties":{"subject":{"type":"string","minLength":1},"allowedResources":{"type":"array","items":{"type":"string","minLength":1},"minItems":1,"maxItems":50}}},"minItems":1,"maxItems":50},"acceptedAudiences":{"type":"array","items":{"type":"string","minLength":1},"maxItems":50}}},"maxItems":20}}},"spiffeClientAuth":{"type":"array","items":{"type":"object","properties":{"clientId":{"type":"string"},"trustDomain":{"type":"string"},"spiffeIdPattern":{"type":"string"}}},"maxItems":100}}},"spiffeTrustDomains":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"}}},"maxItems":50},"tlsListener":{"type":"object","properties":{"certificateSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"privateKeySecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"allowConfidentialClientRegistration":{"type":"boolean"},"allowPrivateKeyJWTRegistration":{"type":"boolean"},"insecureAllowConfidentialOverLoopbackHTTP":{"type":"boolean"},"forceConfidentialRedirectUris":{"type":"array","items":{"type":"string"},"maxItems":10},"baselineClientScopes":{"type":"array","items":{"type":"string","minLength":1},"maxItems":10},"cimd":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"},"cacheMaxSize":{"type":"integer","format":"int32"},"cacheFallbackTtl":{"type":"string"}}},"primaryUpstreamProvider":{"type":"string","maxLength":63},"disableUpstreamTokenInjection":{"type":"boolean"},"insecureAllowHTTP":{"type":"boolean"}}}}},"status":{"type":"object","properties":{"discoveredBackends":{"type":"array","items":{"type":"object","properties":{"authConfigRef":{"type":["string","object"]}}}}}}},"$id":"VirtualMCPServer"};
+export const VirtualMCPServer = validate24;
+const schema8 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"incomingAuth":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["anonymous","oidc"]},"oidcConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1},"audience":{"type":"string"}}},"audience":{"type":"string"},"oidcConfig":{}}},"outgoingAuth":{"type":"object","properties":{"source":{"type":"string","enum":["discovered","inline"]},"backends":{"type":"object","additionalProperties":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["externalAuthConfigRef","discovered"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}}},"default":{"type":"object","properties":{"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}}}},"authServerConfig":{"$ref":"EmbeddedAuthServer"}}},"status":{"type":"object","properties":{"discoveredBackends":{"type":"array","items":{"type":"object","properties":{"authConfigRef":{"type":["string","object"]}}}}}}},"$id":"VirtualMCPServer"};
 
-function validate11(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="VirtualMCPServer" */;
 let vErrors = null;
 let errors = 0;
@@ -8266,7 +8279,7 @@ if(vErrors === null){
 vErrors = [err0];
 }
 else if(vErrors.push(err0) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8278,7 +8291,7 @@ if(vErrors === null){
 vErrors = [err1];
 }
 else if(vErrors.push(err1) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8291,7 +8304,7 @@ if(vErrors === null){
 vErrors = [err2];
 }
 else if(vErrors.push(err2) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8307,7 +8320,7 @@ if(vErrors === null){
 vErrors = [err3];
 }
 else if(vErrors.push(err3) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8320,7 +8333,7 @@ if(vErrors === null){
 vErrors = [err4];
 }
 else if(vErrors.push(err4) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8333,7 +8346,7 @@ if(vErrors === null){
 vErrors = [err5];
 }
 else if(vErrors.push(err5) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8349,7 +8362,7 @@ if(vErrors === null){
 vErrors = [err6];
 }
 else if(vErrors.push(err6) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8362,7 +8375,7 @@ if(vErrors === null){
 vErrors = [err7];
 }
 else if(vErrors.push(err7) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8378,7 +8391,7 @@ if(vErrors === null){
 vErrors = [err8];
 }
 else if(vErrors.push(err8) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8391,7 +8404,7 @@ if(vErrors === null){
 vErrors = [err9];
 }
 else if(vErrors.push(err9) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8404,7 +8417,7 @@ if(vErrors === null){
 vErrors = [err10];
 }
 else if(vErrors.push(err10) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8422,7 +8435,7 @@ if(vErrors === null){
 vErrors = [err11];
 }
 else if(vErrors.push(err11) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8436,7 +8449,7 @@ if(vErrors === null){
 vErrors = [err12];
 }
 else if(vErrors.push(err12) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8448,7 +8461,7 @@ if(vErrors === null){
 vErrors = [err13];
 }
 else if(vErrors.push(err13) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8461,7 +8474,7 @@ if(vErrors === null){
 vErrors = [err14];
 }
 else if(vErrors.push(err14) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8476,7 +8489,7 @@ if(vErrors === null){
 vErrors = [err15];
 }
 else if(vErrors.push(err15) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8489,18 +8502,18 @@ if(vErrors === null){
 vErrors = [err16];
 }
 else if(vErrors.push(err16) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
 }
 if(!((data14 === "anonymous") || (data14 === "oidc"))){
-const err17 = {instancePath:instancePath+"/spec/incomingAuth/type",schemaPath:"#/properties/spec/properties/incomingAuth/properties/type/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.incomingAuth.properties.type.enum}};
+const err17 = {instancePath:instancePath+"/spec/incomingAuth/type",schemaPath:"#/properties/spec/properties/incomingAuth/properties/type/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.incomingAuth.properties.type.enum}};
 if(vErrors === null){
 vErrors = [err17];
 }
 else if(vErrors.push(err17) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8515,7 +8528,7 @@ if(vErrors === null){
 vErrors = [err18];
 }
 else if(vErrors.push(err18) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8529,7 +8542,7 @@ if(vErrors === null){
 vErrors = [err19];
 }
 else if(vErrors.push(err19) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8541,7 +8554,7 @@ if(vErrors === null){
 vErrors = [err20];
 }
 else if(vErrors.push(err20) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8554,7 +8567,7 @@ if(vErrors === null){
 vErrors = [err21];
 }
 else if(vErrors.push(err21) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8567,7 +8580,7 @@ if(vErrors === null){
 vErrors = [err22];
 }
 else if(vErrors.push(err22) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8580,7 +8593,7 @@ if(vErrors === null){
 vErrors = [err23];
 }
 else if(vErrors.push(err23) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8593,7 +8606,7 @@ if(vErrors === null){
 vErrors = [err24];
 }
 else if(vErrors.push(err24) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8610,18 +8623,18 @@ if(vErrors === null){
 vErrors = [err25];
 }
 else if(vErrors.push(err25) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
 }
 if(!((data20 === "discovered") || (data20 === "inline"))){
-const err26 = {instancePath:instancePath+"/spec/outgoingAuth/source",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/source/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.outgoingAuth.properties.source.enum}};
+const err26 = {instancePath:instancePath+"/spec/outgoingAuth/source",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/source/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.outgoingAuth.properties.source.enum}};
 if(vErrors === null){
 vErrors = [err26];
 }
 else if(vErrors.push(err26) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8639,7 +8652,7 @@ if(vErrors === null){
 vErrors = [err27];
 }
 else if(vErrors.push(err27) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8652,18 +8665,18 @@ if(vErrors === null){
 vErrors = [err28];
 }
 else if(vErrors.push(err28) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
 }
 if(!((data23 === "externalAuthConfigRef") || (data23 === "discovered"))){
-const err29 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/type/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.outgoingAuth.properties.backends.additionalProperties.properties.type.enum}};
+const err29 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/type/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.outgoingAuth.properties.backends.additionalProperties.properties.type.enum}};
 if(vErrors === null){
 vErrors = [err29];
 }
 else if(vErrors.push(err29) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8678,7 +8691,7 @@ if(vErrors === null){
 vErrors = [err30];
 }
 else if(vErrors.push(err30) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8692,7 +8705,7 @@ if(vErrors === null){
 vErrors = [err31];
 }
 else if(vErrors.push(err31) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8704,7 +8717,7 @@ if(vErrors === null){
 vErrors = [err32];
 }
 else if(vErrors.push(err32) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8717,7 +8730,7 @@ if(vErrors === null){
 vErrors = [err33];
 }
 else if(vErrors.push(err33) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8730,7 +8743,7 @@ if(vErrors === null){
 vErrors = [err34];
 }
 else if(vErrors.push(err34) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8743,7 +8756,7 @@ if(vErrors === null){
 vErrors = [err35];
 }
 else if(vErrors.push(err35) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8761,7 +8774,7 @@ if(vErrors === null){
 vErrors = [err36];
 }
 else if(vErrors.push(err36) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8775,7 +8788,7 @@ if(vErrors === null){
 vErrors = [err37];
 }
 else if(vErrors.push(err37) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8787,7 +8800,7 @@ if(vErrors === null){
 vErrors = [err38];
 }
 else if(vErrors.push(err38) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8800,7 +8813,7 @@ if(vErrors === null){
 vErrors = [err39];
 }
 else if(vErrors.push(err39) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8813,7 +8826,7 @@ if(vErrors === null){
 vErrors = [err40];
 }
 else if(vErrors.push(err40) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -8826,6016 +8839,50 @@ if(vErrors === null){
 vErrors = [err41];
 }
 else if(vErrors.push(err41) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
 if(data10.authServerConfig !== undefined){
-let data29 = data10.authServerConfig;
-if(data29 && typeof data29 == "object" && !Array.isArray(data29)){
-if(data29.issuer === undefined){
-const err42 = {instancePath:instancePath+"/spec/authServerConfig",schemaPath:"#/properties/spec/properties/authServerConfig/required",keyword:"required",params:{missingProperty: "issuer"}};
+if(!(validate22(data10.authServerConfig, {instancePath:instancePath+"/spec/authServerConfig",parentData:data10,parentDataProperty:"authServerConfig",rootData}))){
+vErrors = vErrors === null ? validate22.errors : vErrors.concat(validate22.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err42 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err42];
 }
 else if(vErrors.push(err42) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data29.issuer !== undefined){
-let data30 = data29.issuer;
-if(typeof data30 === "string"){
-if(!pattern3.test(data30)){
-const err43 = {instancePath:instancePath+"/spec/authServerConfig/issuer",schemaPath:"#/properties/spec/properties/authServerConfig/properties/issuer/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"}};
-if(vErrors === null){
-vErrors = [err43];
-}
-else if(vErrors.push(err43) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err44 = {instancePath:instancePath+"/spec/authServerConfig/issuer",schemaPath:"#/properties/spec/properties/authServerConfig/properties/issuer/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err44];
-}
-else if(vErrors.push(err44) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.authorizationEndpointBaseUrl !== undefined){
-let data31 = data29.authorizationEndpointBaseUrl;
-if(typeof data31 === "string"){
-if(!pattern3.test(data31)){
-const err45 = {instancePath:instancePath+"/spec/authServerConfig/authorizationEndpointBaseUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/authorizationEndpointBaseUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"}};
-if(vErrors === null){
-vErrors = [err45];
-}
-else if(vErrors.push(err45) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err46 = {instancePath:instancePath+"/spec/authServerConfig/authorizationEndpointBaseUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/authorizationEndpointBaseUrl/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err46];
-}
-else if(vErrors.push(err46) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.signingKeySecretRefs !== undefined){
-let data32 = data29.signingKeySecretRefs;
-if(Array.isArray(data32)){
-const len0 = data32.length;
-for(let i0=0; i0<len0; i0++){
-let data33 = data32[i0];
-if(data33 && typeof data33 == "object" && !Array.isArray(data33)){
-if(data33.name === undefined){
-const err47 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecretRefs/" + i0,schemaPath:"#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/items/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err47];
-}
-else if(vErrors.push(err47) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data33.key === undefined){
-const err48 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecretRefs/" + i0,schemaPath:"#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/items/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err48];
-}
-else if(vErrors.push(err48) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data33.name !== undefined){
-let data34 = data33.name;
-if(typeof data34 === "string"){
-if(data34.length < 1){
-const err49 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecretRefs/" + i0+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err49];
-}
-else if(vErrors.push(err49) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err50 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecretRefs/" + i0+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/items/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err50];
-}
-else if(vErrors.push(err50) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data33.key !== undefined){
-let data35 = data33.key;
-if(typeof data35 === "string"){
-if(data35.length < 1){
-const err51 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecretRefs/" + i0+"/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/items/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err51];
-}
-else if(vErrors.push(err51) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err52 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecretRefs/" + i0+"/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/items/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err52];
-}
-else if(vErrors.push(err52) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err53 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecretRefs/" + i0,schemaPath:"#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err53];
-}
-else if(vErrors.push(err53) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err54 = {instancePath:instancePath+"/spec/authServerConfig/signingKeySecretRefs",schemaPath:"#/properties/spec/properties/authServerConfig/properties/signingKeySecretRefs/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err54];
-}
-else if(vErrors.push(err54) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.hmacSecretRefs !== undefined){
-let data36 = data29.hmacSecretRefs;
-if(Array.isArray(data36)){
-const len1 = data36.length;
-for(let i1=0; i1<len1; i1++){
-let data37 = data36[i1];
-if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
-if(data37.name === undefined){
-const err55 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs/" + i1,schemaPath:"#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/items/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err55];
-}
-else if(vErrors.push(err55) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data37.key === undefined){
-const err56 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs/" + i1,schemaPath:"#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/items/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err56];
-}
-else if(vErrors.push(err56) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data37.name !== undefined){
-let data38 = data37.name;
-if(typeof data38 === "string"){
-if(data38.length < 1){
-const err57 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs/" + i1+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err57];
-}
-else if(vErrors.push(err57) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err58 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs/" + i1+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/items/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err58];
-}
-else if(vErrors.push(err58) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data37.key !== undefined){
-let data39 = data37.key;
-if(typeof data39 === "string"){
-if(data39.length < 1){
-const err59 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs/" + i1+"/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/items/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err59];
-}
-else if(vErrors.push(err59) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err60 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs/" + i1+"/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/items/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err60];
-}
-else if(vErrors.push(err60) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err61 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs/" + i1,schemaPath:"#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err61];
-}
-else if(vErrors.push(err61) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err62 = {instancePath:instancePath+"/spec/authServerConfig/hmacSecretRefs",schemaPath:"#/properties/spec/properties/authServerConfig/properties/hmacSecretRefs/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err62];
-}
-else if(vErrors.push(err62) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.tokenLifespans !== undefined){
-let data40 = data29.tokenLifespans;
-if(data40 && typeof data40 == "object" && !Array.isArray(data40)){
-if(data40.accessTokenLifespan !== undefined){
-let data41 = data40.accessTokenLifespan;
-if(typeof data41 === "string"){
-if(!pattern5.test(data41)){
-const err63 = {instancePath:instancePath+"/spec/authServerConfig/tokenLifespans/accessTokenLifespan",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tokenLifespans/properties/accessTokenLifespan/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
-if(vErrors === null){
-vErrors = [err63];
-}
-else if(vErrors.push(err63) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err64 = {instancePath:instancePath+"/spec/authServerConfig/tokenLifespans/accessTokenLifespan",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tokenLifespans/properties/accessTokenLifespan/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err64];
-}
-else if(vErrors.push(err64) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data40.refreshTokenLifespan !== undefined){
-let data42 = data40.refreshTokenLifespan;
-if(typeof data42 === "string"){
-if(!pattern5.test(data42)){
-const err65 = {instancePath:instancePath+"/spec/authServerConfig/tokenLifespans/refreshTokenLifespan",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tokenLifespans/properties/refreshTokenLifespan/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
-if(vErrors === null){
-vErrors = [err65];
-}
-else if(vErrors.push(err65) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err66 = {instancePath:instancePath+"/spec/authServerConfig/tokenLifespans/refreshTokenLifespan",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tokenLifespans/properties/refreshTokenLifespan/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err66];
-}
-else if(vErrors.push(err66) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data40.authCodeLifespan !== undefined){
-let data43 = data40.authCodeLifespan;
-if(typeof data43 === "string"){
-if(!pattern5.test(data43)){
-const err67 = {instancePath:instancePath+"/spec/authServerConfig/tokenLifespans/authCodeLifespan",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tokenLifespans/properties/authCodeLifespan/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
-if(vErrors === null){
-vErrors = [err67];
-}
-else if(vErrors.push(err67) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err68 = {instancePath:instancePath+"/spec/authServerConfig/tokenLifespans/authCodeLifespan",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tokenLifespans/properties/authCodeLifespan/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err68];
-}
-else if(vErrors.push(err68) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err69 = {instancePath:instancePath+"/spec/authServerConfig/tokenLifespans",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tokenLifespans/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err69];
-}
-else if(vErrors.push(err69) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.storage !== undefined){
-let data44 = data29.storage;
-if(data44 && typeof data44 == "object" && !Array.isArray(data44)){
-if(data44.type !== undefined){
-let data45 = data44.type;
-if(typeof data45 !== "string"){
-const err70 = {instancePath:instancePath+"/spec/authServerConfig/storage/type",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/type/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err70];
-}
-else if(vErrors.push(err70) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!((data45 === "memory") || (data45 === "redis"))){
-const err71 = {instancePath:instancePath+"/spec/authServerConfig/storage/type",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/type/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.authServerConfig.properties.storage.properties.type.enum}};
-if(vErrors === null){
-vErrors = [err71];
-}
-else if(vErrors.push(err71) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data44.redis !== undefined){
-let data46 = data44.redis;
-if(data46 && typeof data46 == "object" && !Array.isArray(data46)){
-if(data46.aclUserConfig === undefined){
-const err72 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/required",keyword:"required",params:{missingProperty: "aclUserConfig"}};
-if(vErrors === null){
-vErrors = [err72];
-}
-else if(vErrors.push(err72) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data46.aclUserConfig !== undefined){
-let data47 = data46.aclUserConfig;
-if(data47 && typeof data47 == "object" && !Array.isArray(data47)){
-if(data47.passwordSecretRef === undefined){
-const err73 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/required",keyword:"required",params:{missingProperty: "passwordSecretRef"}};
-if(vErrors === null){
-vErrors = [err73];
-}
-else if(vErrors.push(err73) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data47.usernameSecretRef !== undefined){
-let data48 = data47.usernameSecretRef;
-if(data48 && typeof data48 == "object" && !Array.isArray(data48)){
-if(data48.name === undefined){
-const err74 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/usernameSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err74];
-}
-else if(vErrors.push(err74) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data48.key === undefined){
-const err75 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/usernameSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err75];
-}
-else if(vErrors.push(err75) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data48.name !== undefined){
-let data49 = data48.name;
-if(typeof data49 === "string"){
-if(data49.length < 1){
-const err76 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/usernameSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err76];
-}
-else if(vErrors.push(err76) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err77 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/usernameSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err77];
-}
-else if(vErrors.push(err77) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data48.key !== undefined){
-let data50 = data48.key;
-if(typeof data50 === "string"){
-if(data50.length < 1){
-const err78 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/usernameSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err78];
-}
-else if(vErrors.push(err78) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err79 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/usernameSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err79];
-}
-else if(vErrors.push(err79) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err80 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/usernameSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/usernameSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err80];
-}
-else if(vErrors.push(err80) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data47.passwordSecretRef !== undefined){
-let data51 = data47.passwordSecretRef;
-if(data51 && typeof data51 == "object" && !Array.isArray(data51)){
-if(data51.name === undefined){
-const err81 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/passwordSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err81];
-}
-else if(vErrors.push(err81) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data51.key === undefined){
-const err82 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/passwordSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err82];
-}
-else if(vErrors.push(err82) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data51.name !== undefined){
-let data52 = data51.name;
-if(typeof data52 === "string"){
-if(data52.length < 1){
-const err83 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/passwordSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err83];
-}
-else if(vErrors.push(err83) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err84 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/passwordSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err84];
-}
-else if(vErrors.push(err84) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data51.key !== undefined){
-let data53 = data51.key;
-if(typeof data53 === "string"){
-if(data53.length < 1){
-const err85 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/passwordSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err85];
-}
-else if(vErrors.push(err85) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err86 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/passwordSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err86];
-}
-else if(vErrors.push(err86) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err87 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig/passwordSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/properties/passwordSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err87];
-}
-else if(vErrors.push(err87) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err88 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/aclUserConfig",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/aclUserConfig/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err88];
-}
-else if(vErrors.push(err88) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data46.sentinelConfig !== undefined){
-let data54 = data46.sentinelConfig;
-if(data54 && typeof data54 == "object" && !Array.isArray(data54)){
-if(data54.masterName === undefined){
-const err89 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/required",keyword:"required",params:{missingProperty: "masterName"}};
-if(vErrors === null){
-vErrors = [err89];
-}
-else if(vErrors.push(err89) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data54.masterName !== undefined){
-let data55 = data54.masterName;
-if(typeof data55 === "string"){
-if(data55.length < 1){
-const err90 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/masterName",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/masterName/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err90];
-}
-else if(vErrors.push(err90) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err91 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/masterName",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/masterName/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err91];
-}
-else if(vErrors.push(err91) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data54.db !== undefined){
-let data56 = data54.db;
-if(!(((typeof data56 == "number") && (!(data56 % 1) && !isNaN(data56))) && (isFinite(data56)))){
-const err92 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/db",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/db/type",keyword:"type",params:{type: "integer"}};
-if(vErrors === null){
-vErrors = [err92];
-}
-else if(vErrors.push(err92) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if((typeof data56 == "number") && (isFinite(data56))){
-if(!(formats0.validate(data56))){
-const err93 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/db",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/db/format",keyword:"format",params:{format: "int32"}};
-if(vErrors === null){
-vErrors = [err93];
-}
-else if(vErrors.push(err93) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-if(data54.sentinelAddrs !== undefined){
-let data57 = data54.sentinelAddrs;
-if(Array.isArray(data57)){
-const len2 = data57.length;
-for(let i2=0; i2<len2; i2++){
-if(typeof data57[i2] !== "string"){
-const err94 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/sentinelAddrs/" + i2,schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelAddrs/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err94];
-}
-else if(vErrors.push(err94) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err95 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/sentinelAddrs",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelAddrs/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err95];
-}
-else if(vErrors.push(err95) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data54.sentinelService !== undefined){
-let data59 = data54.sentinelService;
-if(data59 && typeof data59 == "object" && !Array.isArray(data59)){
-if(data59.name === undefined){
-const err96 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/sentinelService",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err96];
-}
-else if(vErrors.push(err96) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data59.name !== undefined){
-let data60 = data59.name;
-if(typeof data60 === "string"){
-if(data60.length < 1){
-const err97 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/sentinelService/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err97];
-}
-else if(vErrors.push(err97) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err98 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/sentinelService/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err98];
-}
-else if(vErrors.push(err98) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data59.namespace !== undefined){
-if(typeof data59.namespace !== "string"){
-const err99 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/sentinelService/namespace",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/namespace/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err99];
-}
-else if(vErrors.push(err99) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data59.port !== undefined){
-let data62 = data59.port;
-if(!(((typeof data62 == "number") && (!(data62 % 1) && !isNaN(data62))) && (isFinite(data62)))){
-const err100 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/sentinelService/port",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/port/type",keyword:"type",params:{type: "integer"}};
-if(vErrors === null){
-vErrors = [err100];
-}
-else if(vErrors.push(err100) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if((typeof data62 == "number") && (isFinite(data62))){
-if(!(formats0.validate(data62))){
-const err101 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/sentinelService/port",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/properties/port/format",keyword:"format",params:{format: "int32"}};
-if(vErrors === null){
-vErrors = [err101];
-}
-else if(vErrors.push(err101) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-}
-else {
-const err102 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig/sentinelService",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/properties/sentinelService/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err102];
-}
-else if(vErrors.push(err102) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err103 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelConfig",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelConfig/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err103];
-}
-else if(vErrors.push(err103) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data46.sentinelTls !== undefined){
-let data63 = data46.sentinelTls;
-if(data63 && typeof data63 == "object" && !Array.isArray(data63)){
-if(data63.caCertSecretRef !== undefined){
-let data64 = data63.caCertSecretRef;
-if(data64 && typeof data64 == "object" && !Array.isArray(data64)){
-if(data64.name === undefined){
-const err104 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelTls/caCertSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err104];
-}
-else if(vErrors.push(err104) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data64.key === undefined){
-const err105 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelTls/caCertSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err105];
-}
-else if(vErrors.push(err105) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data64.name !== undefined){
-let data65 = data64.name;
-if(typeof data65 === "string"){
-if(data65.length < 1){
-const err106 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelTls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err106];
-}
-else if(vErrors.push(err106) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err107 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelTls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err107];
-}
-else if(vErrors.push(err107) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data64.key !== undefined){
-let data66 = data64.key;
-if(typeof data66 === "string"){
-if(data66.length < 1){
-const err108 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelTls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err108];
-}
-else if(vErrors.push(err108) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err109 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelTls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err109];
-}
-else if(vErrors.push(err109) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err110 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelTls/caCertSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err110];
-}
-else if(vErrors.push(err110) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data63.insecureSkipVerify !== undefined){
-if(typeof data63.insecureSkipVerify !== "boolean"){
-const err111 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelTls/insecureSkipVerify",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err111];
-}
-else if(vErrors.push(err111) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err112 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/sentinelTls",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/sentinelTls/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err112];
-}
-else if(vErrors.push(err112) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data46.tls !== undefined){
-let data68 = data46.tls;
-if(data68 && typeof data68 == "object" && !Array.isArray(data68)){
-if(data68.caCertSecretRef !== undefined){
-let data69 = data68.caCertSecretRef;
-if(data69 && typeof data69 == "object" && !Array.isArray(data69)){
-if(data69.name === undefined){
-const err113 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err113];
-}
-else if(vErrors.push(err113) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data69.key === undefined){
-const err114 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err114];
-}
-else if(vErrors.push(err114) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data69.name !== undefined){
-let data70 = data69.name;
-if(typeof data70 === "string"){
-if(data70.length < 1){
-const err115 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err115];
-}
-else if(vErrors.push(err115) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err116 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err116];
-}
-else if(vErrors.push(err116) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data69.key !== undefined){
-let data71 = data69.key;
-if(typeof data71 === "string"){
-if(data71.length < 1){
-const err117 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err117];
-}
-else if(vErrors.push(err117) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err118 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err118];
-}
-else if(vErrors.push(err118) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err119 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err119];
-}
-else if(vErrors.push(err119) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data68.insecureSkipVerify !== undefined){
-if(typeof data68.insecureSkipVerify !== "boolean"){
-const err120 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/tls/insecureSkipVerify",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err120];
-}
-else if(vErrors.push(err120) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err121 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/tls",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/tls/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err121];
-}
-else if(vErrors.push(err121) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data46.dialTimeout !== undefined){
-let data73 = data46.dialTimeout;
-if(typeof data73 === "string"){
-if(!pattern5.test(data73)){
-const err122 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/dialTimeout",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/dialTimeout/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
-if(vErrors === null){
-vErrors = [err122];
-}
-else if(vErrors.push(err122) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err123 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/dialTimeout",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/dialTimeout/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err123];
-}
-else if(vErrors.push(err123) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data46.readTimeout !== undefined){
-let data74 = data46.readTimeout;
-if(typeof data74 === "string"){
-if(!pattern5.test(data74)){
-const err124 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/readTimeout",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/readTimeout/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
-if(vErrors === null){
-vErrors = [err124];
-}
-else if(vErrors.push(err124) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err125 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/readTimeout",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/readTimeout/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err125];
-}
-else if(vErrors.push(err125) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data46.writeTimeout !== undefined){
-let data75 = data46.writeTimeout;
-if(typeof data75 === "string"){
-if(!pattern5.test(data75)){
-const err126 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/writeTimeout",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/writeTimeout/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
-if(vErrors === null){
-vErrors = [err126];
-}
-else if(vErrors.push(err126) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err127 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/writeTimeout",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/writeTimeout/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err127];
-}
-else if(vErrors.push(err127) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data46.addr !== undefined){
-if(typeof data46.addr !== "string"){
-const err128 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/addr",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/addr/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err128];
-}
-else if(vErrors.push(err128) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data46.clusterMode !== undefined){
-if(typeof data46.clusterMode !== "boolean"){
-const err129 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis/clusterMode",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/properties/clusterMode/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err129];
-}
-else if(vErrors.push(err129) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err130 = {instancePath:instancePath+"/spec/authServerConfig/storage/redis",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/properties/redis/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err130];
-}
-else if(vErrors.push(err130) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err131 = {instancePath:instancePath+"/spec/authServerConfig/storage",schemaPath:"#/properties/spec/properties/authServerConfig/properties/storage/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err131];
-}
-else if(vErrors.push(err131) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.upstreamProviders !== undefined){
-let data78 = data29.upstreamProviders;
-if(Array.isArray(data78)){
-if(data78.length < 1){
-const err132 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err132];
-}
-else if(vErrors.push(err132) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len3 = data78.length;
-for(let i3=0; i3<len3; i3++){
-let data79 = data78[i3];
-if(data79 && typeof data79 == "object" && !Array.isArray(data79)){
-if(data79.name === undefined){
-const err133 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err133];
-}
-else if(vErrors.push(err133) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data79.type === undefined){
-const err134 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/required",keyword:"required",params:{missingProperty: "type"}};
-if(vErrors === null){
-vErrors = [err134];
-}
-else if(vErrors.push(err134) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data79.name !== undefined){
-let data80 = data79.name;
-if(typeof data80 === "string"){
-if(func2(data80) > 63){
-const err135 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/name/maxLength",keyword:"maxLength",params:{limit: 63}};
-if(vErrors === null){
-vErrors = [err135];
-}
-else if(vErrors.push(err135) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data80.length < 1){
-const err136 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err136];
-}
-else if(vErrors.push(err136) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!pattern11.test(data80)){
-const err137 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/name/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"}};
-if(vErrors === null){
-vErrors = [err137];
-}
-else if(vErrors.push(err137) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err138 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err138];
-}
-else if(vErrors.push(err138) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data79.type !== undefined){
-let data81 = data79.type;
-if(typeof data81 !== "string"){
-const err139 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/type",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/type/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err139];
-}
-else if(vErrors.push(err139) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!((data81 === "oidc") || (data81 === "oauth2"))){
-const err140 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/type",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/type/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.authServerConfig.properties.upstreamProviders.items.properties.type.enum}};
-if(vErrors === null){
-vErrors = [err140];
-}
-else if(vErrors.push(err140) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data79.oidcConfig !== undefined){
-let data82 = data79.oidcConfig;
-if(data82 && typeof data82 == "object" && !Array.isArray(data82)){
-if(data82.issuerUrl === undefined){
-const err141 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/required",keyword:"required",params:{missingProperty: "issuerUrl"}};
-if(vErrors === null){
-vErrors = [err141];
-}
-else if(vErrors.push(err141) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data82.issuerUrl !== undefined){
-let data83 = data82.issuerUrl;
-if(typeof data83 === "string"){
-if(!pattern12.test(data83)){
-const err142 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/issuerUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/pattern",keyword:"pattern",params:{pattern: "^https://[^\\n]*$"}};
-if(vErrors === null){
-vErrors = [err142];
-}
-else if(vErrors.push(err142) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err143 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/issuerUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err143];
-}
-else if(vErrors.push(err143) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data82.clientId !== undefined){
-let data84 = data82.clientId;
-if(typeof data84 === "string"){
-if(data84.length < 1){
-const err144 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err144];
-}
-else if(vErrors.push(err144) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err145 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err145];
-}
-else if(vErrors.push(err145) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data82.clientSecretRef !== undefined){
-let data85 = data82.clientSecretRef;
-if(data85 && typeof data85 == "object" && !Array.isArray(data85)){
-if(data85.name === undefined){
-const err146 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err146];
-}
-else if(vErrors.push(err146) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data85.key === undefined){
-const err147 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err147];
-}
-else if(vErrors.push(err147) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data85.name !== undefined){
-let data86 = data85.name;
-if(typeof data86 === "string"){
-if(data86.length < 1){
-const err148 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err148];
-}
-else if(vErrors.push(err148) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err149 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err149];
-}
-else if(vErrors.push(err149) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data85.key !== undefined){
-let data87 = data85.key;
-if(typeof data87 === "string"){
-if(data87.length < 1){
-const err150 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err150];
-}
-else if(vErrors.push(err150) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err151 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err151];
-}
-else if(vErrors.push(err151) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err152 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err152];
-}
-else if(vErrors.push(err152) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data82.redirectUri !== undefined){
-if(typeof data82.redirectUri !== "string"){
-const err153 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/redirectUri",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/redirectUri/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err153];
-}
-else if(vErrors.push(err153) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data82.scopes !== undefined){
-let data89 = data82.scopes;
-if(Array.isArray(data89)){
-const len4 = data89.length;
-for(let i4=0; i4<len4; i4++){
-if(typeof data89[i4] !== "string"){
-const err154 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/scopes/" + i4,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err154];
-}
-else if(vErrors.push(err154) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err155 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/scopes",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err155];
-}
-else if(vErrors.push(err155) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data82.additionalAuthorizationParams !== undefined){
-let data91 = data82.additionalAuthorizationParams;
-if(data91 && typeof data91 == "object" && !Array.isArray(data91)){
-for(const key3 in data91){
-if(typeof data91[key3] !== "string"){
-const err156 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/additionalAuthorizationParams/" + pointerToken(key3),schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err156];
-}
-else if(vErrors.push(err156) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err157 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/additionalAuthorizationParams",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err157];
-}
-else if(vErrors.push(err157) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data82.userInfoOverride !== undefined){
-let data93 = data82.userInfoOverride;
-if(data93 && typeof data93 == "object" && !Array.isArray(data93)){
-if(data93.endpointUrl === undefined){
-const err158 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/required",keyword:"required",params:{missingProperty: "endpointUrl"}};
-if(vErrors === null){
-vErrors = [err158];
-}
-else if(vErrors.push(err158) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data93.endpointUrl !== undefined){
-let data94 = data93.endpointUrl;
-if(typeof data94 === "string"){
-if(!pattern13.test(data94)){
-const err159 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/endpointUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
-if(vErrors === null){
-vErrors = [err159];
-}
-else if(vErrors.push(err159) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err160 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/endpointUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err160];
-}
-else if(vErrors.push(err160) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data93.httpMethod !== undefined){
-let data95 = data93.httpMethod;
-if(typeof data95 !== "string"){
-const err161 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/httpMethod",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err161];
-}
-else if(vErrors.push(err161) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!((data95 === "GET") || (data95 === "POST"))){
-const err162 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/httpMethod",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.authServerConfig.properties.upstreamProviders.items.properties.oidcConfig.properties.userInfoOverride.properties.httpMethod.enum}};
-if(vErrors === null){
-vErrors = [err162];
-}
-else if(vErrors.push(err162) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data93.additionalHeaders !== undefined){
-let data96 = data93.additionalHeaders;
-if(data96 && typeof data96 == "object" && !Array.isArray(data96)){
-for(const key4 in data96){
-if(typeof data96[key4] !== "string"){
-const err163 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/additionalHeaders/" + pointerToken(key4),schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err163];
-}
-else if(vErrors.push(err163) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err164 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/additionalHeaders",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err164];
-}
-else if(vErrors.push(err164) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data93.fieldMapping !== undefined){
-let data98 = data93.fieldMapping;
-if(data98 && typeof data98 == "object" && !Array.isArray(data98)){
-if(data98.subjectFields !== undefined){
-let data99 = data98.subjectFields;
-if(Array.isArray(data99)){
-const len5 = data99.length;
-for(let i5=0; i5<len5; i5++){
-if(typeof data99[i5] !== "string"){
-const err165 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/subjectFields/" + i5,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err165];
-}
-else if(vErrors.push(err165) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err166 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/subjectFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err166];
-}
-else if(vErrors.push(err166) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data98.nameFields !== undefined){
-let data101 = data98.nameFields;
-if(Array.isArray(data101)){
-const len6 = data101.length;
-for(let i6=0; i6<len6; i6++){
-if(typeof data101[i6] !== "string"){
-const err167 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/nameFields/" + i6,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err167];
-}
-else if(vErrors.push(err167) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err168 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/nameFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err168];
-}
-else if(vErrors.push(err168) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data98.emailFields !== undefined){
-let data103 = data98.emailFields;
-if(Array.isArray(data103)){
-const len7 = data103.length;
-for(let i7=0; i7<len7; i7++){
-if(typeof data103[i7] !== "string"){
-const err169 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/emailFields/" + i7,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err169];
-}
-else if(vErrors.push(err169) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err170 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/emailFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err170];
-}
-else if(vErrors.push(err170) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err171 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err171];
-}
-else if(vErrors.push(err171) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err172 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err172];
-}
-else if(vErrors.push(err172) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data82.dcrConfig !== undefined){
-let data105 = data82.dcrConfig;
-if(data105 && typeof data105 == "object" && !Array.isArray(data105)){
-if(data105.discoveryUrl !== undefined){
-let data106 = data105.discoveryUrl;
-if(typeof data106 === "string"){
-if(func2(data106) > 2048){
-const err173 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/discoveryUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/discoveryUrl/maxLength",keyword:"maxLength",params:{limit: 2048}};
-if(vErrors === null){
-vErrors = [err173];
-}
-else if(vErrors.push(err173) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err174 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/discoveryUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/discoveryUrl/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err174];
-}
-else if(vErrors.push(err174) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data105.registrationEndpoint !== undefined){
-let data107 = data105.registrationEndpoint;
-if(typeof data107 === "string"){
-if(func2(data107) > 2048){
-const err175 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/registrationEndpoint",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/registrationEndpoint/maxLength",keyword:"maxLength",params:{limit: 2048}};
-if(vErrors === null){
-vErrors = [err175];
-}
-else if(vErrors.push(err175) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err176 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/registrationEndpoint",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/registrationEndpoint/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err176];
-}
-else if(vErrors.push(err176) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data105.initialAccessTokenRef !== undefined){
-let data108 = data105.initialAccessTokenRef;
-if(data108 && typeof data108 == "object" && !Array.isArray(data108)){
-if(data108.name === undefined){
-const err177 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err177];
-}
-else if(vErrors.push(err177) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data108.key === undefined){
-const err178 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err178];
-}
-else if(vErrors.push(err178) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data108.name !== undefined){
-let data109 = data108.name;
-if(typeof data109 === "string"){
-if(data109.length < 1){
-const err179 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err179];
-}
-else if(vErrors.push(err179) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err180 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err180];
-}
-else if(vErrors.push(err180) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data108.key !== undefined){
-let data110 = data108.key;
-if(typeof data110 === "string"){
-if(data110.length < 1){
-const err181 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err181];
-}
-else if(vErrors.push(err181) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err182 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err182];
-}
-else if(vErrors.push(err182) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err183 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err183];
-}
-else if(vErrors.push(err183) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data105.softwareId !== undefined){
-let data111 = data105.softwareId;
-if(typeof data111 === "string"){
-if(func2(data111) > 255){
-const err184 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/softwareId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/softwareId/maxLength",keyword:"maxLength",params:{limit: 255}};
-if(vErrors === null){
-vErrors = [err184];
-}
-else if(vErrors.push(err184) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err185 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/softwareId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/softwareId/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err185];
-}
-else if(vErrors.push(err185) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data105.softwareStatement !== undefined){
-let data112 = data105.softwareStatement;
-if(typeof data112 === "string"){
-if(func2(data112) > 16384){
-const err186 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/softwareStatement",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/softwareStatement/maxLength",keyword:"maxLength",params:{limit: 16384}};
-if(vErrors === null){
-vErrors = [err186];
-}
-else if(vErrors.push(err186) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err187 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/softwareStatement",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/softwareStatement/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err187];
-}
-else if(vErrors.push(err187) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err188 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/dcrConfig",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err188];
-}
-else if(vErrors.push(err188) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data82.additionalTokenParams !== undefined){
-let data113 = data82.additionalTokenParams;
-if(data113 && typeof data113 == "object" && !Array.isArray(data113)){
-for(const key5 in data113){
-if(typeof data113[key5] !== "string"){
-const err189 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/additionalTokenParams/" + pointerToken(key5),schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalTokenParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err189];
-}
-else if(vErrors.push(err189) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err190 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/additionalTokenParams",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalTokenParams/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err190];
-}
-else if(vErrors.push(err190) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data82.tokenEndpointAuthMethod !== undefined){
-let data115 = data82.tokenEndpointAuthMethod;
-if(typeof data115 !== "string"){
-const err191 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/tokenEndpointAuthMethod",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/tokenEndpointAuthMethod/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err191];
-}
-else if(vErrors.push(err191) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!(((data115 === "none") || (data115 === "client_secret_basic")) || (data115 === "client_secret_post"))){
-const err192 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/tokenEndpointAuthMethod",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/tokenEndpointAuthMethod/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.authServerConfig.properties.upstreamProviders.items.properties.oidcConfig.properties.tokenEndpointAuthMethod.enum}};
-if(vErrors === null){
-vErrors = [err192];
-}
-else if(vErrors.push(err192) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data82.caBundleRef !== undefined){
-let data116 = data82.caBundleRef;
-if(data116 && typeof data116 == "object" && !Array.isArray(data116)){
-if(data116.configMapRef !== undefined){
-let data117 = data116.configMapRef;
-if(data117 && typeof data117 == "object" && !Array.isArray(data117)){
-if(data117.name === undefined){
-const err193 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/caBundleRef/configMapRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err193];
-}
-else if(vErrors.push(err193) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data117.key === undefined){
-const err194 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/caBundleRef/configMapRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err194];
-}
-else if(vErrors.push(err194) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data117.name !== undefined){
-if(typeof data117.name !== "string"){
-const err195 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/caBundleRef/configMapRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err195];
-}
-else if(vErrors.push(err195) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data117.key !== undefined){
-if(typeof data117.key !== "string"){
-const err196 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/caBundleRef/configMapRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err196];
-}
-else if(vErrors.push(err196) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err197 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/caBundleRef/configMapRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err197];
-}
-else if(vErrors.push(err197) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err198 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/caBundleRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err198];
-}
-else if(vErrors.push(err198) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data82.allowPrivateIPs !== undefined){
-if(typeof data82.allowPrivateIPs !== "boolean"){
-const err199 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/allowPrivateIPs",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/allowPrivateIPs/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err199];
-}
-else if(vErrors.push(err199) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data82.subjectClaim !== undefined){
-let data121 = data82.subjectClaim;
-if(typeof data121 === "string"){
-if(func2(data121) > 128){
-const err200 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/subjectClaim",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/subjectClaim/maxLength",keyword:"maxLength",params:{limit: 128}};
-if(vErrors === null){
-vErrors = [err200];
-}
-else if(vErrors.push(err200) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err201 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig/subjectClaim",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/properties/subjectClaim/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err201];
-}
-else if(vErrors.push(err201) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err202 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oidcConfig",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oidcConfig/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err202];
-}
-else if(vErrors.push(err202) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data79.oauth2Config !== undefined){
-let data122 = data79.oauth2Config;
-if(data122 && typeof data122 == "object" && !Array.isArray(data122)){
-if(data122.authorizationEndpoint === undefined){
-const err203 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/required",keyword:"required",params:{missingProperty: "authorizationEndpoint"}};
-if(vErrors === null){
-vErrors = [err203];
-}
-else if(vErrors.push(err203) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data122.tokenEndpoint === undefined){
-const err204 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/required",keyword:"required",params:{missingProperty: "tokenEndpoint"}};
-if(vErrors === null){
-vErrors = [err204];
-}
-else if(vErrors.push(err204) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data122.authorizationEndpoint !== undefined){
-let data123 = data122.authorizationEndpoint;
-if(typeof data123 === "string"){
-if(!pattern13.test(data123)){
-const err205 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/authorizationEndpoint",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
-if(vErrors === null){
-vErrors = [err205];
-}
-else if(vErrors.push(err205) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err206 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/authorizationEndpoint",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err206];
-}
-else if(vErrors.push(err206) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data122.tokenEndpoint !== undefined){
-let data124 = data122.tokenEndpoint;
-if(typeof data124 === "string"){
-if(!pattern13.test(data124)){
-const err207 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenEndpoint",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
-if(vErrors === null){
-vErrors = [err207];
-}
-else if(vErrors.push(err207) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err208 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenEndpoint",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err208];
-}
-else if(vErrors.push(err208) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data122.clientId !== undefined){
-let data125 = data122.clientId;
-if(typeof data125 === "string"){
-if(data125.length < 1){
-const err209 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err209];
-}
-else if(vErrors.push(err209) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err210 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err210];
-}
-else if(vErrors.push(err210) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data122.clientSecretRef !== undefined){
-let data126 = data122.clientSecretRef;
-if(data126 && typeof data126 == "object" && !Array.isArray(data126)){
-if(data126.name === undefined){
-const err211 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err211];
-}
-else if(vErrors.push(err211) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data126.key === undefined){
-const err212 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err212];
-}
-else if(vErrors.push(err212) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data126.name !== undefined){
-let data127 = data126.name;
-if(typeof data127 === "string"){
-if(data127.length < 1){
-const err213 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err213];
-}
-else if(vErrors.push(err213) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err214 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err214];
-}
-else if(vErrors.push(err214) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data126.key !== undefined){
-let data128 = data126.key;
-if(typeof data128 === "string"){
-if(data128.length < 1){
-const err215 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err215];
-}
-else if(vErrors.push(err215) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err216 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err216];
-}
-else if(vErrors.push(err216) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err217 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err217];
-}
-else if(vErrors.push(err217) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data122.redirectUri !== undefined){
-if(typeof data122.redirectUri !== "string"){
-const err218 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/redirectUri",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/redirectUri/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err218];
-}
-else if(vErrors.push(err218) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data122.scopes !== undefined){
-let data130 = data122.scopes;
-if(Array.isArray(data130)){
-const len8 = data130.length;
-for(let i8=0; i8<len8; i8++){
-if(typeof data130[i8] !== "string"){
-const err219 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/scopes/" + i8,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err219];
-}
-else if(vErrors.push(err219) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err220 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/scopes",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err220];
-}
-else if(vErrors.push(err220) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data122.additionalAuthorizationParams !== undefined){
-let data132 = data122.additionalAuthorizationParams;
-if(data132 && typeof data132 == "object" && !Array.isArray(data132)){
-for(const key6 in data132){
-if(typeof data132[key6] !== "string"){
-const err221 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/additionalAuthorizationParams/" + pointerToken(key6),schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err221];
-}
-else if(vErrors.push(err221) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err222 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/additionalAuthorizationParams",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err222];
-}
-else if(vErrors.push(err222) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data122.tokenResponseMapping !== undefined){
-let data134 = data122.tokenResponseMapping;
-if(data134 && typeof data134 == "object" && !Array.isArray(data134)){
-if(data134.accessTokenPath === undefined){
-const err223 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/required",keyword:"required",params:{missingProperty: "accessTokenPath"}};
-if(vErrors === null){
-vErrors = [err223];
-}
-else if(vErrors.push(err223) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data134.accessTokenPath !== undefined){
-let data135 = data134.accessTokenPath;
-if(typeof data135 === "string"){
-if(data135.length < 1){
-const err224 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err224];
-}
-else if(vErrors.push(err224) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err225 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err225];
-}
-else if(vErrors.push(err225) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data134.scopePath !== undefined){
-if(typeof data134.scopePath !== "string"){
-const err226 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/scopePath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/scopePath/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err226];
-}
-else if(vErrors.push(err226) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data134.refreshTokenPath !== undefined){
-if(typeof data134.refreshTokenPath !== "string"){
-const err227 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/refreshTokenPath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/refreshTokenPath/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err227];
-}
-else if(vErrors.push(err227) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data134.expiresInPath !== undefined){
-if(typeof data134.expiresInPath !== "string"){
-const err228 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/expiresInPath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/expiresInPath/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err228];
-}
-else if(vErrors.push(err228) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err229 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err229];
-}
-else if(vErrors.push(err229) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data122.userInfo !== undefined){
-let data139 = data122.userInfo;
-if(data139 && typeof data139 == "object" && !Array.isArray(data139)){
-if(data139.endpointUrl === undefined){
-const err230 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/required",keyword:"required",params:{missingProperty: "endpointUrl"}};
-if(vErrors === null){
-vErrors = [err230];
-}
-else if(vErrors.push(err230) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data139.endpointUrl !== undefined){
-let data140 = data139.endpointUrl;
-if(typeof data140 === "string"){
-if(!pattern13.test(data140)){
-const err231 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/endpointUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
-if(vErrors === null){
-vErrors = [err231];
-}
-else if(vErrors.push(err231) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err232 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/endpointUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err232];
-}
-else if(vErrors.push(err232) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data139.httpMethod !== undefined){
-let data141 = data139.httpMethod;
-if(typeof data141 !== "string"){
-const err233 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/httpMethod",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err233];
-}
-else if(vErrors.push(err233) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!((data141 === "GET") || (data141 === "POST"))){
-const err234 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/httpMethod",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.authServerConfig.properties.upstreamProviders.items.properties.oauth2Config.properties.userInfo.properties.httpMethod.enum}};
-if(vErrors === null){
-vErrors = [err234];
-}
-else if(vErrors.push(err234) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data139.additionalHeaders !== undefined){
-let data142 = data139.additionalHeaders;
-if(data142 && typeof data142 == "object" && !Array.isArray(data142)){
-for(const key7 in data142){
-if(typeof data142[key7] !== "string"){
-const err235 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/additionalHeaders/" + pointerToken(key7),schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err235];
-}
-else if(vErrors.push(err235) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err236 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/additionalHeaders",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err236];
-}
-else if(vErrors.push(err236) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data139.fieldMapping !== undefined){
-let data144 = data139.fieldMapping;
-if(data144 && typeof data144 == "object" && !Array.isArray(data144)){
-if(data144.subjectFields !== undefined){
-let data145 = data144.subjectFields;
-if(Array.isArray(data145)){
-const len9 = data145.length;
-for(let i9=0; i9<len9; i9++){
-if(typeof data145[i9] !== "string"){
-const err237 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/subjectFields/" + i9,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err237];
-}
-else if(vErrors.push(err237) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err238 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/subjectFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err238];
-}
-else if(vErrors.push(err238) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data144.nameFields !== undefined){
-let data147 = data144.nameFields;
-if(Array.isArray(data147)){
-const len10 = data147.length;
-for(let i10=0; i10<len10; i10++){
-if(typeof data147[i10] !== "string"){
-const err239 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/nameFields/" + i10,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err239];
-}
-else if(vErrors.push(err239) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err240 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/nameFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err240];
-}
-else if(vErrors.push(err240) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data144.emailFields !== undefined){
-let data149 = data144.emailFields;
-if(Array.isArray(data149)){
-const len11 = data149.length;
-for(let i11=0; i11<len11; i11++){
-if(typeof data149[i11] !== "string"){
-const err241 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/emailFields/" + i11,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err241];
-}
-else if(vErrors.push(err241) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err242 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/emailFields",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err242];
-}
-else if(vErrors.push(err242) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err243 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err243];
-}
-else if(vErrors.push(err243) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err244 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/userInfo",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err244];
-}
-else if(vErrors.push(err244) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data122.identityFromToken !== undefined){
-let data151 = data122.identityFromToken;
-if(data151 && typeof data151 == "object" && !Array.isArray(data151)){
-if(data151.subjectPath !== undefined){
-if(typeof data151.subjectPath !== "string"){
-const err245 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/identityFromToken/subjectPath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/subjectPath/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err245];
-}
-else if(vErrors.push(err245) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data151.namePath !== undefined){
-if(typeof data151.namePath !== "string"){
-const err246 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/identityFromToken/namePath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/namePath/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err246];
-}
-else if(vErrors.push(err246) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data151.emailPath !== undefined){
-if(typeof data151.emailPath !== "string"){
-const err247 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/identityFromToken/emailPath",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/emailPath/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err247];
-}
-else if(vErrors.push(err247) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err248 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/identityFromToken",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err248];
-}
-else if(vErrors.push(err248) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data122.dcrConfig !== undefined){
-let data155 = data122.dcrConfig;
-if(data155 && typeof data155 == "object" && !Array.isArray(data155)){
-if(data155.discoveryUrl !== undefined){
-let data156 = data155.discoveryUrl;
-if(typeof data156 === "string"){
-if(func2(data156) > 2048){
-const err249 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/discoveryUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/discoveryUrl/maxLength",keyword:"maxLength",params:{limit: 2048}};
-if(vErrors === null){
-vErrors = [err249];
-}
-else if(vErrors.push(err249) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err250 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/discoveryUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/discoveryUrl/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err250];
-}
-else if(vErrors.push(err250) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data155.registrationEndpoint !== undefined){
-let data157 = data155.registrationEndpoint;
-if(typeof data157 === "string"){
-if(func2(data157) > 2048){
-const err251 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/registrationEndpoint",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/registrationEndpoint/maxLength",keyword:"maxLength",params:{limit: 2048}};
-if(vErrors === null){
-vErrors = [err251];
-}
-else if(vErrors.push(err251) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err252 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/registrationEndpoint",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/registrationEndpoint/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err252];
-}
-else if(vErrors.push(err252) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data155.initialAccessTokenRef !== undefined){
-let data158 = data155.initialAccessTokenRef;
-if(data158 && typeof data158 == "object" && !Array.isArray(data158)){
-if(data158.name === undefined){
-const err253 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err253];
-}
-else if(vErrors.push(err253) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data158.key === undefined){
-const err254 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err254];
-}
-else if(vErrors.push(err254) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data158.name !== undefined){
-let data159 = data158.name;
-if(typeof data159 === "string"){
-if(data159.length < 1){
-const err255 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err255];
-}
-else if(vErrors.push(err255) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err256 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err256];
-}
-else if(vErrors.push(err256) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data158.key !== undefined){
-let data160 = data158.key;
-if(typeof data160 === "string"){
-if(data160.length < 1){
-const err257 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err257];
-}
-else if(vErrors.push(err257) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err258 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err258];
-}
-else if(vErrors.push(err258) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err259 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err259];
-}
-else if(vErrors.push(err259) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data155.softwareId !== undefined){
-let data161 = data155.softwareId;
-if(typeof data161 === "string"){
-if(func2(data161) > 255){
-const err260 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/softwareId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/softwareId/maxLength",keyword:"maxLength",params:{limit: 255}};
-if(vErrors === null){
-vErrors = [err260];
-}
-else if(vErrors.push(err260) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err261 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/softwareId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/softwareId/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err261];
-}
-else if(vErrors.push(err261) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data155.softwareStatement !== undefined){
-let data162 = data155.softwareStatement;
-if(typeof data162 === "string"){
-if(func2(data162) > 16384){
-const err262 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/softwareStatement",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/softwareStatement/maxLength",keyword:"maxLength",params:{limit: 16384}};
-if(vErrors === null){
-vErrors = [err262];
-}
-else if(vErrors.push(err262) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err263 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/softwareStatement",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/softwareStatement/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err263];
-}
-else if(vErrors.push(err263) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err264 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/dcrConfig",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err264];
-}
-else if(vErrors.push(err264) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data122.additionalTokenParams !== undefined){
-let data163 = data122.additionalTokenParams;
-if(data163 && typeof data163 == "object" && !Array.isArray(data163)){
-for(const key8 in data163){
-if(typeof data163[key8] !== "string"){
-const err265 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/additionalTokenParams/" + pointerToken(key8),schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalTokenParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err265];
-}
-else if(vErrors.push(err265) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err266 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/additionalTokenParams",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalTokenParams/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err266];
-}
-else if(vErrors.push(err266) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data122.tokenEndpointAuthMethod !== undefined){
-let data165 = data122.tokenEndpointAuthMethod;
-if(typeof data165 !== "string"){
-const err267 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenEndpointAuthMethod",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpointAuthMethod/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err267];
-}
-else if(vErrors.push(err267) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!(((data165 === "none") || (data165 === "client_secret_basic")) || (data165 === "client_secret_post"))){
-const err268 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/tokenEndpointAuthMethod",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpointAuthMethod/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.authServerConfig.properties.upstreamProviders.items.properties.oauth2Config.properties.tokenEndpointAuthMethod.enum}};
-if(vErrors === null){
-vErrors = [err268];
-}
-else if(vErrors.push(err268) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data122.caBundleRef !== undefined){
-let data166 = data122.caBundleRef;
-if(data166 && typeof data166 == "object" && !Array.isArray(data166)){
-if(data166.configMapRef !== undefined){
-let data167 = data166.configMapRef;
-if(data167 && typeof data167 == "object" && !Array.isArray(data167)){
-if(data167.name === undefined){
-const err269 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/caBundleRef/configMapRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err269];
-}
-else if(vErrors.push(err269) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data167.key === undefined){
-const err270 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/caBundleRef/configMapRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err270];
-}
-else if(vErrors.push(err270) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data167.name !== undefined){
-if(typeof data167.name !== "string"){
-const err271 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/caBundleRef/configMapRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err271];
-}
-else if(vErrors.push(err271) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data167.key !== undefined){
-if(typeof data167.key !== "string"){
-const err272 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/caBundleRef/configMapRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err272];
-}
-else if(vErrors.push(err272) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err273 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/caBundleRef/configMapRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err273];
-}
-else if(vErrors.push(err273) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err274 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/caBundleRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err274];
-}
-else if(vErrors.push(err274) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data122.allowPrivateIPs !== undefined){
-if(typeof data122.allowPrivateIPs !== "boolean"){
-const err275 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/allowPrivateIPs",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/allowPrivateIPs/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err275];
-}
-else if(vErrors.push(err275) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data122.insecureAllowHTTP !== undefined){
-if(typeof data122.insecureAllowHTTP !== "boolean"){
-const err276 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config/insecureAllowHTTP",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/properties/insecureAllowHTTP/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err276];
-}
-else if(vErrors.push(err276) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err277 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3+"/oauth2Config",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/properties/oauth2Config/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err277];
-}
-else if(vErrors.push(err277) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err278 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders/" + i3,schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err278];
-}
-else if(vErrors.push(err278) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err279 = {instancePath:instancePath+"/spec/authServerConfig/upstreamProviders",schemaPath:"#/properties/spec/properties/authServerConfig/properties/upstreamProviders/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err279];
-}
-else if(vErrors.push(err279) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.delegateClients !== undefined){
-let data172 = data29.delegateClients;
-if(Array.isArray(data172)){
-if(data172.length > 10){
-const err280 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients",schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/maxItems",keyword:"maxItems",params:{limit: 10}};
-if(vErrors === null){
-vErrors = [err280];
-}
-else if(vErrors.push(err280) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len12 = data172.length;
-for(let i12=0; i12<len12; i12++){
-let data173 = data172[i12];
-if(data173 && typeof data173 == "object" && !Array.isArray(data173)){
-if(data173.clientId === undefined){
-const err281 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12,schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "clientId"}};
-if(vErrors === null){
-vErrors = [err281];
-}
-else if(vErrors.push(err281) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data173.clientSecretRef === undefined){
-const err282 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12,schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "clientSecretRef"}};
-if(vErrors === null){
-vErrors = [err282];
-}
-else if(vErrors.push(err282) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data173.scopes === undefined){
-const err283 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12,schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "scopes"}};
-if(vErrors === null){
-vErrors = [err283];
-}
-else if(vErrors.push(err283) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data173.audiences === undefined){
-const err284 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12,schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "audiences"}};
-if(vErrors === null){
-vErrors = [err284];
-}
-else if(vErrors.push(err284) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data173.clientId !== undefined){
-let data174 = data173.clientId;
-if(typeof data174 === "string"){
-if(func2(data174) > 256){
-const err285 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12+"/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/properties/clientId/maxLength",keyword:"maxLength",params:{limit: 256}};
-if(vErrors === null){
-vErrors = [err285];
-}
-else if(vErrors.push(err285) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data174.length < 1){
-const err286 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12+"/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err286];
-}
-else if(vErrors.push(err286) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err287 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12+"/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/properties/clientId/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err287];
-}
-else if(vErrors.push(err287) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data173.clientSecretRef !== undefined){
-let data175 = data173.clientSecretRef;
-if(data175 && typeof data175 == "object" && !Array.isArray(data175)){
-if(data175.name === undefined){
-const err288 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12+"/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err288];
-}
-else if(vErrors.push(err288) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data175.key === undefined){
-const err289 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12+"/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err289];
-}
-else if(vErrors.push(err289) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data175.name !== undefined){
-let data176 = data175.name;
-if(typeof data176 === "string"){
-if(data176.length < 1){
-const err290 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12+"/clientSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err290];
-}
-else if(vErrors.push(err290) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err291 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12+"/clientSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err291];
-}
-else if(vErrors.push(err291) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data175.key !== undefined){
-let data177 = data175.key;
-if(typeof data177 === "string"){
-if(data177.length < 1){
-const err292 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12+"/clientSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err292];
-}
-else if(vErrors.push(err292) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err293 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12+"/clientSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err293];
-}
-else if(vErrors.push(err293) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err294 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12+"/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err294];
-}
-else if(vErrors.push(err294) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data173.scopes !== undefined){
-let data178 = data173.scopes;
-if(Array.isArray(data178)){
-if(data178.length > 10){
-const err295 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12+"/scopes",schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/properties/scopes/maxItems",keyword:"maxItems",params:{limit: 10}};
-if(vErrors === null){
-vErrors = [err295];
-}
-else if(vErrors.push(err295) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data178.length < 1){
-const err296 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12+"/scopes",schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/properties/scopes/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err296];
-}
-else if(vErrors.push(err296) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len13 = data178.length;
-for(let i13=0; i13<len13; i13++){
-let data179 = data178[i13];
-if(typeof data179 === "string"){
-if(func2(data179) > 256){
-const err297 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12+"/scopes/" + i13,schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/properties/scopes/items/maxLength",keyword:"maxLength",params:{limit: 256}};
-if(vErrors === null){
-vErrors = [err297];
-}
-else if(vErrors.push(err297) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data179.length < 1){
-const err298 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12+"/scopes/" + i13,schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/properties/scopes/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err298];
-}
-else if(vErrors.push(err298) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err299 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12+"/scopes/" + i13,schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err299];
-}
-else if(vErrors.push(err299) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err300 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12+"/scopes",schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/properties/scopes/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err300];
-}
-else if(vErrors.push(err300) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data173.audiences !== undefined){
-let data180 = data173.audiences;
-if(Array.isArray(data180)){
-if(data180.length > 10){
-const err301 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12+"/audiences",schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/properties/audiences/maxItems",keyword:"maxItems",params:{limit: 10}};
-if(vErrors === null){
-vErrors = [err301];
-}
-else if(vErrors.push(err301) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data180.length < 1){
-const err302 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12+"/audiences",schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/properties/audiences/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err302];
-}
-else if(vErrors.push(err302) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len14 = data180.length;
-for(let i14=0; i14<len14; i14++){
-let data181 = data180[i14];
-if(typeof data181 === "string"){
-if(func2(data181) > 2048){
-const err303 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12+"/audiences/" + i14,schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/properties/audiences/items/maxLength",keyword:"maxLength",params:{limit: 2048}};
-if(vErrors === null){
-vErrors = [err303];
-}
-else if(vErrors.push(err303) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data181.length < 1){
-const err304 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12+"/audiences/" + i14,schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/properties/audiences/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err304];
-}
-else if(vErrors.push(err304) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err305 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12+"/audiences/" + i14,schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/properties/audiences/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err305];
-}
-else if(vErrors.push(err305) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err306 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12+"/audiences",schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/properties/audiences/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err306];
-}
-else if(vErrors.push(err306) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err307 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients/" + i12,schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err307];
-}
-else if(vErrors.push(err307) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err308 = {instancePath:instancePath+"/spec/authServerConfig/delegateClients",schemaPath:"#/properties/spec/properties/authServerConfig/properties/delegateClients/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err308];
-}
-else if(vErrors.push(err308) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.trustedIssuers !== undefined){
-let data182 = data29.trustedIssuers;
-if(Array.isArray(data182)){
-if(data182.length > 20){
-const err309 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/maxItems",keyword:"maxItems",params:{limit: 20}};
-if(vErrors === null){
-vErrors = [err309];
-}
-else if(vErrors.push(err309) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len15 = data182.length;
-for(let i15=0; i15<len15; i15++){
-let data183 = data182[i15];
-if(data183 && typeof data183 == "object" && !Array.isArray(data183)){
-if(data183.issuerUrl === undefined){
-const err310 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15,schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/required",keyword:"required",params:{missingProperty: "issuerUrl"}};
-if(vErrors === null){
-vErrors = [err310];
-}
-else if(vErrors.push(err310) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data183.name !== undefined){
-let data184 = data183.name;
-if(typeof data184 === "string"){
-if(func2(data184) > 253){
-const err311 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/name/maxLength",keyword:"maxLength",params:{limit: 253}};
-if(vErrors === null){
-vErrors = [err311];
-}
-else if(vErrors.push(err311) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err312 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err312];
-}
-else if(vErrors.push(err312) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data183.issuerUrl !== undefined){
-let data185 = data183.issuerUrl;
-if(typeof data185 === "string"){
-if(func2(data185) > 2048){
-const err313 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/issuerUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/issuerUrl/maxLength",keyword:"maxLength",params:{limit: 2048}};
-if(vErrors === null){
-vErrors = [err313];
-}
-else if(vErrors.push(err313) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data185.length < 1){
-const err314 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/issuerUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/issuerUrl/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err314];
-}
-else if(vErrors.push(err314) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err315 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/issuerUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/issuerUrl/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err315];
-}
-else if(vErrors.push(err315) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data183.jwksUrl !== undefined){
-let data186 = data183.jwksUrl;
-if(typeof data186 === "string"){
-if(func2(data186) > 2048){
-const err316 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/jwksUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/jwksUrl/maxLength",keyword:"maxLength",params:{limit: 2048}};
-if(vErrors === null){
-vErrors = [err316];
-}
-else if(vErrors.push(err316) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err317 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/jwksUrl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/jwksUrl/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err317];
-}
-else if(vErrors.push(err317) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data183.insecureAllowHTTP !== undefined){
-if(typeof data183.insecureAllowHTTP !== "boolean"){
-const err318 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/insecureAllowHTTP",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/insecureAllowHTTP/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err318];
-}
-else if(vErrors.push(err318) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data183.allowPrivateIPs !== undefined){
-if(typeof data183.allowPrivateIPs !== "boolean"){
-const err319 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/allowPrivateIPs",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/allowPrivateIPs/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err319];
-}
-else if(vErrors.push(err319) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data183.caBundleRef !== undefined){
-let data189 = data183.caBundleRef;
-if(data189 && typeof data189 == "object" && !Array.isArray(data189)){
-if(data189.configMapRef !== undefined){
-let data190 = data189.configMapRef;
-if(data190 && typeof data190 == "object" && !Array.isArray(data190)){
-if(data190.name === undefined){
-const err320 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/caBundleRef/configMapRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err320];
-}
-else if(vErrors.push(err320) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data190.key === undefined){
-const err321 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/caBundleRef/configMapRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err321];
-}
-else if(vErrors.push(err321) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data190.name !== undefined){
-if(typeof data190.name !== "string"){
-const err322 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/caBundleRef/configMapRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err322];
-}
-else if(vErrors.push(err322) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data190.key !== undefined){
-if(typeof data190.key !== "string"){
-const err323 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/caBundleRef/configMapRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err323];
-}
-else if(vErrors.push(err323) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err324 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/caBundleRef/configMapRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err324];
-}
-else if(vErrors.push(err324) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err325 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/caBundleRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/caBundleRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err325];
-}
-else if(vErrors.push(err325) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data183.jwtBearerGrant !== undefined){
-let data193 = data183.jwtBearerGrant;
-if(data193 && typeof data193 == "object" && !Array.isArray(data193)){
-if(data193.maxAssertionAge !== undefined){
-if(typeof data193.maxAssertionAge !== "string"){
-const err326 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/jwtBearerGrant/maxAssertionAge",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/maxAssertionAge/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err326];
-}
-else if(vErrors.push(err326) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data193.subjectBindings !== undefined){
-let data195 = data193.subjectBindings;
-if(Array.isArray(data195)){
-if(data195.length > 50){
-const err327 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/maxItems",keyword:"maxItems",params:{limit: 50}};
-if(vErrors === null){
-vErrors = [err327];
-}
-else if(vErrors.push(err327) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data195.length < 1){
-const err328 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err328];
-}
-else if(vErrors.push(err328) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len16 = data195.length;
-for(let i16=0; i16<len16; i16++){
-let data196 = data195[i16];
-if(data196 && typeof data196 == "object" && !Array.isArray(data196)){
-if(data196.subject === undefined){
-const err329 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16,schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/required",keyword:"required",params:{missingProperty: "subject"}};
-if(vErrors === null){
-vErrors = [err329];
-}
-else if(vErrors.push(err329) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data196.subject !== undefined){
-let data197 = data196.subject;
-if(typeof data197 === "string"){
-if(data197.length < 1){
-const err330 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/subject",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/subject/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err330];
-}
-else if(vErrors.push(err330) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err331 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/subject",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/subject/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err331];
-}
-else if(vErrors.push(err331) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data196.allowedResources !== undefined){
-let data198 = data196.allowedResources;
-if(Array.isArray(data198)){
-if(data198.length > 50){
-const err332 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/allowedResources",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/maxItems",keyword:"maxItems",params:{limit: 50}};
-if(vErrors === null){
-vErrors = [err332];
-}
-else if(vErrors.push(err332) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data198.length < 1){
-const err333 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/allowedResources",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err333];
-}
-else if(vErrors.push(err333) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len17 = data198.length;
-for(let i17=0; i17<len17; i17++){
-let data199 = data198[i17];
-if(typeof data199 === "string"){
-if(data199.length < 1){
-const err334 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/allowedResources/" + i17,schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err334];
-}
-else if(vErrors.push(err334) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err335 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/allowedResources/" + i17,schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err335];
-}
-else if(vErrors.push(err335) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err336 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/allowedResources",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err336];
-}
-else if(vErrors.push(err336) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err337 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16,schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err337];
-}
-else if(vErrors.push(err337) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err338 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err338];
-}
-else if(vErrors.push(err338) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data193.acceptedAudiences !== undefined){
-let data200 = data193.acceptedAudiences;
-if(Array.isArray(data200)){
-if(data200.length > 50){
-const err339 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/jwtBearerGrant/acceptedAudiences",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/acceptedAudiences/maxItems",keyword:"maxItems",params:{limit: 50}};
-if(vErrors === null){
-vErrors = [err339];
-}
-else if(vErrors.push(err339) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len18 = data200.length;
-for(let i18=0; i18<len18; i18++){
-let data201 = data200[i18];
-if(typeof data201 === "string"){
-if(data201.length < 1){
-const err340 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/jwtBearerGrant/acceptedAudiences/" + i18,schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/acceptedAudiences/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err340];
-}
-else if(vErrors.push(err340) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err341 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/jwtBearerGrant/acceptedAudiences/" + i18,schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/acceptedAudiences/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err341];
-}
-else if(vErrors.push(err341) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err342 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/jwtBearerGrant/acceptedAudiences",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/acceptedAudiences/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err342];
-}
-else if(vErrors.push(err342) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err343 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/jwtBearerGrant",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/jwtBearerGrant/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err343];
-}
-else if(vErrors.push(err343) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data183.expectedAudience !== undefined){
-let data202 = data183.expectedAudience;
-if(typeof data202 === "string"){
-if(func2(data202) > 2048){
-const err344 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/expectedAudience",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/expectedAudience/maxLength",keyword:"maxLength",params:{limit: 2048}};
-if(vErrors === null){
-vErrors = [err344];
-}
-else if(vErrors.push(err344) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data202.length < 1){
-const err345 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/expectedAudience",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/expectedAudience/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err345];
-}
-else if(vErrors.push(err345) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err346 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/expectedAudience",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/expectedAudience/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err346];
-}
-else if(vErrors.push(err346) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data183.allowedDelegateClients !== undefined){
-let data203 = data183.allowedDelegateClients;
-if(Array.isArray(data203)){
-if(data203.length > 50){
-const err347 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/allowedDelegateClients",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/allowedDelegateClients/maxItems",keyword:"maxItems",params:{limit: 50}};
-if(vErrors === null){
-vErrors = [err347];
-}
-else if(vErrors.push(err347) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data203.length < 1){
-const err348 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/allowedDelegateClients",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/allowedDelegateClients/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err348];
-}
-else if(vErrors.push(err348) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len19 = data203.length;
-for(let i19=0; i19<len19; i19++){
-let data204 = data203[i19];
-if(typeof data204 === "string"){
-if(func2(data204) > 256){
-const err349 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/allowedDelegateClients/" + i19,schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/allowedDelegateClients/items/maxLength",keyword:"maxLength",params:{limit: 256}};
-if(vErrors === null){
-vErrors = [err349];
-}
-else if(vErrors.push(err349) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data204.length < 1){
-const err350 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/allowedDelegateClients/" + i19,schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/allowedDelegateClients/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err350];
-}
-else if(vErrors.push(err350) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err351 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/allowedDelegateClients/" + i19,schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/allowedDelegateClients/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err351];
-}
-else if(vErrors.push(err351) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err352 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/allowedDelegateClients",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/allowedDelegateClients/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err352];
-}
-else if(vErrors.push(err352) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data183.actorClaim !== undefined){
-let data205 = data183.actorClaim;
-if(typeof data205 === "string"){
-if(func2(data205) > 64){
-const err353 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/actorClaim",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/actorClaim/maxLength",keyword:"maxLength",params:{limit: 64}};
-if(vErrors === null){
-vErrors = [err353];
-}
-else if(vErrors.push(err353) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err354 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/actorClaim",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/actorClaim/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err354];
-}
-else if(vErrors.push(err354) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data183.allowedActors !== undefined){
-let data206 = data183.allowedActors;
-if(Array.isArray(data206)){
-if(data206.length > 50){
-const err355 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/allowedActors",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/allowedActors/maxItems",keyword:"maxItems",params:{limit: 50}};
-if(vErrors === null){
-vErrors = [err355];
-}
-else if(vErrors.push(err355) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len20 = data206.length;
-for(let i20=0; i20<len20; i20++){
-let data207 = data206[i20];
-if(typeof data207 === "string"){
-if(func2(data207) > 256){
-const err356 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/allowedActors/" + i20,schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/allowedActors/items/maxLength",keyword:"maxLength",params:{limit: 256}};
-if(vErrors === null){
-vErrors = [err356];
-}
-else if(vErrors.push(err356) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data207.length < 1){
-const err357 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/allowedActors/" + i20,schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/allowedActors/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err357];
-}
-else if(vErrors.push(err357) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err358 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/allowedActors/" + i20,schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/allowedActors/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err358];
-}
-else if(vErrors.push(err358) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err359 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/allowedActors",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/allowedActors/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err359];
-}
-else if(vErrors.push(err359) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data183.actorMatcher !== undefined){
-let data208 = data183.actorMatcher;
-if(typeof data208 === "string"){
-if(func2(data208) > 4096){
-const err360 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/actorMatcher",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/actorMatcher/maxLength",keyword:"maxLength",params:{limit: 4096}};
-if(vErrors === null){
-vErrors = [err360];
-}
-else if(vErrors.push(err360) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err361 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/actorMatcher",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/actorMatcher/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err361];
-}
-else if(vErrors.push(err361) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data183.allowMayAct !== undefined){
-if(typeof data183.allowMayAct !== "boolean"){
-const err362 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15+"/allowMayAct",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/properties/allowMayAct/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err362];
-}
-else if(vErrors.push(err362) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err363 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers/" + i15,schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err363];
-}
-else if(vErrors.push(err363) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err364 = {instancePath:instancePath+"/spec/authServerConfig/trustedIssuers",schemaPath:"#/properties/spec/properties/authServerConfig/properties/trustedIssuers/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err364];
-}
-else if(vErrors.push(err364) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.inboundGrants !== undefined){
-let data210 = data29.inboundGrants;
-if(data210 && typeof data210 == "object" && !Array.isArray(data210)){
-if(data210.tokenExchange !== undefined){
-let data211 = data210.tokenExchange;
-if(data211 && typeof data211 == "object" && !Array.isArray(data211)){
-if(data211.delegateClients !== undefined){
-let data212 = data211.delegateClients;
-if(Array.isArray(data212)){
-if(data212.length > 10){
-const err365 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/maxItems",keyword:"maxItems",params:{limit: 10}};
-if(vErrors === null){
-vErrors = [err365];
-}
-else if(vErrors.push(err365) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len21 = data212.length;
-for(let i21=0; i21<len21; i21++){
-let data213 = data212[i21];
-if(data213 && typeof data213 == "object" && !Array.isArray(data213)){
-if(data213.clientId === undefined){
-const err366 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "clientId"}};
-if(vErrors === null){
-vErrors = [err366];
-}
-else if(vErrors.push(err366) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data213.clientSecretRef === undefined){
-const err367 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "clientSecretRef"}};
-if(vErrors === null){
-vErrors = [err367];
-}
-else if(vErrors.push(err367) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data213.scopes === undefined){
-const err368 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "scopes"}};
-if(vErrors === null){
-vErrors = [err368];
-}
-else if(vErrors.push(err368) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data213.audiences === undefined){
-const err369 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "audiences"}};
-if(vErrors === null){
-vErrors = [err369];
-}
-else if(vErrors.push(err369) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data213.clientId !== undefined){
-let data214 = data213.clientId;
-if(typeof data214 === "string"){
-if(func2(data214) > 256){
-const err370 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientId/maxLength",keyword:"maxLength",params:{limit: 256}};
-if(vErrors === null){
-vErrors = [err370];
-}
-else if(vErrors.push(err370) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data214.length < 1){
-const err371 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err371];
-}
-else if(vErrors.push(err371) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err372 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientId/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err372];
-}
-else if(vErrors.push(err372) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data213.clientSecretRef !== undefined){
-let data215 = data213.clientSecretRef;
-if(data215 && typeof data215 == "object" && !Array.isArray(data215)){
-if(data215.name === undefined){
-const err373 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err373];
-}
-else if(vErrors.push(err373) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data215.key === undefined){
-const err374 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err374];
-}
-else if(vErrors.push(err374) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data215.name !== undefined){
-let data216 = data215.name;
-if(typeof data216 === "string"){
-if(data216.length < 1){
-const err375 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err375];
-}
-else if(vErrors.push(err375) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err376 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err376];
-}
-else if(vErrors.push(err376) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data215.key !== undefined){
-let data217 = data215.key;
-if(typeof data217 === "string"){
-if(data217.length < 1){
-const err377 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err377];
-}
-else if(vErrors.push(err377) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err378 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err378];
-}
-else if(vErrors.push(err378) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err379 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err379];
-}
-else if(vErrors.push(err379) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data213.scopes !== undefined){
-let data218 = data213.scopes;
-if(Array.isArray(data218)){
-if(data218.length > 10){
-const err380 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/maxItems",keyword:"maxItems",params:{limit: 10}};
-if(vErrors === null){
-vErrors = [err380];
-}
-else if(vErrors.push(err380) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data218.length < 1){
-const err381 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err381];
-}
-else if(vErrors.push(err381) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len22 = data218.length;
-for(let i22=0; i22<len22; i22++){
-let data219 = data218[i22];
-if(typeof data219 === "string"){
-if(func2(data219) > 256){
-const err382 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes/" + i22,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/items/maxLength",keyword:"maxLength",params:{limit: 256}};
-if(vErrors === null){
-vErrors = [err382];
-}
-else if(vErrors.push(err382) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data219.length < 1){
-const err383 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes/" + i22,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err383];
-}
-else if(vErrors.push(err383) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err384 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes/" + i22,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err384];
-}
-else if(vErrors.push(err384) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err385 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err385];
-}
-else if(vErrors.push(err385) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data213.audiences !== undefined){
-let data220 = data213.audiences;
-if(Array.isArray(data220)){
-if(data220.length > 10){
-const err386 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/maxItems",keyword:"maxItems",params:{limit: 10}};
-if(vErrors === null){
-vErrors = [err386];
-}
-else if(vErrors.push(err386) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data220.length < 1){
-const err387 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err387];
-}
-else if(vErrors.push(err387) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len23 = data220.length;
-for(let i23=0; i23<len23; i23++){
-let data221 = data220[i23];
-if(typeof data221 === "string"){
-if(func2(data221) > 2048){
-const err388 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences/" + i23,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/items/maxLength",keyword:"maxLength",params:{limit: 2048}};
-if(vErrors === null){
-vErrors = [err388];
-}
-else if(vErrors.push(err388) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data221.length < 1){
-const err389 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences/" + i23,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err389];
-}
-else if(vErrors.push(err389) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err390 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences/" + i23,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err390];
-}
-else if(vErrors.push(err390) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err391 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err391];
-}
-else if(vErrors.push(err391) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err392 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients/" + i21,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err392];
-}
-else if(vErrors.push(err392) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err393 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/delegateClients",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err393];
-}
-else if(vErrors.push(err393) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data211.issuerPolicies !== undefined){
-let data222 = data211.issuerPolicies;
-if(Array.isArray(data222)){
-if(data222.length > 20){
-const err394 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/issuerPolicies",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/maxItems",keyword:"maxItems",params:{limit: 20}};
-if(vErrors === null){
-vErrors = [err394];
-}
-else if(vErrors.push(err394) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len24 = data222.length;
-for(let i24=0; i24<len24; i24++){
-let data223 = data222[i24];
-if(data223 && typeof data223 == "object" && !Array.isArray(data223)){
-if(data223.issuerRef !== undefined){
-if(typeof data223.issuerRef !== "string"){
-const err395 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/issuerRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/issuerRef/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err395];
-}
-else if(vErrors.push(err395) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data223.expectedAudience !== undefined){
-let data225 = data223.expectedAudience;
-if(typeof data225 === "string"){
-if(func2(data225) > 2048){
-const err396 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/expectedAudience",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/expectedAudience/maxLength",keyword:"maxLength",params:{limit: 2048}};
-if(vErrors === null){
-vErrors = [err396];
-}
-else if(vErrors.push(err396) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data225.length < 1){
-const err397 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/expectedAudience",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/expectedAudience/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err397];
-}
-else if(vErrors.push(err397) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err398 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/expectedAudience",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/expectedAudience/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err398];
-}
-else if(vErrors.push(err398) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data223.allowedDelegateClients !== undefined){
-let data226 = data223.allowedDelegateClients;
-if(Array.isArray(data226)){
-if(data226.length > 50){
-const err399 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/maxItems",keyword:"maxItems",params:{limit: 50}};
-if(vErrors === null){
-vErrors = [err399];
-}
-else if(vErrors.push(err399) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data226.length < 1){
-const err400 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err400];
-}
-else if(vErrors.push(err400) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len25 = data226.length;
-for(let i25=0; i25<len25; i25++){
-let data227 = data226[i25];
-if(typeof data227 === "string"){
-if(func2(data227) > 256){
-const err401 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients/" + i25,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/items/maxLength",keyword:"maxLength",params:{limit: 256}};
-if(vErrors === null){
-vErrors = [err401];
-}
-else if(vErrors.push(err401) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data227.length < 1){
-const err402 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients/" + i25,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err402];
-}
-else if(vErrors.push(err402) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err403 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients/" + i25,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err403];
-}
-else if(vErrors.push(err403) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err404 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err404];
-}
-else if(vErrors.push(err404) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data223.actorClaim !== undefined){
-let data228 = data223.actorClaim;
-if(typeof data228 === "string"){
-if(func2(data228) > 64){
-const err405 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/actorClaim",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/actorClaim/maxLength",keyword:"maxLength",params:{limit: 64}};
-if(vErrors === null){
-vErrors = [err405];
-}
-else if(vErrors.push(err405) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err406 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/actorClaim",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/actorClaim/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err406];
-}
-else if(vErrors.push(err406) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data223.allowedActors !== undefined){
-let data229 = data223.allowedActors;
-if(Array.isArray(data229)){
-if(data229.length > 50){
-const err407 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedActors",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/maxItems",keyword:"maxItems",params:{limit: 50}};
-if(vErrors === null){
-vErrors = [err407];
-}
-else if(vErrors.push(err407) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len26 = data229.length;
-for(let i26=0; i26<len26; i26++){
-let data230 = data229[i26];
-if(typeof data230 === "string"){
-if(func2(data230) > 256){
-const err408 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedActors/" + i26,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/items/maxLength",keyword:"maxLength",params:{limit: 256}};
-if(vErrors === null){
-vErrors = [err408];
-}
-else if(vErrors.push(err408) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data230.length < 1){
-const err409 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedActors/" + i26,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err409];
-}
-else if(vErrors.push(err409) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err410 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedActors/" + i26,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err410];
-}
-else if(vErrors.push(err410) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err411 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedActors",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err411];
-}
-else if(vErrors.push(err411) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data223.actorMatcher !== undefined){
-let data231 = data223.actorMatcher;
-if(typeof data231 === "string"){
-if(func2(data231) > 4096){
-const err412 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/actorMatcher",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/actorMatcher/maxLength",keyword:"maxLength",params:{limit: 4096}};
-if(vErrors === null){
-vErrors = [err412];
-}
-else if(vErrors.push(err412) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err413 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/actorMatcher",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/actorMatcher/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err413];
-}
-else if(vErrors.push(err413) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data223.allowMayAct !== undefined){
-if(typeof data223.allowMayAct !== "boolean"){
-const err414 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowMayAct",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowMayAct/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err414];
-}
-else if(vErrors.push(err414) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err415 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/issuerPolicies/" + i24,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err415];
-}
-else if(vErrors.push(err415) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err416 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange/issuerPolicies",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err416];
-}
-else if(vErrors.push(err416) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err417 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/tokenExchange",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/tokenExchange/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err417];
-}
-else if(vErrors.push(err417) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data210.jwtBearer !== undefined){
-let data233 = data210.jwtBearer;
-if(data233 && typeof data233 == "object" && !Array.isArray(data233)){
-if(data233.issuerPolicies !== undefined){
-let data234 = data233.issuerPolicies;
-if(Array.isArray(data234)){
-if(data234.length > 20){
-const err418 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/jwtBearer/issuerPolicies",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/maxItems",keyword:"maxItems",params:{limit: 20}};
-if(vErrors === null){
-vErrors = [err418];
-}
-else if(vErrors.push(err418) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len27 = data234.length;
-for(let i27=0; i27<len27; i27++){
-let data235 = data234[i27];
-if(data235 && typeof data235 == "object" && !Array.isArray(data235)){
-if(data235.issuerRef !== undefined){
-if(typeof data235.issuerRef !== "string"){
-const err419 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/issuerRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/issuerRef/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err419];
-}
-else if(vErrors.push(err419) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data235.maxAssertionAge !== undefined){
-if(typeof data235.maxAssertionAge !== "string"){
-const err420 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/maxAssertionAge",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/maxAssertionAge/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err420];
-}
-else if(vErrors.push(err420) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data235.subjectBindings !== undefined){
-let data238 = data235.subjectBindings;
-if(Array.isArray(data238)){
-if(data238.length > 50){
-const err421 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/maxItems",keyword:"maxItems",params:{limit: 50}};
-if(vErrors === null){
-vErrors = [err421];
-}
-else if(vErrors.push(err421) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data238.length < 1){
-const err422 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err422];
-}
-else if(vErrors.push(err422) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len28 = data238.length;
-for(let i28=0; i28<len28; i28++){
-let data239 = data238[i28];
-if(data239 && typeof data239 == "object" && !Array.isArray(data239)){
-if(data239.subject === undefined){
-const err423 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/required",keyword:"required",params:{missingProperty: "subject"}};
-if(vErrors === null){
-vErrors = [err423];
-}
-else if(vErrors.push(err423) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data239.subject !== undefined){
-let data240 = data239.subject;
-if(typeof data240 === "string"){
-if(data240.length < 1){
-const err424 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/subject",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/subject/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err424];
-}
-else if(vErrors.push(err424) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err425 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/subject",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/subject/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err425];
-}
-else if(vErrors.push(err425) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data239.allowedResources !== undefined){
-let data241 = data239.allowedResources;
-if(Array.isArray(data241)){
-if(data241.length > 50){
-const err426 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/allowedResources",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/maxItems",keyword:"maxItems",params:{limit: 50}};
-if(vErrors === null){
-vErrors = [err426];
-}
-else if(vErrors.push(err426) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data241.length < 1){
-const err427 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/allowedResources",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/minItems",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err427];
-}
-else if(vErrors.push(err427) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len29 = data241.length;
-for(let i29=0; i29<len29; i29++){
-let data242 = data241[i29];
-if(typeof data242 === "string"){
-if(data242.length < 1){
-const err428 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/allowedResources/" + i29,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err428];
-}
-else if(vErrors.push(err428) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err429 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/allowedResources/" + i29,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err429];
-}
-else if(vErrors.push(err429) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err430 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/allowedResources",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err430];
-}
-else if(vErrors.push(err430) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err431 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err431];
-}
-else if(vErrors.push(err431) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err432 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err432];
-}
-else if(vErrors.push(err432) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data235.acceptedAudiences !== undefined){
-let data243 = data235.acceptedAudiences;
-if(Array.isArray(data243)){
-if(data243.length > 50){
-const err433 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/acceptedAudiences",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/acceptedAudiences/maxItems",keyword:"maxItems",params:{limit: 50}};
-if(vErrors === null){
-vErrors = [err433];
-}
-else if(vErrors.push(err433) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len30 = data243.length;
-for(let i30=0; i30<len30; i30++){
-let data244 = data243[i30];
-if(typeof data244 === "string"){
-if(data244.length < 1){
-const err434 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/acceptedAudiences/" + i30,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/acceptedAudiences/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err434];
-}
-else if(vErrors.push(err434) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err435 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/acceptedAudiences/" + i30,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/acceptedAudiences/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err435];
-}
-else if(vErrors.push(err435) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err436 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/acceptedAudiences",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/acceptedAudiences/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err436];
-}
-else if(vErrors.push(err436) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err437 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/jwtBearer/issuerPolicies/" + i27,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err437];
-}
-else if(vErrors.push(err437) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err438 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/jwtBearer/issuerPolicies",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err438];
-}
-else if(vErrors.push(err438) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err439 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/jwtBearer",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/jwtBearer/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err439];
-}
-else if(vErrors.push(err439) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data210.spiffeClientAuth !== undefined){
-let data245 = data210.spiffeClientAuth;
-if(Array.isArray(data245)){
-if(data245.length > 100){
-const err440 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/spiffeClientAuth",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/spiffeClientAuth/maxItems",keyword:"maxItems",params:{limit: 100}};
-if(vErrors === null){
-vErrors = [err440];
-}
-else if(vErrors.push(err440) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len31 = data245.length;
-for(let i31=0; i31<len31; i31++){
-let data246 = data245[i31];
-if(data246 && typeof data246 == "object" && !Array.isArray(data246)){
-if(data246.clientId !== undefined){
-if(typeof data246.clientId !== "string"){
-const err441 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/spiffeClientAuth/" + i31+"/clientId",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/spiffeClientAuth/items/properties/clientId/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err441];
-}
-else if(vErrors.push(err441) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data246.trustDomain !== undefined){
-if(typeof data246.trustDomain !== "string"){
-const err442 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/spiffeClientAuth/" + i31+"/trustDomain",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/spiffeClientAuth/items/properties/trustDomain/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err442];
-}
-else if(vErrors.push(err442) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data246.spiffeIdPattern !== undefined){
-if(typeof data246.spiffeIdPattern !== "string"){
-const err443 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/spiffeClientAuth/" + i31+"/spiffeIdPattern",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/spiffeClientAuth/items/properties/spiffeIdPattern/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err443];
-}
-else if(vErrors.push(err443) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err444 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/spiffeClientAuth/" + i31,schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/spiffeClientAuth/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err444];
-}
-else if(vErrors.push(err444) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err445 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants/spiffeClientAuth",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/properties/spiffeClientAuth/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err445];
-}
-else if(vErrors.push(err445) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err446 = {instancePath:instancePath+"/spec/authServerConfig/inboundGrants",schemaPath:"#/properties/spec/properties/authServerConfig/properties/inboundGrants/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err446];
-}
-else if(vErrors.push(err446) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.spiffeTrustDomains !== undefined){
-let data250 = data29.spiffeTrustDomains;
-if(Array.isArray(data250)){
-if(data250.length > 50){
-const err447 = {instancePath:instancePath+"/spec/authServerConfig/spiffeTrustDomains",schemaPath:"#/properties/spec/properties/authServerConfig/properties/spiffeTrustDomains/maxItems",keyword:"maxItems",params:{limit: 50}};
-if(vErrors === null){
-vErrors = [err447];
-}
-else if(vErrors.push(err447) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len32 = data250.length;
-for(let i32=0; i32<len32; i32++){
-let data251 = data250[i32];
-if(data251 && typeof data251 == "object" && !Array.isArray(data251)){
-if(data251.name !== undefined){
-if(typeof data251.name !== "string"){
-const err448 = {instancePath:instancePath+"/spec/authServerConfig/spiffeTrustDomains/" + i32+"/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/spiffeTrustDomains/items/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err448];
-}
-else if(vErrors.push(err448) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err449 = {instancePath:instancePath+"/spec/authServerConfig/spiffeTrustDomains/" + i32,schemaPath:"#/properties/spec/properties/authServerConfig/properties/spiffeTrustDomains/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err449];
-}
-else if(vErrors.push(err449) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err450 = {instancePath:instancePath+"/spec/authServerConfig/spiffeTrustDomains",schemaPath:"#/properties/spec/properties/authServerConfig/properties/spiffeTrustDomains/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err450];
-}
-else if(vErrors.push(err450) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.tlsListener !== undefined){
-let data253 = data29.tlsListener;
-if(data253 && typeof data253 == "object" && !Array.isArray(data253)){
-if(data253.certificateSecretRef !== undefined){
-let data254 = data253.certificateSecretRef;
-if(data254 && typeof data254 == "object" && !Array.isArray(data254)){
-if(data254.name === undefined){
-const err451 = {instancePath:instancePath+"/spec/authServerConfig/tlsListener/certificateSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tlsListener/properties/certificateSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err451];
-}
-else if(vErrors.push(err451) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data254.key === undefined){
-const err452 = {instancePath:instancePath+"/spec/authServerConfig/tlsListener/certificateSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tlsListener/properties/certificateSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err452];
-}
-else if(vErrors.push(err452) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data254.name !== undefined){
-let data255 = data254.name;
-if(typeof data255 === "string"){
-if(data255.length < 1){
-const err453 = {instancePath:instancePath+"/spec/authServerConfig/tlsListener/certificateSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tlsListener/properties/certificateSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err453];
-}
-else if(vErrors.push(err453) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err454 = {instancePath:instancePath+"/spec/authServerConfig/tlsListener/certificateSecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tlsListener/properties/certificateSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err454];
-}
-else if(vErrors.push(err454) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data254.key !== undefined){
-let data256 = data254.key;
-if(typeof data256 === "string"){
-if(data256.length < 1){
-const err455 = {instancePath:instancePath+"/spec/authServerConfig/tlsListener/certificateSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tlsListener/properties/certificateSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err455];
-}
-else if(vErrors.push(err455) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err456 = {instancePath:instancePath+"/spec/authServerConfig/tlsListener/certificateSecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tlsListener/properties/certificateSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err456];
-}
-else if(vErrors.push(err456) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err457 = {instancePath:instancePath+"/spec/authServerConfig/tlsListener/certificateSecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tlsListener/properties/certificateSecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err457];
-}
-else if(vErrors.push(err457) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data253.privateKeySecretRef !== undefined){
-let data257 = data253.privateKeySecretRef;
-if(data257 && typeof data257 == "object" && !Array.isArray(data257)){
-if(data257.name === undefined){
-const err458 = {instancePath:instancePath+"/spec/authServerConfig/tlsListener/privateKeySecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tlsListener/properties/privateKeySecretRef/required",keyword:"required",params:{missingProperty: "name"}};
-if(vErrors === null){
-vErrors = [err458];
-}
-else if(vErrors.push(err458) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data257.key === undefined){
-const err459 = {instancePath:instancePath+"/spec/authServerConfig/tlsListener/privateKeySecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tlsListener/properties/privateKeySecretRef/required",keyword:"required",params:{missingProperty: "key"}};
-if(vErrors === null){
-vErrors = [err459];
-}
-else if(vErrors.push(err459) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data257.name !== undefined){
-let data258 = data257.name;
-if(typeof data258 === "string"){
-if(data258.length < 1){
-const err460 = {instancePath:instancePath+"/spec/authServerConfig/tlsListener/privateKeySecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tlsListener/properties/privateKeySecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err460];
-}
-else if(vErrors.push(err460) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err461 = {instancePath:instancePath+"/spec/authServerConfig/tlsListener/privateKeySecretRef/name",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tlsListener/properties/privateKeySecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err461];
-}
-else if(vErrors.push(err461) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data257.key !== undefined){
-let data259 = data257.key;
-if(typeof data259 === "string"){
-if(data259.length < 1){
-const err462 = {instancePath:instancePath+"/spec/authServerConfig/tlsListener/privateKeySecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tlsListener/properties/privateKeySecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err462];
-}
-else if(vErrors.push(err462) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err463 = {instancePath:instancePath+"/spec/authServerConfig/tlsListener/privateKeySecretRef/key",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tlsListener/properties/privateKeySecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err463];
-}
-else if(vErrors.push(err463) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err464 = {instancePath:instancePath+"/spec/authServerConfig/tlsListener/privateKeySecretRef",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tlsListener/properties/privateKeySecretRef/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err464];
-}
-else if(vErrors.push(err464) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err465 = {instancePath:instancePath+"/spec/authServerConfig/tlsListener",schemaPath:"#/properties/spec/properties/authServerConfig/properties/tlsListener/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err465];
-}
-else if(vErrors.push(err465) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.allowConfidentialClientRegistration !== undefined){
-if(typeof data29.allowConfidentialClientRegistration !== "boolean"){
-const err466 = {instancePath:instancePath+"/spec/authServerConfig/allowConfidentialClientRegistration",schemaPath:"#/properties/spec/properties/authServerConfig/properties/allowConfidentialClientRegistration/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err466];
-}
-else if(vErrors.push(err466) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.allowPrivateKeyJWTRegistration !== undefined){
-if(typeof data29.allowPrivateKeyJWTRegistration !== "boolean"){
-const err467 = {instancePath:instancePath+"/spec/authServerConfig/allowPrivateKeyJWTRegistration",schemaPath:"#/properties/spec/properties/authServerConfig/properties/allowPrivateKeyJWTRegistration/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err467];
-}
-else if(vErrors.push(err467) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.insecureAllowConfidentialOverLoopbackHTTP !== undefined){
-if(typeof data29.insecureAllowConfidentialOverLoopbackHTTP !== "boolean"){
-const err468 = {instancePath:instancePath+"/spec/authServerConfig/insecureAllowConfidentialOverLoopbackHTTP",schemaPath:"#/properties/spec/properties/authServerConfig/properties/insecureAllowConfidentialOverLoopbackHTTP/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err468];
-}
-else if(vErrors.push(err468) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.forceConfidentialRedirectUris !== undefined){
-let data263 = data29.forceConfidentialRedirectUris;
-if(Array.isArray(data263)){
-if(data263.length > 10){
-const err469 = {instancePath:instancePath+"/spec/authServerConfig/forceConfidentialRedirectUris",schemaPath:"#/properties/spec/properties/authServerConfig/properties/forceConfidentialRedirectUris/maxItems",keyword:"maxItems",params:{limit: 10}};
-if(vErrors === null){
-vErrors = [err469];
-}
-else if(vErrors.push(err469) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len33 = data263.length;
-for(let i33=0; i33<len33; i33++){
-if(typeof data263[i33] !== "string"){
-const err470 = {instancePath:instancePath+"/spec/authServerConfig/forceConfidentialRedirectUris/" + i33,schemaPath:"#/properties/spec/properties/authServerConfig/properties/forceConfidentialRedirectUris/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err470];
-}
-else if(vErrors.push(err470) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err471 = {instancePath:instancePath+"/spec/authServerConfig/forceConfidentialRedirectUris",schemaPath:"#/properties/spec/properties/authServerConfig/properties/forceConfidentialRedirectUris/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err471];
-}
-else if(vErrors.push(err471) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.baselineClientScopes !== undefined){
-let data265 = data29.baselineClientScopes;
-if(Array.isArray(data265)){
-if(data265.length > 10){
-const err472 = {instancePath:instancePath+"/spec/authServerConfig/baselineClientScopes",schemaPath:"#/properties/spec/properties/authServerConfig/properties/baselineClientScopes/maxItems",keyword:"maxItems",params:{limit: 10}};
-if(vErrors === null){
-vErrors = [err472];
-}
-else if(vErrors.push(err472) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-const len34 = data265.length;
-for(let i34=0; i34<len34; i34++){
-let data266 = data265[i34];
-if(typeof data266 === "string"){
-if(data266.length < 1){
-const err473 = {instancePath:instancePath+"/spec/authServerConfig/baselineClientScopes/" + i34,schemaPath:"#/properties/spec/properties/authServerConfig/properties/baselineClientScopes/items/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err473];
-}
-else if(vErrors.push(err473) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err474 = {instancePath:instancePath+"/spec/authServerConfig/baselineClientScopes/" + i34,schemaPath:"#/properties/spec/properties/authServerConfig/properties/baselineClientScopes/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err474];
-}
-else if(vErrors.push(err474) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err475 = {instancePath:instancePath+"/spec/authServerConfig/baselineClientScopes",schemaPath:"#/properties/spec/properties/authServerConfig/properties/baselineClientScopes/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err475];
-}
-else if(vErrors.push(err475) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.cimd !== undefined){
-let data267 = data29.cimd;
-if(data267 && typeof data267 == "object" && !Array.isArray(data267)){
-if(data267.enabled === undefined){
-const err476 = {instancePath:instancePath+"/spec/authServerConfig/cimd",schemaPath:"#/properties/spec/properties/authServerConfig/properties/cimd/required",keyword:"required",params:{missingProperty: "enabled"}};
-if(vErrors === null){
-vErrors = [err476];
-}
-else if(vErrors.push(err476) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data267.enabled !== undefined){
-if(typeof data267.enabled !== "boolean"){
-const err477 = {instancePath:instancePath+"/spec/authServerConfig/cimd/enabled",schemaPath:"#/properties/spec/properties/authServerConfig/properties/cimd/properties/enabled/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err477];
-}
-else if(vErrors.push(err477) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data267.cacheMaxSize !== undefined){
-let data269 = data267.cacheMaxSize;
-if(!(((typeof data269 == "number") && (!(data269 % 1) && !isNaN(data269))) && (isFinite(data269)))){
-const err478 = {instancePath:instancePath+"/spec/authServerConfig/cimd/cacheMaxSize",schemaPath:"#/properties/spec/properties/authServerConfig/properties/cimd/properties/cacheMaxSize/type",keyword:"type",params:{type: "integer"}};
-if(vErrors === null){
-vErrors = [err478];
-}
-else if(vErrors.push(err478) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-if((typeof data269 == "number") && (isFinite(data269))){
-if(!(formats0.validate(data269))){
-const err479 = {instancePath:instancePath+"/spec/authServerConfig/cimd/cacheMaxSize",schemaPath:"#/properties/spec/properties/authServerConfig/properties/cimd/properties/cacheMaxSize/format",keyword:"format",params:{format: "int32"}};
-if(vErrors === null){
-vErrors = [err479];
-}
-else if(vErrors.push(err479) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-if(data267.cacheFallbackTtl !== undefined){
-if(typeof data267.cacheFallbackTtl !== "string"){
-const err480 = {instancePath:instancePath+"/spec/authServerConfig/cimd/cacheFallbackTtl",schemaPath:"#/properties/spec/properties/authServerConfig/properties/cimd/properties/cacheFallbackTtl/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err480];
-}
-else if(vErrors.push(err480) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err481 = {instancePath:instancePath+"/spec/authServerConfig/cimd",schemaPath:"#/properties/spec/properties/authServerConfig/properties/cimd/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err481];
-}
-else if(vErrors.push(err481) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.primaryUpstreamProvider !== undefined){
-let data271 = data29.primaryUpstreamProvider;
-if(typeof data271 === "string"){
-if(func2(data271) > 63){
-const err482 = {instancePath:instancePath+"/spec/authServerConfig/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/authServerConfig/properties/primaryUpstreamProvider/maxLength",keyword:"maxLength",params:{limit: 63}};
-if(vErrors === null){
-vErrors = [err482];
-}
-else if(vErrors.push(err482) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err483 = {instancePath:instancePath+"/spec/authServerConfig/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/authServerConfig/properties/primaryUpstreamProvider/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err483];
-}
-else if(vErrors.push(err483) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.disableUpstreamTokenInjection !== undefined){
-if(typeof data29.disableUpstreamTokenInjection !== "boolean"){
-const err484 = {instancePath:instancePath+"/spec/authServerConfig/disableUpstreamTokenInjection",schemaPath:"#/properties/spec/properties/authServerConfig/properties/disableUpstreamTokenInjection/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err484];
-}
-else if(vErrors.push(err484) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data29.insecureAllowHTTP !== undefined){
-if(typeof data29.insecureAllowHTTP !== "boolean"){
-const err485 = {instancePath:instancePath+"/spec/authServerConfig/insecureAllowHTTP",schemaPath:"#/properties/spec/properties/authServerConfig/properties/insecureAllowHTTP/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err485];
-}
-else if(vErrors.push(err485) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err486 = {instancePath:instancePath+"/spec/authServerConfig",schemaPath:"#/properties/spec/properties/authServerConfig/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err486];
-}
-else if(vErrors.push(err486) > MOST_FINDINGS){
-validate11.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err487 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err487];
-}
-else if(vErrors.push(err487) > MOST_FINDINGS){
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return false;
 }
 errors++;
 }
 }
 if(data.status !== undefined){
-let data274 = data.status;
-if(data274 && typeof data274 == "object" && !Array.isArray(data274)){
-if(data274.discoveredBackends !== undefined){
-let data275 = data274.discoveredBackends;
-if(Array.isArray(data275)){
-const len35 = data275.length;
-for(let i35=0; i35<len35; i35++){
-let data276 = data275[i35];
-if(data276 && typeof data276 == "object" && !Array.isArray(data276)){
-if(data276.authConfigRef !== undefined){
-let data277 = data276.authConfigRef;
-if((typeof data277 !== "string") && (!(data277 && typeof data277 == "object" && !Array.isArray(data277)))){
-const err488 = {instancePath:instancePath+"/status/discoveredBackends/" + i35+"/authConfigRef",schemaPath:"#/properties/status/properties/discoveredBackends/items/properties/authConfigRef/type",keyword:"type",params:{type: schema12.properties.status.properties.discoveredBackends.items.properties.authConfigRef.type}};
+let data30 = data.status;
+if(data30 && typeof data30 == "object" && !Array.isArray(data30)){
+if(data30.discoveredBackends !== undefined){
+let data31 = data30.discoveredBackends;
+if(Array.isArray(data31)){
+const len0 = data31.length;
+for(let i0=0; i0<len0; i0++){
+let data32 = data31[i0];
+if(data32 && typeof data32 == "object" && !Array.isArray(data32)){
+if(data32.authConfigRef !== undefined){
+let data33 = data32.authConfigRef;
+if((typeof data33 !== "string") && (!(data33 && typeof data33 == "object" && !Array.isArray(data33)))){
+const err43 = {instancePath:instancePath+"/status/discoveredBackends/" + i0+"/authConfigRef",schemaPath:"#/properties/status/properties/discoveredBackends/items/properties/authConfigRef/type",keyword:"type",params:{type: schema8.properties.status.properties.discoveredBackends.items.properties.authConfigRef.type}};
 if(vErrors === null){
-vErrors = [err488];
+vErrors = [err43];
 }
-else if(vErrors.push(err488) > MOST_FINDINGS){
-validate11.errors = vErrors;
+else if(vErrors.push(err43) > MOST_FINDINGS){
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -14843,12 +8890,12 @@ errors++;
 }
 }
 else {
-const err489 = {instancePath:instancePath+"/status/discoveredBackends/" + i35,schemaPath:"#/properties/status/properties/discoveredBackends/items/type",keyword:"type",params:{type: "object"}};
+const err44 = {instancePath:instancePath+"/status/discoveredBackends/" + i0,schemaPath:"#/properties/status/properties/discoveredBackends/items/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err489];
+vErrors = [err44];
 }
-else if(vErrors.push(err489) > MOST_FINDINGS){
-validate11.errors = vErrors;
+else if(vErrors.push(err44) > MOST_FINDINGS){
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -14856,12 +8903,12 @@ errors++;
 }
 }
 else {
-const err490 = {instancePath:instancePath+"/status/discoveredBackends",schemaPath:"#/properties/status/properties/discoveredBackends/type",keyword:"type",params:{type: "array"}};
+const err45 = {instancePath:instancePath+"/status/discoveredBackends",schemaPath:"#/properties/status/properties/discoveredBackends/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
-vErrors = [err490];
+vErrors = [err45];
 }
-else if(vErrors.push(err490) > MOST_FINDINGS){
-validate11.errors = vErrors;
+else if(vErrors.push(err45) > MOST_FINDINGS){
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -14869,12 +8916,12 @@ errors++;
 }
 }
 else {
-const err491 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+const err46 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err491];
+vErrors = [err46];
 }
-else if(vErrors.push(err491) > MOST_FINDINGS){
-validate11.errors = vErrors;
+else if(vErrors.push(err46) > MOST_FINDINGS){
+validate24.errors = vErrors;
 return false;
 }
 errors++;
@@ -14882,24 +8929,24 @@ errors++;
 }
 }
 else {
-const err492 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+const err47 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err492];
+vErrors = [err47];
 }
-else if(vErrors.push(err492) > MOST_FINDINGS){
-validate11.errors = vErrors;
+else if(vErrors.push(err47) > MOST_FINDINGS){
+validate24.errors = vErrors;
 return false;
 }
 errors++;
 }
-validate11.errors = vErrors;
+validate24.errors = vErrors;
 return errors === 0;
 }
 
-export const MCPOIDCConfig = validate12;
-const schema13 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["inline","kubernetesServiceAccount"]},"inline":{"type":"object","required":["issuer"],"properties":{"issuer":{"type":"string","minLength":1},"clientId":{"type":"string"},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"jwksUrl":{"type":"string"},"insecureAllowHTTP":{"type":"boolean"},"jwksAllowPrivateIP":{"type":"boolean"}}},"kubernetesServiceAccount":{"type":"object","properties":{}},"jwksAllowPrivateIP":{"type":"boolean"}}},"status":{"type":"object","properties":{}}},"$id":"MCPOIDCConfig"};
+export const MCPOIDCConfig = validate26;
+const schema9 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["inline","kubernetesServiceAccount"]},"inline":{"type":"object","required":["issuer"],"properties":{"issuer":{"type":"string","minLength":1},"clientId":{"type":"string"},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"jwksUrl":{"type":"string"},"insecureAllowHTTP":{"type":"boolean"},"jwksAllowPrivateIP":{"type":"boolean"}}},"kubernetesServiceAccount":{"type":"object","properties":{}},"jwksAllowPrivateIP":{"type":"boolean"}}},"status":{"type":"object","properties":{}}},"$id":"MCPOIDCConfig"};
 
-function validate12(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate26(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="MCPOIDCConfig" */;
 let vErrors = null;
 let errors = 0;
@@ -14910,7 +8957,7 @@ if(vErrors === null){
 vErrors = [err0];
 }
 else if(vErrors.push(err0) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -14922,7 +8969,7 @@ if(vErrors === null){
 vErrors = [err1];
 }
 else if(vErrors.push(err1) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -14935,7 +8982,7 @@ if(vErrors === null){
 vErrors = [err2];
 }
 else if(vErrors.push(err2) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -14951,7 +8998,7 @@ if(vErrors === null){
 vErrors = [err3];
 }
 else if(vErrors.push(err3) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -14964,7 +9011,7 @@ if(vErrors === null){
 vErrors = [err4];
 }
 else if(vErrors.push(err4) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -14977,7 +9024,7 @@ if(vErrors === null){
 vErrors = [err5];
 }
 else if(vErrors.push(err5) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -14993,7 +9040,7 @@ if(vErrors === null){
 vErrors = [err6];
 }
 else if(vErrors.push(err6) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15006,7 +9053,7 @@ if(vErrors === null){
 vErrors = [err7];
 }
 else if(vErrors.push(err7) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15022,7 +9069,7 @@ if(vErrors === null){
 vErrors = [err8];
 }
 else if(vErrors.push(err8) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15035,7 +9082,7 @@ if(vErrors === null){
 vErrors = [err9];
 }
 else if(vErrors.push(err9) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15048,7 +9095,7 @@ if(vErrors === null){
 vErrors = [err10];
 }
 else if(vErrors.push(err10) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15063,7 +9110,7 @@ if(vErrors === null){
 vErrors = [err11];
 }
 else if(vErrors.push(err11) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15076,18 +9123,18 @@ if(vErrors === null){
 vErrors = [err12];
 }
 else if(vErrors.push(err12) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
 }
 if(!((data11 === "inline") || (data11 === "kubernetesServiceAccount"))){
-const err13 = {instancePath:instancePath+"/spec/type",schemaPath:"#/properties/spec/properties/type/enum",keyword:"enum",params:{allowedValues: schema13.properties.spec.properties.type.enum}};
+const err13 = {instancePath:instancePath+"/spec/type",schemaPath:"#/properties/spec/properties/type/enum",keyword:"enum",params:{allowedValues: schema9.properties.spec.properties.type.enum}};
 if(vErrors === null){
 vErrors = [err13];
 }
 else if(vErrors.push(err13) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15102,7 +9149,7 @@ if(vErrors === null){
 vErrors = [err14];
 }
 else if(vErrors.push(err14) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15116,7 +9163,7 @@ if(vErrors === null){
 vErrors = [err15];
 }
 else if(vErrors.push(err15) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15128,7 +9175,7 @@ if(vErrors === null){
 vErrors = [err16];
 }
 else if(vErrors.push(err16) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15141,7 +9188,7 @@ if(vErrors === null){
 vErrors = [err17];
 }
 else if(vErrors.push(err17) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15156,7 +9203,7 @@ if(vErrors === null){
 vErrors = [err18];
 }
 else if(vErrors.push(err18) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15167,7 +9214,7 @@ if(vErrors === null){
 vErrors = [err19];
 }
 else if(vErrors.push(err19) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15181,7 +9228,7 @@ if(vErrors === null){
 vErrors = [err20];
 }
 else if(vErrors.push(err20) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15193,7 +9240,7 @@ if(vErrors === null){
 vErrors = [err21];
 }
 else if(vErrors.push(err21) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15208,7 +9255,7 @@ if(vErrors === null){
 vErrors = [err22];
 }
 else if(vErrors.push(err22) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15220,7 +9267,7 @@ if(vErrors === null){
 vErrors = [err23];
 }
 else if(vErrors.push(err23) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15233,7 +9280,7 @@ if(vErrors === null){
 vErrors = [err24];
 }
 else if(vErrors.push(err24) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15246,7 +9293,7 @@ if(vErrors === null){
 vErrors = [err25];
 }
 else if(vErrors.push(err25) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15259,7 +9306,7 @@ if(vErrors === null){
 vErrors = [err26];
 }
 else if(vErrors.push(err26) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15272,7 +9319,7 @@ if(vErrors === null){
 vErrors = [err27];
 }
 else if(vErrors.push(err27) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15285,7 +9332,7 @@ if(vErrors === null){
 vErrors = [err28];
 }
 else if(vErrors.push(err28) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15299,7 +9346,7 @@ if(vErrors === null){
 vErrors = [err29];
 }
 else if(vErrors.push(err29) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15312,7 +9359,7 @@ if(vErrors === null){
 vErrors = [err30];
 }
 else if(vErrors.push(err30) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15325,7 +9372,7 @@ if(vErrors === null){
 vErrors = [err31];
 }
 else if(vErrors.push(err31) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15339,7 +9386,7 @@ if(vErrors === null){
 vErrors = [err32];
 }
 else if(vErrors.push(err32) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
@@ -15352,19 +9399,19 @@ if(vErrors === null){
 vErrors = [err33];
 }
 else if(vErrors.push(err33) > MOST_FINDINGS){
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return false;
 }
 errors++;
 }
-validate12.errors = vErrors;
+validate26.errors = vErrors;
 return errors === 0;
 }
 
-export const MCPServer = validate13;
-const schema14 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}},"status":{"type":"object","properties":{}}},"$id":"MCPServer"};
+export const MCPServer = validate27;
+const schema10 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}},"status":{"type":"object","properties":{}}},"$id":"MCPServer"};
 
-function validate13(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate27(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="MCPServer" */;
 let vErrors = null;
 let errors = 0;
@@ -15375,7 +9422,7 @@ if(vErrors === null){
 vErrors = [err0];
 }
 else if(vErrors.push(err0) > MOST_FINDINGS){
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return false;
 }
 errors++;
@@ -15387,7 +9434,7 @@ if(vErrors === null){
 vErrors = [err1];
 }
 else if(vErrors.push(err1) > MOST_FINDINGS){
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return false;
 }
 errors++;
@@ -15400,7 +9447,7 @@ if(vErrors === null){
 vErrors = [err2];
 }
 else if(vErrors.push(err2) > MOST_FINDINGS){
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return false;
 }
 errors++;
@@ -15416,7 +9463,7 @@ if(vErrors === null){
 vErrors = [err3];
 }
 else if(vErrors.push(err3) > MOST_FINDINGS){
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return false;
 }
 errors++;
@@ -15429,7 +9476,7 @@ if(vErrors === null){
 vErrors = [err4];
 }
 else if(vErrors.push(err4) > MOST_FINDINGS){
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return false;
 }
 errors++;
@@ -15442,7 +9489,7 @@ if(vErrors === null){
 vErrors = [err5];
 }
 else if(vErrors.push(err5) > MOST_FINDINGS){
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return false;
 }
 errors++;
@@ -15458,7 +9505,7 @@ if(vErrors === null){
 vErrors = [err6];
 }
 else if(vErrors.push(err6) > MOST_FINDINGS){
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return false;
 }
 errors++;
@@ -15471,7 +9518,7 @@ if(vErrors === null){
 vErrors = [err7];
 }
 else if(vErrors.push(err7) > MOST_FINDINGS){
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return false;
 }
 errors++;
@@ -15487,7 +9534,7 @@ if(vErrors === null){
 vErrors = [err8];
 }
 else if(vErrors.push(err8) > MOST_FINDINGS){
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return false;
 }
 errors++;
@@ -15500,7 +9547,7 @@ if(vErrors === null){
 vErrors = [err9];
 }
 else if(vErrors.push(err9) > MOST_FINDINGS){
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return false;
 }
 errors++;
@@ -15513,7 +9560,7 @@ if(vErrors === null){
 vErrors = [err10];
 }
 else if(vErrors.push(err10) > MOST_FINDINGS){
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return false;
 }
 errors++;
@@ -15525,12 +9572,12 @@ if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
 if(data10.groupRef !== undefined){
 let data11 = data10.groupRef;
 if((typeof data11 !== "string") && (!(data11 && typeof data11 == "object" && !Array.isArray(data11)))){
-const err11 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/type",keyword:"type",params:{type: schema14.properties.spec.properties.groupRef.type}};
+const err11 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/type",keyword:"type",params:{type: schema10.properties.spec.properties.groupRef.type}};
 if(vErrors === null){
 vErrors = [err11];
 }
 else if(vErrors.push(err11) > MOST_FINDINGS){
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return false;
 }
 errors++;
@@ -15542,7 +9589,7 @@ if(vErrors === null){
 vErrors = [err12];
 }
 else if(vErrors.push(err12) > MOST_FINDINGS){
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return false;
 }
 errors++;
@@ -15555,7 +9602,7 @@ if(vErrors === null){
 vErrors = [err13];
 }
 else if(vErrors.push(err13) > MOST_FINDINGS){
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return false;
 }
 errors++;
@@ -15569,7 +9616,7 @@ if(vErrors === null){
 vErrors = [err14];
 }
 else if(vErrors.push(err14) > MOST_FINDINGS){
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return false;
 }
 errors++;
@@ -15581,7 +9628,7 @@ if(vErrors === null){
 vErrors = [err15];
 }
 else if(vErrors.push(err15) > MOST_FINDINGS){
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return false;
 }
 errors++;
@@ -15598,7 +9645,7 @@ if(vErrors === null){
 vErrors = [err16];
 }
 else if(vErrors.push(err16) > MOST_FINDINGS){
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return false;
 }
 errors++;
@@ -15612,7 +9659,7 @@ if(vErrors === null){
 vErrors = [err17];
 }
 else if(vErrors.push(err17) > MOST_FINDINGS){
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return false;
 }
 errors++;
@@ -15624,7 +9671,7 @@ if(vErrors === null){
 vErrors = [err18];
 }
 else if(vErrors.push(err18) > MOST_FINDINGS){
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return false;
 }
 errors++;
@@ -15637,7 +9684,7 @@ if(vErrors === null){
 vErrors = [err19];
 }
 else if(vErrors.push(err19) > MOST_FINDINGS){
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return false;
 }
 errors++;
@@ -15650,7 +9697,7 @@ if(vErrors === null){
 vErrors = [err20];
 }
 else if(vErrors.push(err20) > MOST_FINDINGS){
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return false;
 }
 errors++;
@@ -15664,7 +9711,7 @@ if(vErrors === null){
 vErrors = [err21];
 }
 else if(vErrors.push(err21) > MOST_FINDINGS){
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return false;
 }
 errors++;
@@ -15677,19 +9724,19 @@ if(vErrors === null){
 vErrors = [err22];
 }
 else if(vErrors.push(err22) > MOST_FINDINGS){
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return false;
 }
 errors++;
 }
-validate13.errors = vErrors;
+validate27.errors = vErrors;
 return errors === 0;
 }
 
-export const MCPGroup = validate14;
-const schema15 = {"type":"object","properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{}},"status":{"type":"object","properties":{}}},"$id":"MCPGroup"};
+export const MCPGroup = validate28;
+const schema11 = {"type":"object","properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{}},"status":{"type":"object","properties":{}}},"$id":"MCPGroup"};
 
-function validate14(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="MCPGroup" */;
 let vErrors = null;
 let errors = 0;
@@ -15701,7 +9748,7 @@ if(vErrors === null){
 vErrors = [err0];
 }
 else if(vErrors.push(err0) > MOST_FINDINGS){
-validate14.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -15714,7 +9761,7 @@ if(vErrors === null){
 vErrors = [err1];
 }
 else if(vErrors.push(err1) > MOST_FINDINGS){
-validate14.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -15730,7 +9777,7 @@ if(vErrors === null){
 vErrors = [err2];
 }
 else if(vErrors.push(err2) > MOST_FINDINGS){
-validate14.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -15743,7 +9790,7 @@ if(vErrors === null){
 vErrors = [err3];
 }
 else if(vErrors.push(err3) > MOST_FINDINGS){
-validate14.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -15756,7 +9803,7 @@ if(vErrors === null){
 vErrors = [err4];
 }
 else if(vErrors.push(err4) > MOST_FINDINGS){
-validate14.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -15772,7 +9819,7 @@ if(vErrors === null){
 vErrors = [err5];
 }
 else if(vErrors.push(err5) > MOST_FINDINGS){
-validate14.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -15785,7 +9832,7 @@ if(vErrors === null){
 vErrors = [err6];
 }
 else if(vErrors.push(err6) > MOST_FINDINGS){
-validate14.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -15801,7 +9848,7 @@ if(vErrors === null){
 vErrors = [err7];
 }
 else if(vErrors.push(err7) > MOST_FINDINGS){
-validate14.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -15814,7 +9861,7 @@ if(vErrors === null){
 vErrors = [err8];
 }
 else if(vErrors.push(err8) > MOST_FINDINGS){
-validate14.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -15827,7 +9874,7 @@ if(vErrors === null){
 vErrors = [err9];
 }
 else if(vErrors.push(err9) > MOST_FINDINGS){
-validate14.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -15841,7 +9888,7 @@ if(vErrors === null){
 vErrors = [err10];
 }
 else if(vErrors.push(err10) > MOST_FINDINGS){
-validate14.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -15855,7 +9902,7 @@ if(vErrors === null){
 vErrors = [err11];
 }
 else if(vErrors.push(err11) > MOST_FINDINGS){
-validate14.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
@@ -15868,19 +9915,19 @@ if(vErrors === null){
 vErrors = [err12];
 }
 else if(vErrors.push(err12) > MOST_FINDINGS){
-validate14.errors = vErrors;
+validate28.errors = vErrors;
 return false;
 }
 errors++;
 }
-validate14.errors = vErrors;
+validate28.errors = vErrors;
 return errors === 0;
 }
 
-export const MCPRemoteProxy = validate15;
-const schema16 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}},"status":{"type":"object","properties":{}}},"$id":"MCPRemoteProxy"};
+export const MCPRemoteProxy = validate29;
+const schema12 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}},"status":{"type":"object","properties":{}}},"$id":"MCPRemoteProxy"};
 
-function validate15(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="MCPRemoteProxy" */;
 let vErrors = null;
 let errors = 0;
@@ -15891,7 +9938,7 @@ if(vErrors === null){
 vErrors = [err0];
 }
 else if(vErrors.push(err0) > MOST_FINDINGS){
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -15903,7 +9950,7 @@ if(vErrors === null){
 vErrors = [err1];
 }
 else if(vErrors.push(err1) > MOST_FINDINGS){
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -15916,7 +9963,7 @@ if(vErrors === null){
 vErrors = [err2];
 }
 else if(vErrors.push(err2) > MOST_FINDINGS){
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -15932,7 +9979,7 @@ if(vErrors === null){
 vErrors = [err3];
 }
 else if(vErrors.push(err3) > MOST_FINDINGS){
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -15945,7 +9992,7 @@ if(vErrors === null){
 vErrors = [err4];
 }
 else if(vErrors.push(err4) > MOST_FINDINGS){
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -15958,7 +10005,7 @@ if(vErrors === null){
 vErrors = [err5];
 }
 else if(vErrors.push(err5) > MOST_FINDINGS){
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -15974,7 +10021,7 @@ if(vErrors === null){
 vErrors = [err6];
 }
 else if(vErrors.push(err6) > MOST_FINDINGS){
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -15987,7 +10034,7 @@ if(vErrors === null){
 vErrors = [err7];
 }
 else if(vErrors.push(err7) > MOST_FINDINGS){
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -16003,7 +10050,7 @@ if(vErrors === null){
 vErrors = [err8];
 }
 else if(vErrors.push(err8) > MOST_FINDINGS){
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -16016,7 +10063,7 @@ if(vErrors === null){
 vErrors = [err9];
 }
 else if(vErrors.push(err9) > MOST_FINDINGS){
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -16029,7 +10076,7 @@ if(vErrors === null){
 vErrors = [err10];
 }
 else if(vErrors.push(err10) > MOST_FINDINGS){
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -16041,12 +10088,12 @@ if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
 if(data10.groupRef !== undefined){
 let data11 = data10.groupRef;
 if((typeof data11 !== "string") && (!(data11 && typeof data11 == "object" && !Array.isArray(data11)))){
-const err11 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/type",keyword:"type",params:{type: schema16.properties.spec.properties.groupRef.type}};
+const err11 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/type",keyword:"type",params:{type: schema12.properties.spec.properties.groupRef.type}};
 if(vErrors === null){
 vErrors = [err11];
 }
 else if(vErrors.push(err11) > MOST_FINDINGS){
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -16058,7 +10105,7 @@ if(vErrors === null){
 vErrors = [err12];
 }
 else if(vErrors.push(err12) > MOST_FINDINGS){
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -16071,7 +10118,7 @@ if(vErrors === null){
 vErrors = [err13];
 }
 else if(vErrors.push(err13) > MOST_FINDINGS){
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -16085,7 +10132,7 @@ if(vErrors === null){
 vErrors = [err14];
 }
 else if(vErrors.push(err14) > MOST_FINDINGS){
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -16097,7 +10144,7 @@ if(vErrors === null){
 vErrors = [err15];
 }
 else if(vErrors.push(err15) > MOST_FINDINGS){
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -16114,7 +10161,7 @@ if(vErrors === null){
 vErrors = [err16];
 }
 else if(vErrors.push(err16) > MOST_FINDINGS){
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -16128,7 +10175,7 @@ if(vErrors === null){
 vErrors = [err17];
 }
 else if(vErrors.push(err17) > MOST_FINDINGS){
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -16140,7 +10187,7 @@ if(vErrors === null){
 vErrors = [err18];
 }
 else if(vErrors.push(err18) > MOST_FINDINGS){
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -16153,7 +10200,7 @@ if(vErrors === null){
 vErrors = [err19];
 }
 else if(vErrors.push(err19) > MOST_FINDINGS){
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -16166,7 +10213,7 @@ if(vErrors === null){
 vErrors = [err20];
 }
 else if(vErrors.push(err20) > MOST_FINDINGS){
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -16180,7 +10227,7 @@ if(vErrors === null){
 vErrors = [err21];
 }
 else if(vErrors.push(err21) > MOST_FINDINGS){
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
@@ -16193,19 +10240,19 @@ if(vErrors === null){
 vErrors = [err22];
 }
 else if(vErrors.push(err22) > MOST_FINDINGS){
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 errors++;
 }
-validate15.errors = vErrors;
+validate29.errors = vErrors;
 return errors === 0;
 }
 
-export const MCPServerEntry = validate16;
-const schema17 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}},"status":{"type":"object","properties":{}}},"$id":"MCPServerEntry"};
+export const MCPServerEntry = validate30;
+const schema13 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}},"status":{"type":"object","properties":{}}},"$id":"MCPServerEntry"};
 
-function validate16(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="MCPServerEntry" */;
 let vErrors = null;
 let errors = 0;
@@ -16216,7 +10263,7 @@ if(vErrors === null){
 vErrors = [err0];
 }
 else if(vErrors.push(err0) > MOST_FINDINGS){
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -16228,7 +10275,7 @@ if(vErrors === null){
 vErrors = [err1];
 }
 else if(vErrors.push(err1) > MOST_FINDINGS){
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -16241,7 +10288,7 @@ if(vErrors === null){
 vErrors = [err2];
 }
 else if(vErrors.push(err2) > MOST_FINDINGS){
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -16257,7 +10304,7 @@ if(vErrors === null){
 vErrors = [err3];
 }
 else if(vErrors.push(err3) > MOST_FINDINGS){
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -16270,7 +10317,7 @@ if(vErrors === null){
 vErrors = [err4];
 }
 else if(vErrors.push(err4) > MOST_FINDINGS){
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -16283,7 +10330,7 @@ if(vErrors === null){
 vErrors = [err5];
 }
 else if(vErrors.push(err5) > MOST_FINDINGS){
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -16299,7 +10346,7 @@ if(vErrors === null){
 vErrors = [err6];
 }
 else if(vErrors.push(err6) > MOST_FINDINGS){
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -16312,7 +10359,7 @@ if(vErrors === null){
 vErrors = [err7];
 }
 else if(vErrors.push(err7) > MOST_FINDINGS){
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -16328,7 +10375,7 @@ if(vErrors === null){
 vErrors = [err8];
 }
 else if(vErrors.push(err8) > MOST_FINDINGS){
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -16341,7 +10388,7 @@ if(vErrors === null){
 vErrors = [err9];
 }
 else if(vErrors.push(err9) > MOST_FINDINGS){
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -16354,7 +10401,7 @@ if(vErrors === null){
 vErrors = [err10];
 }
 else if(vErrors.push(err10) > MOST_FINDINGS){
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -16366,12 +10413,12 @@ if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
 if(data10.groupRef !== undefined){
 let data11 = data10.groupRef;
 if((typeof data11 !== "string") && (!(data11 && typeof data11 == "object" && !Array.isArray(data11)))){
-const err11 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/type",keyword:"type",params:{type: schema17.properties.spec.properties.groupRef.type}};
+const err11 = {instancePath:instancePath+"/spec/groupRef",schemaPath:"#/properties/spec/properties/groupRef/type",keyword:"type",params:{type: schema13.properties.spec.properties.groupRef.type}};
 if(vErrors === null){
 vErrors = [err11];
 }
 else if(vErrors.push(err11) > MOST_FINDINGS){
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -16383,7 +10430,7 @@ if(vErrors === null){
 vErrors = [err12];
 }
 else if(vErrors.push(err12) > MOST_FINDINGS){
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -16396,7 +10443,7 @@ if(vErrors === null){
 vErrors = [err13];
 }
 else if(vErrors.push(err13) > MOST_FINDINGS){
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -16410,7 +10457,7 @@ if(vErrors === null){
 vErrors = [err14];
 }
 else if(vErrors.push(err14) > MOST_FINDINGS){
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -16422,7 +10469,7 @@ if(vErrors === null){
 vErrors = [err15];
 }
 else if(vErrors.push(err15) > MOST_FINDINGS){
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -16439,7 +10486,7 @@ if(vErrors === null){
 vErrors = [err16];
 }
 else if(vErrors.push(err16) > MOST_FINDINGS){
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -16453,7 +10500,7 @@ if(vErrors === null){
 vErrors = [err17];
 }
 else if(vErrors.push(err17) > MOST_FINDINGS){
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -16465,7 +10512,7 @@ if(vErrors === null){
 vErrors = [err18];
 }
 else if(vErrors.push(err18) > MOST_FINDINGS){
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -16478,7 +10525,7 @@ if(vErrors === null){
 vErrors = [err19];
 }
 else if(vErrors.push(err19) > MOST_FINDINGS){
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -16491,7 +10538,7 @@ if(vErrors === null){
 vErrors = [err20];
 }
 else if(vErrors.push(err20) > MOST_FINDINGS){
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -16505,7 +10552,7 @@ if(vErrors === null){
 vErrors = [err21];
 }
 else if(vErrors.push(err21) > MOST_FINDINGS){
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
@@ -16518,11 +10565,11 @@ if(vErrors === null){
 vErrors = [err22];
 }
 else if(vErrors.push(err22) > MOST_FINDINGS){
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return false;
 }
 errors++;
 }
-validate16.errors = vErrors;
+validate30.errors = vErrors;
 return errors === 0;
 }

@@ -2,11 +2,13 @@ import { choice, readFlags, UsageError } from '../../configuration/flags.ts'
 import { JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { secretReferencesOf } from '../../kinds/between/secrets.ts'
 import { judgeSubmission, storedSubmission } from '../../review/index.ts'
+import type { Release } from '../../release/release.ts'
 import type { SeveritySetting } from '../../review/settings.ts'
 import { missingKindNotes, emptyNamespaceNotes } from '../output/missing-crds.ts'
 import { LIVE_FLAGS } from '../input/cluster-flags.ts'
 import { stateOfCluster } from '../input/given-state.ts'
 import type { Live, LiveObject, SecretName } from '../input/live.ts'
+import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
 import { printUnread } from '../input/reading.ts'
 import { addVerdict, exitCode, IN_CLUSTER, printHuman, printJson, type Report } from '../output/report.ts'
 
@@ -14,6 +16,7 @@ export const AUDIT_FLAGS = {
   output: choice('format of the output', ['human', 'json'], 'human'),
   ...LIVE_FLAGS,
   ...JUDGING_FLAGS,
+  ...RELEASE_FLAGS,
 }
 
 /** Judges what is in a cluster; returns the exit code. Throws UsageError. */
@@ -33,8 +36,10 @@ export async function audit(
     mustExist: true,
     ...(flags['check-secrets'] ? { secrets: secretsOf } : {}),
   }
-  const live = await readCluster(wanted, environment)
-  const report = judgeAll(live, group, flags.severity)
+  const named = await readRelease(flags, group)
+  const live = await readCluster({ ...wanted, definitions: asksCluster(flags) }, environment)
+  const release = named ?? installedRelease(live.definitions, group)
+  const report = judgeAll(live, { group, severities: flags.severity, release })
   printUnread(report.unread)
   process.stdout.write(
     flags.output === 'json' ? printJson(report) : printHuman(report, scopeOf(live, namespaces)),
@@ -48,7 +53,13 @@ function secretsOf(objects: readonly LiveObject[]): SecretName[] {
   )
 }
 
-function judgeAll(live: Live, group: string, severities: readonly SeveritySetting[]): Report {
+interface Judging {
+  readonly group: string
+  readonly severities: readonly SeveritySetting[]
+  readonly release: Release | undefined
+}
+
+function judgeAll(live: Live, { group, severities, release }: Judging): Report {
   const report: Report = {
     files: [],
     resources: live.objects.length,
@@ -65,6 +76,7 @@ function judgeAll(live: Live, group: string, severities: readonly SeveritySettin
       group,
       settings: { mode: 'enforce', severities },
       phase: 'stored',
+      release,
       state,
     })
     addVerdict(report, outcome, subject, () => IN_CLUSTER)

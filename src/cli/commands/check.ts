@@ -9,6 +9,7 @@ import { kindOf, stateOf } from '../input/given-state.ts'
 import { readOverlay, type Overlay, namespaceOf } from '../input/overlay.ts'
 import { type Beside, judgeDocument, type Judging } from './judge-document.ts'
 import { missingKindNotes } from '../output/missing-crds.ts'
+import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
 import { READING_FLAGS, printEmpty, printUnread, readOptions } from '../input/reading.ts'
 import {
   counted,
@@ -27,6 +28,7 @@ export const CHECK_FLAGS = {
   ...JUDGING_FLAGS,
   ...CLUSTER_FLAGS,
   ...CHECK_SECRETS,
+  ...RELEASE_FLAGS,
 }
 
 /** Judges files; returns the exit code. Throws UsageError. */
@@ -39,11 +41,14 @@ export async function check(
     throw new UsageError('name the files or folders to check, or - for standard input')
   needCluster(flags.cluster, args, ['kubeconfig', 'check-secrets'])
   const { namespace, strict, severity: severities, kubeconfig, 'check-secrets': secrets } = flags
-  const judging = { group: flags['api-group'], namespace, strict, severities }
+  const group = flags['api-group']
+  const release = await readRelease(flags, group)
+  const judging = { group, namespace, strict, severities, release }
+  const asked = { ...judging, kubeconfig, secrets, definitions: asksCluster(flags) }
   const documents = await readDocuments(positionals, readOptions(flags, environment))
   documents.unread.push(...printEmpty([documents]))
   const { report, scope } = flags.cluster
-    ? onto(await readOverlay(documents, { ...judging, kubeconfig, secrets }, environment), documents, judging)
+    ? onto(await readOverlay(documents, asked, environment), documents, judging)
     : alone(documents, { ...judging, namespace: namespace || 'default' })
   printUnread(report.unread)
   process.stdout.write(flags.output === 'json' ? printJson(report) : printHuman(report, scope))
@@ -67,7 +72,8 @@ function alone(documents: Documents, judging: Judging): Checked {
 
 /** Judges the documents beside each other and the objects of the cluster. */
 function onto({ live, reading, before, after, get }: Overlay, documents: Documents, given: Judging): Checked {
-  const judging = { ...given, ...reading }
+  const release = given.release ?? installedRelease(live.definitions, given.group)
+  const judging = { ...given, ...reading, release }
   const report = examine(documents, judging, { state: after, stored: { state: before, get } })
   report.unread.unshift(...live.unread.map((message) => ({ ...IN_CLUSTER, message })))
   const kinds = new Set(documents.documents.map(({ document }) => kindOf(document.value, judging)))

@@ -1,6 +1,7 @@
 import type { Kind } from '../../kinds/kind.ts'
 import { judgeSubmission, submissionOf } from '../../review/index.ts'
 import { judge, type Verdict } from '../../review/judge.ts'
+import type { Release } from '../../release/release.ts'
 import type { SeveritySetting } from '../../review/settings.ts'
 import type { ClusterState } from '../../review/cluster-state.ts'
 import type { Cluster } from '../../rule/cluster.ts'
@@ -14,6 +15,8 @@ import { addVerdict, type Report, type Subject } from '../output/report.ts'
 
 export interface Judging extends Reading {
   readonly severities: readonly SeveritySetting[]
+  /** The schemas of the API server, where they are known. */
+  readonly release?: Release | undefined
 }
 
 /** The other objects beside which documents are judged. */
@@ -50,7 +53,7 @@ export function judgeDocument(
   const subject = subjectOf(kind, value as Resource, judging)
   const self = { kind: kind.kind, name: nameOf(value as Resource) }
   const old = stored?.get({ ...subject, name: self.name })
-  const { strict, severities, group } = judging
+  const { strict, severities, group, release } = judging
   const submission = submissionOf(self, {
     namespace: subject.namespace,
     group,
@@ -62,6 +65,7 @@ export function judgeDocument(
     settings: { mode: 'enforce', severities },
     phase: 'before deployment',
     strict,
+    release,
     state,
     stateNow: stored?.state,
   })

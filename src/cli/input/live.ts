@@ -47,6 +47,8 @@ export interface Live {
   /** In the order of namespace, kind and name. */
   readonly objects: readonly LiveObject[]
   readonly secrets: readonly SeenSecret[]
+  /** The CustomResourceDefinitions of the kinds, if they were asked for; without those that the user may not read. */
+  readonly definitions: readonly unknown[]
   /** Kinds that the API server does not serve. */
   readonly absent: readonly Kind[]
   /** What could not be read, and why. */
@@ -65,6 +67,8 @@ export interface Wanted {
   namespaces(own: string): readonly string[] | undefined
   /** Whether `--namespaces` names them: one that does not exist is then reported as unread. */
   readonly mustExist?: boolean
+  /** Whether the CustomResourceDefinitions are read. */
+  readonly definitions?: boolean
   /** The Secrets to look into. */
   secrets?(objects: readonly LiveObject[], own: string): Iterable<SecretName>
 }
@@ -94,12 +98,14 @@ export async function readCluster(
     const named = wanted.mustExist
       ? await lookFor(connection, emptyOnes(lists, namespaces ?? []))
       : NONE_NAMED
+    const definitions = wanted.definitions === true ? await readDefinitions(connection) : []
     const secrets = await readSecrets(connection, wanted.secrets?.(lists.objects, own))
     return {
       ...lists,
       server: nameOf(connection),
       namespace: own,
       secrets: secrets.found,
+      definitions,
       unread: [...lists.unread, ...named.unread, ...secrets.unread],
       doubtful: named.doubtful,
       knows: (kind, namespace) =>
@@ -187,6 +193,7 @@ const nothing = (problem: string): Live => ({
   namespace: '',
   objects: [],
   secrets: [],
+  definitions: [],
   absent: [],
   unread: [problem],
   doubtful: [],
@@ -288,6 +295,17 @@ async function lookFor(connection: ClusterConnection, namespaces: readonly strin
     }
   })
   return { unread: unread.toSorted(), doubtful: doubtful.toSorted() }
+}
+
+/** A user who may not read a definition gets the verdicts of the specification. */
+async function readDefinitions(connection: ClusterConnection): Promise<unknown[]> {
+  const installation = connection.installation('')
+  const found: unknown[] = []
+  await eachOf(KINDS, async ({ plural }) => {
+    const definition = await installation.readDefinition(plural).catch(() => undefined)
+    if (definition !== undefined) found.push(definition)
+  })
+  return found
 }
 
 /** Keeps no values. A failure in a namespace leaves its Secrets unknown, and is reported once. */

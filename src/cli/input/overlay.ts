@@ -28,6 +28,7 @@ export interface Overlay {
 interface Asked extends Reading {
   readonly kubeconfig: string
   readonly secrets: boolean
+  readonly definitions?: boolean
 }
 
 /** Reads the cluster; an empty `namespace` is that of the kubeconfig. Never throws. */
@@ -47,6 +48,7 @@ export async function readOverlay(
   const wanted = {
     kubeconfig,
     group,
+    definitions: asked.definitions === true,
     namespaces: (own: string) => [...new Set(placesOf(values, readingFor(own)))].filter(isNamespaceName),
     ...(asked.secrets ? { secrets: (_: unknown, own: string) => secretsOf(values, readingFor(own)) } : {}),
   }

@@ -28,3 +28,20 @@ export function requestedScopes(provider: Provider, config: 'oidcConfig' | 'oaut
 export function mayStandIn<T extends object>(holder: T, alternative: keyof T): boolean {
   return !isAbsent(holder, alternative) && holder[alternative] !== ''
 }
+
+/**
+ * Whether a client gets tokens without a login at an upstream provider: by a grant of newer releases. One that cannot be
+ * read may be such a grant.
+ */
+export function grantsWithoutLogin(server: Server): boolean {
+  const { delegateClients, inboundGrants, trustedIssuers } = server
+  if (!isAbsent(server, 'delegateClients') && delegateClients?.length !== 0) return true
+  if (!isAbsent(server, 'trustedIssuers')) {
+    if (trustedIssuers === undefined) return true
+    if (trustedIssuers.some((issuer) => issuer && !isAbsent(issuer, 'jwtBearerGrant'))) return true
+  }
+  if (isAbsent(server, 'inboundGrants')) return false
+  if (inboundGrants === undefined) return true
+  if (!isAbsent(inboundGrants, 'tokenExchange') || !isAbsent(inboundGrants, 'jwtBearer')) return true
+  return !isAbsent(inboundGrants, 'spiffeClientAuth') && inboundGrants.spiffeClientAuth?.length !== 0
+}

@@ -56,6 +56,12 @@ export const withOidc = (settings: NonNullable<Provider['oidcConfig']>): Server 
   upstreamProviders: [{ ...okta, oidcConfig: { ...okta.oidcConfig, ...settings } }],
 })
 
+/** The server with one OpenID Connect provider of exactly the given settings. */
+export const withOidcConfig = (oidcConfig: NonNullable<Provider['oidcConfig']>): Server => ({
+  ...server,
+  upstreamProviders: [{ ...okta, oidcConfig }],
+})
+
 /** The server with the given Redis storage. */
 export const withRedis = (storage: RedisStorage): Server => ({
   ...server,

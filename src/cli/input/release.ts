@@ -1,0 +1,93 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { text, UsageError, type Values } from '../../configuration/flags.ts'
+import { nearest } from '../../rule/nearest.ts'
+import { type Release, releaseOf } from '../../release/release.ts'
+import type { ReleaseSchema } from '../../release/schema.ts'
+import { readDocuments } from './documents.ts'
+
+/** Beside this module, or in the bundle, whose folders are all of the same depth. */
+const RELEASES = fileURLToPath(
+  import.meta.url.endsWith('.ts')
+    ? new URL('../../../releases/', import.meta.url)
+    : new URL('../releases/', import.meta.url),
+)
+
+const NO_RELEASE = 'none'
+
+export const RELEASE_FLAGS = {
+  release: text(
+    `release of the operator that the resources are for, such as 0.44: what its API server takes is no error; '${NO_RELEASE}': judge by the specification alone, beside a cluster too`,
+    'VERSION',
+    '',
+  ),
+  crds: text(
+    'CustomResourceDefinitions of the operator, in the place of a release that is known',
+    'FILE|DIR',
+    '',
+  ),
+}
+
+/** A file of `releases/`. */
+interface KnownRelease {
+  readonly version: string
+  readonly schemas: Readonly<Record<string, ReleaseSchema>>
+}
+
+/** The releases that can be named, the oldest first. */
+const knownReleases = (): readonly string[] =>
+  readdirSync(RELEASES)
+    .map((name) => name.replace(/\.json$/, ''))
+    .sort((a, b) => Number(a.split('.')[1]) - Number(b.split('.')[1]))
+
+/**
+ * The release that the flags name: one of those that come with this program, or CRDs in files; undefined where they name
+ * none. Throws UsageError for a release that is not known, and for files without a CRD of the group.
+ */
+export async function readRelease(
+  { release, crds }: Values<typeof RELEASE_FLAGS>,
+  group: string,
+): Promise<Release | undefined> {
+  if (crds !== '' && release !== '') throw new UsageError('give either --release or --crds')
+  if (crds !== '') return releaseInFiles(crds, group)
+  return release === '' || release === NO_RELEASE ? undefined : knownRelease(release)
+}
+
+/** A release that comes with this program, by its minor version; a patch version is as its minor. */
+function knownRelease(written: string): Release {
+  const minor = /^v?(\d+\.\d+)(?:\.\d+)?$/.exec(written)?.[1] ?? written
+  const known = knownReleases()
+  if (!known.includes(minor)) {
+    const near = nearest(minor, known) ?? known.at(-1)
+    throw new UsageError(
+      `'${written}' is not a release that is known: they are ${known[0]} to ${known.at(-1)}, such as '${near}'; for another one give its CRDs with --crds`,
+    )
+  }
+  const { schemas } = JSON.parse(readFileSync(`${RELEASES}${minor}.json`, 'utf8')) as KnownRelease
+  return { name: `operator release ${minor}`, schemas: new Map(Object.entries(schemas)) }
+}
+
+/** Whether the release is that of the cluster: no other one is given, and it is not turned off. */
+export const asksCluster = ({ release, crds }: Values<typeof RELEASE_FLAGS>): boolean =>
+  release === '' && crds === ''
+
+/** The release of the CustomResourceDefinitions of a cluster; undefined where they are not those of an operator. */
+export const installedRelease = (definitions: readonly unknown[], group: string): Release | undefined =>
+  releaseOf(definitions, group, 'the installed operator')
+
+async function releaseInFiles(path: string, group: string): Promise<Release> {
+  const { documents, unread } = await readDocuments([path], { filled: new Map(), excluded: () => false })
+  const [problem] = unread
+  if (problem !== undefined)
+    throw new UsageError(`--crds ${path}: cannot read ${problem.file ?? path}: ${problem.message}`)
+  const release = releaseOf(
+    documents.map(({ document }) => document.value),
+    group,
+    'the release of --crds',
+  )
+  if (release === undefined)
+    throw new UsageError(
+      `--crds ${path}: there is no CustomResourceDefinition of an operator for the group ${group} in it`,
+    )
+  return release
+}

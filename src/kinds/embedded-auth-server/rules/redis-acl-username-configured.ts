@@ -1,0 +1,59 @@
+import { required } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { redis, withRedis, without } from '../examples.ts'
+import { mayStandIn } from '../effective.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+const aclUserConfig = without(redis.aclUserConfig ?? {}, 'usernameSecretRef')
+
+export const redisAclUsernameConfigured = defineRule({
+  id: 'redis-acl-username-configured',
+  on: EmbeddedAuthServer,
+  reads: [],
+  constraint: 'required',
+  severity: 'error',
+  summary: 'The Redis ACL user has a name, unless a Redis without Sentinel takes a password alone.',
+  why: 'The server logs in to Redis as that user; without a name the login fails and no session can be stored.',
+  sources: [
+    { section: '2.4.3', must: 'aclUserConfig holds usernameSecretRef and passwordSecretRef, both required.' },
+    'decision 3',
+  ],
+  *check({ storage }, { path }) {
+    const { redis } = storage ?? {}
+    const user = redis?.aclUserConfig
+    if (!user || !isAbsent(user, 'usernameSecretRef') || mayStandIn(redis, 'addr')) return
+    yield required(
+      path.storage.redis.aclUserConfig.usernameSecretRef,
+      'must be the Secret with the user name; only a Redis with `addr` takes a password alone',
+    )
+  },
+  policy: {
+    expression: `
+      self.?storage.?redis.?aclUserConfig.orValue(null) == null ||
+      self.storage.redis.aclUserConfig.?usernameSecretRef.orValue(null) != null ||
+      !(self.storage.redis.?addr.orValue(null) in [dyn(null), dyn('')])`,
+  },
+  examples: {
+    valid: [
+      { title: 'a user with name and password', value: withRedis(redis) },
+      {
+        title: 'a password alone, without Sentinel (newer releases)',
+        value: withRedis({
+          ...without(redis, 'sentinelConfig'),
+          aclUserConfig,
+          addr: 'redis.example.com:6379',
+        }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'no name',
+        value: withRedis({ ...redis, aclUserConfig }),
+        findings: [
+          'storage.redis.aclUserConfig.usernameSecretRef: Required value: must be the Secret with the user name; only a Redis with `addr` takes a password alone',
+        ],
+      },
+    ],
+  },
+})

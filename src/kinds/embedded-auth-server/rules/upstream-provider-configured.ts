@@ -1,0 +1,56 @@
+import { required } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { grantsWithoutLogin } from '../effective.ts'
+import { server, without } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+const withoutProviders = without(server, 'upstreamProviders')
+
+export const upstreamProviderConfigured = defineRule({
+  id: 'upstream-provider-configured',
+  on: EmbeddedAuthServer,
+  reads: [],
+  constraint: 'required',
+  severity: 'error',
+  summary: 'An authorization server has an upstream provider, unless it issues tokens without a login.',
+  why: 'Users log in at an upstream provider; without one nobody gets a token, and most releases refuse the resource.',
+  sources: ['2.4.3', 'decision 3', 'decision 17'],
+  *check(authServer, { path }) {
+    if (isAbsent(authServer, 'upstreamProviders') && !grantsWithoutLogin(authServer))
+      yield required(path.upstreamProviders, 'must name the identity providers at which users log in')
+  },
+  policy: {
+    expression: `
+      self == {} ||
+      self.?upstreamProviders.orValue(null) != null ||
+      self.?delegateClients.orValue(null) != null ||
+      self.?inboundGrants.orValue(null) != null ||
+      self.?trustedIssuers.orValue(null) != null`,
+  },
+  examples: {
+    valid: [
+      { title: 'a provider', value: server },
+      {
+        title: 'token exchange alone (newer releases)',
+        value: { ...withoutProviders, inboundGrants: { tokenExchange: {} } },
+      },
+    ],
+    invalid: [
+      {
+        title: 'no provider',
+        value: withoutProviders,
+        findings: [
+          'upstreamProviders: Required value: must name the identity providers at which users log in',
+        ],
+      },
+      {
+        title: 'a trusted issuer without a grant',
+        value: { ...withoutProviders, trustedIssuers: [{ issuerUrl: 'https://idp.example.com' }] },
+        findings: [
+          'upstreamProviders: Required value: must name the identity providers at which users log in',
+        ],
+      },
+    ],
+  },
+})
