@@ -323,7 +323,7 @@ A.storage object
 A.storage.type string enum=memory,redis default="memory"
 R object
 R.aclUserConfig object!
-R.aclUserConfig.usernameSecretRef secret!
+R.aclUserConfig.usernameSecretRef secret
 R.aclUserConfig.passwordSecretRef secret!
 R.sentinelConfig object?!
 R.sentinelConfig.masterName string!
@@ -342,7 +342,7 @@ R.tls.insecureSkipVerify boolean
 R.dialTimeout string pattern=duration default="5s"
 R.readTimeout string pattern=duration default="3s"
 R.writeTimeout string pattern=duration default="3s"
-A.upstreamProviders object[]!
+A.upstreamProviders object[]?!
 A.upstreamProviders[].name string! pattern=dnslabel minLength=1 maxLength=63
 A.upstreamProviders[].type string! enum=oidc,oauth2
 O object
@@ -368,7 +368,7 @@ O.userInfo.fieldMapping.nameFields string[] default=["name"]
 O.userInfo.fieldMapping.emailFields string[] default=["email"]
 U object
 U.issuerUrl string! pattern=https
-U.clientId string!
+U.clientId string?!
 U.clientSecretRef secret
 U.redirectUri string
 U.scopes string[] default=["openid","offline_access"]

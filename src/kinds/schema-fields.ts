@@ -24,6 +24,7 @@ export const ALTERNATIVES: Readonly<Record<string, readonly string[]>> = {
   clientId: ['dcrConfig'],
   userInfo: ['identityFromToken', 'dcrConfig'],
   sentinelConfig: ['addr'],
+  upstreamProviders: ['delegateClients', 'trustedIssuers', 'inboundGrants'],
 }
 
 /** The fields that replace a required field of this object; none when the object does not declare them. */

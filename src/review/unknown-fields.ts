@@ -50,10 +50,11 @@ function search(
     } else if (installed !== undefined && at.length > 0) {
       if (schemaAt(installed.schema, place) === undefined) {
         const near = meant(name, Object.keys(schemaAt(installed.schema, at)?.properties ?? {}))
-        found.push(unknownField(place, `${installed.name} does not have this field`, near))
+        found.push(unknownField(place, `${installed.name} does not have this field`, near, DROPPED))
       } else deeper(known ?? ANY, field, name)
     } else if (known?.since !== undefined) {
-      found.push(unknownField(place, cameWith(known.since)))
+      const told = name === value.type && isUnsupported(name, properties?.type)
+      if (!told) found.push(unknownField(place, cameWith(known.since)))
     } else if (known !== undefined) {
       deeper(known, field, name)
     } else if (properties !== undefined && !open) {
@@ -80,9 +81,15 @@ function meant(name: string, known: readonly string[]): string | undefined {
 const isUnsupported = (type: string, known: SchemaNode | undefined): boolean =>
   known?.enum?.includes(type) === false
 
-function unknownField(at: readonly Segment[], what: string, near?: string): Finding {
-  const advice =
-    near === undefined ? 'a cluster whose CRD does not know it drops or refuses it' : `did you mean '${near}'`
+const DROPPED = 'kubectl refuses it, and the API server drops it'
+
+function unknownField(
+  at: readonly Segment[],
+  what: string,
+  near?: string,
+  consequence = 'a cluster whose CRD does not know it drops or refuses it',
+): Finding {
+  const advice = near === undefined ? consequence : `did you mean '${near}'`
   return {
     id: 'unknown-field',
     severity: 'warning',

@@ -55,7 +55,7 @@ const awsSts = object(
       }),
     ),
     sessionNameClaim: optional(text('JWT claim used as the role session name.', { default: 'sub' })),
-    subjectProviderName: newer(text('Upstream provider whose token is exchanged for the role.'), '0.26'),
+    subjectProviderName: newer(text('Upstream provider whose token is exchanged for the role.')),
   },
   'Requests are signed with SigV4 and temporary credentials of a role.',
   { source: '2.4.1' },
