@@ -36,7 +36,7 @@ module.exports = {
     {
       name: 'cel-evaluator-for-the-role',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(cel/evaluate|access/role|cli/commands/role)/' },
+      from: { path: '^src/', pathNot: '^src/(cel/evaluate|access/role|cli/commands/role|release)/' },
       to: { path: '^src/cel/evaluate/' },
     },
     {

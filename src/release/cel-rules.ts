@@ -14,9 +14,6 @@ const MOST_COST = 10_000_000
 const SELF = new Map([['self', dyn]])
 const compiled = new Map<string, Expr | undefined>()
 
-/** A rule of a CRD that is not broken by any value, since nobody here can evaluate it. */
-export const isEvaluable = (rule: string): boolean => compile(rule) !== undefined
-
 /**
  * Evaluates a rule of a CRD (`x-kubernetes-validations`) over a JSON value. As at the API server an evaluation that
  * fails, for instance on an absent field, breaks the rule.

@@ -1,0 +1,351 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
+import { fieldsIn } from '../src/kinds/schema-fields.ts'
+import { LATER } from '../src/kinds/fields.ts'
+import { allows } from '../src/release/allows.ts'
+import { OWN_CRD, releaseOf } from '../src/release/release.ts'
+import { fieldOf, type ReleaseSchema, schemaAt } from '../src/release/schema.ts'
+import { judgeSubmission, submissionOf } from '../src/review/index.ts'
+import { parseSeveritySetting, type SeveritySetting } from '../src/review/settings.ts'
+import { findingText } from '../src/review/finding.ts'
+import { ALL_IDS } from '../src/review/engine-ids.ts'
+import { runCli } from './support/cli.ts'
+import { knownReleases } from './support/releases.ts'
+import { resourceOf } from './support/review.ts'
+
+const RELEASES = knownReleases()
+const NEWEST = RELEASES.at(-1)
+if (NEWEST === undefined) throw new Error('releases/ is empty')
+const release = { name: 'operator release 0.44', schemas: new Map(Object.entries(NEWEST.schemas)) }
+
+t.test('each known release has the seven kinds, its version and where its CRDs are from', async (t) => {
+  t.ok(RELEASES.length >= 19)
+  for (const { version, source, schemas } of RELEASES) {
+    t.match(version, /^0\.\d+\.\d+$/)
+    t.match(source, new RegExp(`^https://github\\.com/stacklok/toolhive/tree/v${version}/`), version)
+    t.strictSame(Object.keys(schemas).sort(), KINDS.map(({ kind }) => kind).sort(), version)
+  }
+})
+
+t.test('the release that a field of newer releases names is the first that has it', async (t) => {
+  const rows = ['MCPExternalAuthConfig', 'MCPOIDCConfig'].flatMap((kind) =>
+    fieldsIn(kindNamed.get(kind)?.schema ?? {}).flatMap(({ path, node }) =>
+      typeof node.since === 'string' ? [{ kind, path, since: node.since }] : [],
+    ),
+  )
+  t.ok(rows.length > 20)
+  for (const { kind, path, since } of rows) {
+    const first = RELEASES.find(({ schemas }) => hasField(schemas[kind], path))
+    t.equal(first?.version.replace(/\.\d+$/, '') ?? LATER, since, `${kind} ${path}`)
+  }
+})
+
+/** Whether a schema names the field; `[]` steps into a list. */
+function hasField(schema: ReleaseSchema | undefined, path: string): boolean {
+  let node = schema
+  for (const step of path.split('.')) {
+    const name = step.replaceAll('[]', '')
+    node = node?.properties?.[name]
+    for (let lists = step.length - name.length; lists > 0; lists -= 2) node = node?.items
+  }
+  return node !== undefined
+}
+
+t.test('what a release takes although the specification does not', async (t) => {
+  const schema: ReleaseSchema = {
+    type: 'object',
+    required: ['b'],
+    properties: {
+      a: { type: 'string', enum: ['x', 'y'], maxLength: 2 },
+      b: { type: 'string', minLength: 1 },
+      list: { type: 'array', minItems: 1, items: { type: 'string' } },
+      free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+      map: {
+        type: 'object',
+        additionalProperties: { type: 'object', required: ['k'], properties: { k: {}, l: {} } },
+      },
+    },
+  }
+  const rows: [keyword: string, at: (string | number | { key: string })[], value: unknown, taken: boolean][] =
+    [
+      ['required', ['a'], undefined, true],
+      ['required', ['b'], undefined, false],
+      ['required', ['c'], undefined, false],
+      ['required', ['free', 'c'], undefined, true],
+      ['required', ['c', 'd'], undefined, false],
+      ['required', ['map', { key: 'm' }, 'k'], undefined, false],
+      ['required', ['map', { key: 'm' }, 'l'], undefined, true],
+      ['enum', ['a'], 'y', true],
+      ['enum', ['a'], 'z', false],
+      ['enum', ['b'], 'z', true],
+      ['enum', ['c'], 'z', false],
+      ['minItems', ['list'], [], false],
+      ['minItems', ['free', 'list'], [], true],
+      ['minLength', ['a'], '', false],
+      ['minLength', ['list', 0], '', true],
+      ['minLength', ['b'], '', false],
+      ['maxLength', ['a'], 'xyz', false],
+      ['maxLength', ['b'], 'x'.repeat(99), true],
+      ['pattern', ['b'], 'x', false],
+      ['type', ['b'], 1, false],
+    ]
+  for (const [keyword, at, value, taken] of rows)
+    t.equal(allows(schema, { keyword, at, value }), taken, `${keyword} ${JSON.stringify(at)}`)
+  t.equal(fieldOf(schema, 'constructor'), undefined)
+  t.equal(schemaAt(schema, ['map', { key: 'any' }, 'l', 'm']), undefined)
+})
+
+t.test('the CRDs of an operator, and those that say nothing', async (t) => {
+  const crd = (annotations: object, versions: object[]) => ({
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'mcpgroups', annotations },
+    spec: { group: DEFAULT_API_GROUP, names: { kind: 'MCPGroup' }, versions },
+  })
+  const version = (name: string, description: string, served = true) => ({
+    name,
+    served,
+    schema: { openAPIV3Schema: { description, type: 'object', properties: { [name]: { type: 'string' } } } },
+  })
+  const read = (...crds: unknown[]) => releaseOf(crds, DEFAULT_API_GROUP, 'x')?.schemas.get('MCPGroup')
+  const fields = (schema: ReleaseSchema | undefined) => Object.keys(schema?.properties ?? {})
+  const both = [version('v1alpha1', 'old'), version('v1beta1', 'new')]
+  t.strictSame(fields(read(crd({}, both))), ['v1beta1', 'metadata', 'status'])
+  t.notOk(JSON.stringify(read(crd({}, both))).includes('new'), 'descriptions are not kept')
+  t.strictSame(fields(read(crd({}, [version('v1alpha1', ''), version('v1beta1', '', false)]))), [
+    'v1alpha1',
+    'metadata',
+    'status',
+  ])
+  t.equal(read(crd({ [OWN_CRD]: 'the specification' }, both)), undefined, 'ours')
+  for (const odd of [
+    undefined,
+    null,
+    1,
+    {},
+    { kind: 'CustomResourceDefinition' },
+    crd({}, []),
+    crd({}, [{}]),
+  ])
+    t.equal(read(odd), undefined, JSON.stringify(odd))
+})
+
+const STS = {
+  type: 'awsSts',
+  awsSts: { region: 'eu-central-1', fallbackRoleArn: 'arn:aws:iam::123456789012:role/a' },
+}
+const SERVER = { issuer: 'https://auth.example.com' }
+const OAUTH2 = {
+  name: 'github',
+  type: 'oauth2',
+  oauth2Config: {
+    authorizationEndpoint: 'https://idp.example.com/authorize',
+    tokenEndpoint: 'https://idp.example.com/token',
+    clientId: 'vmcp',
+  },
+}
+const server = (settings: object) => ({
+  type: 'embeddedAuthServer',
+  embeddedAuthServer: { ...SERVER, ...settings },
+})
+
+/** Errors and warnings of an object, without those that every embedded authorization server of these rows has. */
+function judged(kind: string, spec: unknown, how: { known: boolean; severities?: SeveritySetting[] }) {
+  const object = resourceOf(kind, spec, { name: 'a', namespace: 'default' })
+  const { errors, warnings } = judgeSubmission(
+    submissionOf(
+      { kind, name: 'a' },
+      { namespace: 'default', group: DEFAULT_API_GROUP, object, oldObject: undefined },
+    ),
+    {
+      group: DEFAULT_API_GROUP,
+      settings: { mode: 'enforce', severities: how.severities ?? [] },
+      phase: 'before deployment',
+      release: how.known ? release : undefined,
+    },
+  )
+  const texts = (all: typeof errors) => all.map(findingText).filter((text) => !text.endsWith("persistent)"))
+  return { errors: texts(errors), warnings: texts(warnings) }
+}
+
+t.test('the installed release goes first', async (t) => {
+  const note = 'operator release 0.44 allows this; the specification does not'
+  const rows: [title: string, kind: string, spec: object, alone: RegExp, beside: RegExp][] = [
+    [
+      'a type that it has',
+      'MCPExternalAuthConfig',
+      { type: 'obo', obo: {} },
+      /^error: spec\.type: Unsupported value/,
+      new RegExp(`^warning: spec\\.type: Unsupported value: "obo": .*; ${note} \\(schema-enum\\)$`),
+    ],
+    [
+      'a rule in the place of a required field',
+      'MCPExternalAuthConfig',
+      server({ upstreamProviders: [OAUTH2] }),
+      /^error: .*userInfo: Required value/,
+      new RegExp(
+        `^warning: .*userInfo: Required value: .*; ${note} \\(upstream-oauth2-user-info-configured\\)$`,
+      ),
+    ],
+    [
+      'a required field that it requires too',
+      'MCPExternalAuthConfig',
+      server({}),
+      /^error: .*upstreamProviders: Required value/,
+      /^error: .*upstreamProviders: Required value/,
+    ],
+    [
+      'a field that it does not have',
+      'MCPServer',
+      { image: 'a', gruopRef: { name: 'a' } },
+      /^$/,
+      /^warning: spec\.gruopRef: operator release 0\.44 does not have this field; did you mean 'groupRef' \(unknown-field\)$/,
+    ],
+    [
+      'a field that it requires',
+      'MCPRemoteProxy',
+      {},
+      /^$/,
+      /^error: spec\.remoteUrl: Required value: operator release 0\.44 refuses it \(release-accepts\)$/,
+    ],
+    [
+      'a field that it brought',
+      'MCPExternalAuthConfig',
+      server({
+        upstreamProviders: [
+          {
+            ...OAUTH2,
+            oauth2Config: { ...OAUTH2.oauth2Config, userInfo: { endpointUrl: 'https://idp.example.com/me' } },
+          },
+        ],
+        cimd: { enabled: true },
+      }),
+      /^warning: .*cimd: is of operator release 0\.29 and later; /,
+      /^$/,
+    ],
+    ['what both take', 'MCPExternalAuthConfig', STS, /^$/, /^$/],
+  ]
+  for (const [title, kind, spec, alone, beside] of rows) {
+    for (const [known, expected] of [
+      [false, alone],
+      [true, beside],
+    ] as const) {
+      const { errors, warnings } = judged(kind, spec, { known })
+      const all = [...errors.map((text) => `error: ${text}`), ...warnings.map((text) => `warning: ${text}`)]
+      t.match(all.join('\n'), expected, `${title}, ${known ? 'known' : 'not known'}`)
+      t.ok(all.length <= 1, all.join('\n'))
+    }
+  }
+})
+
+t.test('an alternative of newer releases needs no release that is known', async (t) => {
+  const oidc = (oidcConfig: object) =>
+    server({
+      upstreamProviders: [
+        { name: 'okta', type: 'oidc', oidcConfig: { issuerUrl: 'https://a.example.com', ...oidcConfig } },
+      ],
+    })
+  const redis = (settings: object) => ({
+    ...oidc({ clientId: 'a' }).embeddedAuthServer,
+    storage: {
+      type: 'redis',
+      redis: { tls: {}, aclUserConfig: { passwordSecretRef: { name: 'a', key: 'b' } }, ...settings },
+    },
+  })
+  const rows: [title: string, spec: object, errors: RegExp[]][] = [
+    ['dynamic registration', oidc({ dcrConfig: {} }), []],
+    ['no client', oidc({}), [/oidcConfig\.clientId: Required value.*\(upstream-oidc-client-id-configured\)/]],
+    ['token exchange alone', server({ inboundGrants: { tokenExchange: {} } }), []],
+    [
+      'delegates alone',
+      server({
+        delegateClients: [
+          { clientId: 'a', clientSecretRef: { name: 'a', key: 'b' }, scopes: ['a'], audiences: ['b'] },
+        ],
+      }),
+      [],
+    ],
+    ['no delegate', server({ delegateClients: [] }), [/upstreamProviders: Required value/]],
+    ['a password alone', server(redis({ addr: 'redis:6379' })), []],
+    [
+      'a password alone, with Sentinel',
+      server(redis({ sentinelConfig: { masterName: 'a', sentinelAddrs: ['a:1'] } })),
+      [/usernameSecretRef: Required value.*\(redis-acl-username-configured\)/],
+    ],
+  ]
+  for (const [title, spec, expected] of rows) {
+    const { errors } = judged('MCPExternalAuthConfig', spec, { known: false })
+    t.equal(errors.length, expected.length, `${title}: ${errors.join('\n')}`)
+    for (const [i, text] of expected.entries()) t.match(errors[i], text, title)
+  }
+})
+
+t.test(
+  'severities by the paths of docs/fields.md, and by the constraint that a rule stands for',
+  async (t) => {
+    const spec = server({
+      upstreamProviders: [{ name: 'okta', type: 'oidc', oidcConfig: { issuerUrl: 'https://a.example.com' } }],
+    })
+    const path = 'upstreamProviders[].oidcConfig.clientId'
+    for (const setting of [
+      `upstream-oidc-client-id-configured:${path}=off`,
+      `upstream-oidc-client-id-configured:spec.embeddedAuthServer.${path}=off`,
+      `schema-required:spec.embeddedAuthServer.${path.replace('[]', '')}=off`,
+      `schema-required:${path}=warning`,
+    ]) {
+      const parsed = parseSeveritySetting(setting, ALL_IDS)
+      if (typeof parsed === 'string') throw new Error(parsed)
+      t.strictSame(
+        judged('MCPExternalAuthConfig', spec, { known: false, severities: [parsed] }).errors,
+        [],
+        setting,
+      )
+    }
+    for (const setting of [
+      'schema-required:upstreamProviders[].nope=off',
+      'schema-required:oidcConfig.clientId=off',
+    ])
+      t.match(parseSeveritySetting(setting, ALL_IDS), /is no field of any kind/, setting)
+  },
+)
+
+t.test('check with a release by name, or with CRDs in files', async (t: Test) => {
+  const cwd = await mkdtemp(join(tmpdir(), 'vmcp-release-'))
+  t.teardown(() => rm(cwd, { recursive: true }))
+  const manifest = JSON.stringify(
+    resourceOf('MCPExternalAuthConfig', { type: 'obo', obo: {} }, { name: 'a' }),
+  )
+  await writeFile(join(cwd, 'a.json'), manifest)
+  const crd = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `mcpexternalauthconfigs.${DEFAULT_API_GROUP}` },
+    spec: {
+      group: DEFAULT_API_GROUP,
+      names: { kind: 'MCPExternalAuthConfig' },
+      versions: [
+        { name: 'v1beta1', served: true, schema: { openAPIV3Schema: NEWEST.schemas.MCPExternalAuthConfig } },
+      ],
+    },
+  }
+  await writeFile(join(cwd, 'crd.yaml'), JSON.stringify(crd))
+  const rows: [args: string[], code: number, text: RegExp][] = [
+    [[], 1, /error: .*Unsupported value: "obo"/],
+    [['--release', '0.44'], 0, /warning: .*; operator release 0\.44 allows this/],
+    [['--release', 'v0.44.0'], 0, /warning: .*; operator release 0\.44 allows this/],
+    [['--release', 'none'], 1, /error: .*Unsupported value: "obo"/],
+    [['--release', '0.26'], 1, /error: .*Unsupported value: "obo"/],
+    [['--crds', 'crd.yaml'], 0, /warning: .*; the release of --crds allows this/],
+    [['--release', '0.99'], 2, /'0\.99' is not a release that is known: they are 0\.26 to 0\.44/],
+    [['--release', '0.44', '--crds', 'crd.yaml'], 2, /give either --release or --crds/],
+    [['--crds', 'a.json'], 2, /there is no CustomResourceDefinition of an operator for the group/],
+    [['--crds', 'nope'], 2, /--crds nope: cannot read nope: no such file or folder/],
+  ]
+  for (const [args, code, text] of rows) {
+    const run = await runCli(['check', 'a.json', ...args], { cwd })
+    t.equal(run.status, code, args.join(' '))
+    t.match(run.stdout + run.stderr, text, args.join(' '))
+  }
+})
