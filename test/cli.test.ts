@@ -470,9 +470,7 @@ t.test('unknown fields of newer releases, and of types that are unknown themselv
     ],
     [
       `type: awsSts\nawsSts: { region: eu-central-1, fallbackRoleArn: ${ROLE}, subjectProviderName: okta, cimd: {} }\n`,
-      [
-        ['spec.awsSts.cimd', /^is not in the specification; a cluster/],
-      ],
+      [['spec.awsSts.cimd', /^is not in the specification; a cluster/]],
     ],
   ]
   const files = await write(Object.fromEntries(rows.map(([spec], i) => [`newer/${i}.yaml`, manifest(spec)])))

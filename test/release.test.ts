@@ -166,7 +166,7 @@ function judged(kind: string, spec: unknown, how: { known: boolean; severities?:
       release: how.known ? release : undefined,
     },
   )
-  const texts = (all: typeof errors) => all.map(findingText).filter((text) => !text.endsWith("persistent)"))
+  const texts = (all: typeof errors) => all.map(findingText).filter((text) => !text.endsWith('persistent)'))
   return { errors: texts(errors), warnings: texts(warnings) }
 }
 

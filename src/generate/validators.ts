@@ -42,8 +42,7 @@ function engine(): Ajv {
 /** The text of src/review/validators.js: one validator a kind, with no compilation at run time. */
 export function validatorsModule(): string {
   const ajv = engine()
-  for (const part of [...new Set(PARTS)])
-    ajv.addSchema({ ...constraints(part), $id: String(part.title) })
+  for (const part of [...new Set(PARTS)]) ajv.addSchema({ ...constraints(part), $id: String(part.title) })
   for (const { kind, schema } of KINDS) ajv.addSchema({ ...constraints(schema), $id: kind })
   const code = standaloneCode.default(ajv, Object.fromEntries(KINDS.map(({ kind }) => [kind, kind])))
   const body = code
