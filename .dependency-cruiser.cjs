@@ -1,4 +1,4 @@
-/** The architecture in sentences: rule ← cel ← kinds ← review ← access ← adapters. */
+/** The architecture in sentences: rule ← { cel ← release, kinds } ← review ← access ← adapters. */
 const ADAPTERS = 'cluster|certificates|server|cli|generate'
 
 module.exports = {
@@ -52,10 +52,16 @@ module.exports = {
       to: { path: '^src/(?!rule|kinds|cel)' },
     },
     {
+      name: 'release-imports-rule-and-cel',
+      severity: 'error',
+      from: { path: '^src/release' },
+      to: { path: '^src/(?!release|rule|cel)' },
+    },
+    {
       name: 'review-is-pure',
       comment: 'The engine runs in a browser as well: no Node module, no adapter.',
       severity: 'error',
-      from: { path: '^src/(cel|rule|kinds|review|access)/' },
+      from: { path: '^src/(cel|rule|kinds|release|review|access)/' },
       to: { dependencyTypes: ['core'] },
     },
     {

@@ -10,6 +10,7 @@ COPY package.json package-lock.json .npmrc ./
 # Nothing of the bundle is native: one build serves every architecture.
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY src src
+COPY releases releases
 RUN npm run bundle \
  && npm sbom --sbom-format cyclonedx --omit dev --omit optional > dist/sbom.cdx.json \
  && node dist/server/main.js --help > /dev/null \

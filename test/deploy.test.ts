@@ -46,6 +46,7 @@ const EVERYTHING = {
   mostInFlight: 50,
   mode: 'warn',
   severities: ['schema-enum:spec.type=warning@team-a,team-b', 'upstream-url-https=error'],
+  installedRelease: false,
   serviceAccountAudience: 'vmcp',
   'arming.namespaceSelector': 'kubernetes.io/metadata.name notin (team-a,team-b),!untouched',
   'networkPolicy.webhookFrom': [{ ipBlock: { cidr: '192.0.2.0/24' } }],
@@ -89,6 +90,7 @@ const CHANGED: readonly (readonly [string, unknown, object?])[] = [
   ['severities', ['upstream-url-https=error']],
   ['apiGroup', 'vmcp.example'],
   ['watchNamespaces', ['team-a']],
+  ['installedRelease', false],
   ['checkSecrets', true, CLIENTS],
   ['serviceAccountAudience', 'vmcp'],
   ['arming.enabled', false, FILES],
@@ -159,14 +161,17 @@ t.test('the bundle does what the sources do, unprivileged and without writing a 
 
   const claims = '{"sub":"alice","groups":["billing-admins"]}'
   const role = ['role', '--config', join(ROOT, 'examples/aws-sts.yaml'), '--claims', '-']
-  const [source, bundled] = ['src/cli/main.ts', join(dist, 'cli/main.js')].map((main) =>
-    spawnSync(process.execPath, [join(main.startsWith('/') ? '' : ROOT, main), ...role], {
-      encoding: 'utf8',
-      input: claims,
-    }),
-  )
-  t.equal(bundled?.stdout, source?.stdout)
-  t.match(bundled?.stdout, /^role: arn:/m)
+  const released = ['check', '--release', '0.44', join(ROOT, 'examples/virtual-mcp-server.yaml')]
+  for (const [command, said] of [
+    [role, /^role: arn:/m],
+    [released, /operator release 0\.44/],
+  ] as const) {
+    const [source, bundled] = [join(ROOT, 'src/cli/main.ts'), join(dist, 'cli/main.js')].map((main) =>
+      spawnSync(process.execPath, [main, ...command], { encoding: 'utf8', input: claims }),
+    )
+    t.equal(bundled?.stdout, source?.stdout)
+    t.match(bundled?.stdout, said)
+  }
 
   // Node's permission model refuses every write and every child; env clears what the runner of the tests adds.
   const flags = ['--host=127.0.0.1', '--port=0', '--probe-port=0', `--cert-dir=${certificates}`]

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { cpSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
@@ -6,7 +6,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /**
  * Writes what the image runs: `server/main.js`, `cli/main.js`, the thread of the CLI, and chunks, so that what is
- * imported late stays late. Every folder is one deep: the thread is found from wherever its caller ends up.
+ * imported late stays late. Every folder is one deep: the thread and `releases/` are found from wherever their caller
+ * ends up.
  */
 async function bundle(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true })
@@ -38,6 +39,7 @@ async function bundle(folder: string): Promise<void> {
     legalComments: 'external',
     logLevel: 'warning',
   })
+  cpSync(`${ROOT}releases`, `${folder}/releases`, { recursive: true })
 }
 
 await bundle(process.argv[2] ?? `${ROOT}dist`)
