@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import { DEFAULT_API_GROUP } from '../kinds/index.ts'
+import { DEFAULT_API_GROUP, KINDS } from '../kinds/index.ts'
 import { allRules, readKinds } from '../kinds/places.ts'
 import type { GeneratedFile } from './generated-file.ts'
 
@@ -10,9 +10,15 @@ import type { GeneratedFile } from './generated-file.ts'
 export function* rbac(): Iterable<GeneratedFile> {
   const read = new Set(allRules().flatMap(({ reads }) => reads))
   const kinds = readKinds().map(({ plural }) => plural)
-  yield file('view', 'What the rules between resources read.', [
+  yield file('view', 'What the rules between resources read, and the CRDs of the installed operator.', [
     { apiGroups: [DEFAULT_API_GROUP], resources: kinds, verbs: ['get', 'list', 'watch'] },
     { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
+    {
+      apiGroups: ['apiextensions.k8s.io'],
+      resources: ['customresourcedefinitions'],
+      resourceNames: KINDS.map(({ plural }) => `${plural}.${DEFAULT_API_GROUP}`),
+      verbs: ['get'],
+    },
   ])
   if (read.has('Secret')) {
     yield file(

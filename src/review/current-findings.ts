@@ -4,6 +4,7 @@ import { type Cluster, nameKey, type ObjectName } from '../rule/cluster.ts'
 import { isObject, metadataOf, type Resource } from '../rule/resource.ts'
 import type { Finding } from './finding.ts'
 import { judgeSubmission, storedSubmission } from './index.ts'
+import type { Release } from '../release/release.ts'
 import type { Settings } from './settings.ts'
 import type { ClusterState } from './cluster-state.ts'
 
@@ -39,6 +40,7 @@ interface Check {
 export class CurrentFindings {
   readonly #state: ClusterState
   readonly #settings: Settings
+  readonly #release: () => Release | undefined
   readonly #tags = new Map<string, Map<string, Tags>>()
   readonly #shared = new Map<string, Tags>()
   readonly #due = new Set<string>()
@@ -48,9 +50,11 @@ export class CurrentFindings {
   #removals = 0
   #onChange: () => void = () => undefined
 
-  constructor(state: ClusterState, settings: Settings) {
+  /** `release` is asked for at each check; after it has changed, call `recheck`. */
+  constructor(state: ClusterState, settings: Settings, release: () => Release | undefined = () => undefined) {
     this.#state = state
     this.#settings = settings
+    this.#release = release
   }
 
   /** Calls the function whenever a namespace becomes due. */
@@ -111,7 +115,7 @@ export class CurrentFindings {
     return this.#state.version(kind, namespace, name) ?? `gone ${this.#removals}`
   }
 
-  /** Makes a namespace due, or all: the informers now know every object of a kind there, or no longer do. */
+  /** Makes a namespace due, or all: what is known of its objects, or of the installed release, has changed. */
   recheck(namespace: string | undefined): void {
     for (const each of namespace === undefined ? this.#state.namespaces() : [namespace]) this.#enqueue(each)
   }
@@ -191,6 +195,7 @@ export class CurrentFindings {
       group,
       settings: this.#settings,
       phase: 'stored',
+      release: this.#release(),
       ...(cluster && { cluster }),
     } as const
     const { errors, warnings } = judgeSubmission(

@@ -1,6 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Informers, InformerStatus } from '../cluster/index.ts'
 import type { CurrentFindings } from '../review/current-findings.ts'
+import type { Release } from '../release/release.ts'
 import type { ClusterState } from '../review/cluster-state.ts'
 import type { ReadOutcome } from './live.ts'
 import { measureCounter, measureGauge } from './measure.ts'
@@ -19,6 +20,16 @@ export function measureClock(registry: Registry, offset: () => number | undefine
       const milliseconds = offset()
       return milliseconds === undefined ? undefined : milliseconds / 1_000
     },
+  )
+}
+
+/** Adds the gauge of the installed release. */
+export function measureRelease(registry: Registry, release: () => Release | undefined): void {
+  measureGauge(
+    registry,
+    'vmcp_admission_installed_release_kinds',
+    'Kinds whose CRD of the installed operator is known and goes before the specification.',
+    () => release()?.schemas.size ?? 0,
   )
 }
 

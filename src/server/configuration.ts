@@ -110,6 +110,11 @@ export const SERVER_FLAGS = {
     'FILE',
     '',
   ),
+  'installed-release': choice(
+    'auto reads the CRDs of the operator every 30 s: what they accept is no error; off judges by the specification alone',
+    ['auto', 'off'],
+    'auto',
+  ),
   'watch-namespaces': namespaceNames('watch these namespaces only, separated by commas: then Roles suffice'),
   'check-secrets': {
     ...choice(

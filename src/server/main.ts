@@ -111,7 +111,15 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   const bodies = new Bodies(memoryBudget(configuration['body-memory'], 0.1))
   metrics.bodies(bodies)
   const parts: Parts = {
-    engine: { group, settings, state: cluster?.state, serviceAccountAudience },
+    engine: {
+      group,
+      settings,
+      state: cluster?.state,
+      serviceAccountAudience,
+      get release() {
+        return cluster?.release()
+      },
+    },
     logger,
     metrics,
     live: cluster?.live,

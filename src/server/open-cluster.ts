@@ -7,8 +7,10 @@ import type { Settings } from '../review/settings.ts'
 import { CurrentFindings } from '../review/current-findings.ts'
 import { type Extent, ClusterState } from '../review/cluster-state.ts'
 import { ClusterCache } from './cluster-cache.ts'
-import { measureClock, measureCluster } from './cluster-metrics.ts'
+import { measureClock, measureCluster, measureRelease } from './cluster-metrics.ts'
 import { memoryBudget, type ServerConfiguration } from './configuration.ts'
+import { InstalledRelease } from './installed-release.ts'
+import type { Release } from '../release/release.ts'
 import { Live } from './live.ts'
 import { errorMessage } from '../rule/error-message.ts'
 
@@ -16,6 +18,8 @@ import { errorMessage } from '../rule/error-message.ts'
 export interface OpenClusterCache {
   readonly state: ClusterState
   readonly live: Live
+  /** The schemas of the installed operator; undefined while they are not known, and with --installed-release off. */
+  release(): Release | undefined
   isSynced(): boolean
   /** Stops the informers; the connection stays open. */
   stop(): void
@@ -62,8 +66,11 @@ export function openClusterCache(
     (kind === 'Secret' ? checksSecrets : kindNamed.has(kind) && isKnown(kind, namespace))
   const budget = { all: memoryBudget(configuration['cache-memory'], CACHE_SHARE), object: MOST_OF_ONE }
   const state = new ClusterState({ group, knows }, budget)
+  const installed =
+    configuration['installed-release'] === 'off' ? undefined : new InstalledRelease(connection, group, logger)
+  const release = () => installed?.current()
   // In a trial period (--mode warn) the current findings are still errors.
-  const findings = new CurrentFindings(state, { ...settings, mode: 'enforce' })
+  const findings = new CurrentFindings(state, { ...settings, mode: 'enforce' }, release)
   const cache = new ClusterCache(state, findings, logger)
   measureClock(registry, () => connection.clockOffset())
   const informers = connection.startInformers(cache, {
@@ -72,12 +79,15 @@ export function openClusterCache(
   })
   isKnown = (kind, namespace) => informers.knows(kind, namespace)
   const stopped = new AbortController()
+  void installed?.keepReading(stopped.signal, () => findings.recheck(undefined))
+  measureRelease(registry, release)
   void informers.synced.then(() => cache.keepChecking(stopped.signal))
   const live = new Live(connection, findings, measureCluster(registry, informers, { findings, state }))
   return {
     state,
     live,
-    isSynced: () => informers.isSynced(),
+    release,
+    isSynced: () => informers.isSynced() && (installed?.isRead() ?? true),
     stop: () => {
       stopped.abort()
       informers.stop()

@@ -8,7 +8,9 @@ import { pathText } from '../../src/rule/path.ts'
 import { isObject } from '../../src/rule/resource.ts'
 import { type KnownRelease, knownReleases } from '../support/releases.ts'
 import type { ApiServer } from './api-server.ts'
-import { pathOf } from './cluster.ts'
+import { startServer } from '../support/server.ts'
+import { resourceOf } from '../support/review.ts'
+import { installCrds, pathOf, register } from './cluster.ts'
 import { inBatches, ruleExamples, type Status } from './rule-examples.ts'
 import { withApiServer } from './suite.ts'
 import { waitFor } from './wait-for.ts'
@@ -143,4 +145,30 @@ await withApiServer(root, async (t, api) => {
       t.strictSame(differences.flat(), [])
     })
   }
+
+  await t.test('the server follows the CRDs of the cluster', async (t) => {
+    const spec = { type: 'obo', obo: {} }
+    const object = {
+      ...resourceOf('MCPExternalAuthConfig', spec, { name: 'on-behalf', namespace: 'default' }),
+    }
+    const path = `${pathOf({ plural: 'mcpexternalauthconfigs' })}?dryRun=All`
+    const asked = async () => (await api.request<Status>('POST', path, object)).status
+    const server = await startServer(['--kubeconfig', api.kubeconfig])
+    t.teardown(() => server.stop('SIGKILL'))
+    await register(api, server)
+    await waitFor(async () => (await asked()) === 201, { seconds: 20, what: 'what the release takes' })
+    t.match(await (await fetch(`${server.probeUrl}/metrics`)).text(), /installed_release_kinds 7$/m)
+
+    const own = await startServer(['--kubeconfig', api.kubeconfig, '--installed-release', 'off'])
+    t.teardown(() => own.stop('SIGKILL'))
+    await register(api, own)
+    await waitFor(async () => (await asked()) === 422, { seconds: 20, what: 'the specification alone' })
+    t.match(await (await fetch(`${own.probeUrl}/metrics`)).text(), /installed_release_kinds 0$/m)
+
+    // The CRDs of the specification take the place of the operator's: their types are open, so the webhook decides.
+    await register(api, server)
+    await waitFor(async () => (await asked()) === 201, { seconds: 20, what: 'the first server again' })
+    await installCrds(api, 'crds')
+    await waitFor(async () => (await asked()) === 422, { seconds: 60, what: 'the change to be noticed' })
+  })
 })

@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { type ClusterConnection, StatusError } from '../cluster/index.ts'
+import { KINDS } from '../kinds/index.ts'
+import { type Release, releaseOf } from '../release/release.ts'
+import { errorMessage } from '../rule/error-message.ts'
+import { metadataOf } from '../rule/resource.ts'
+
+/** Milliseconds between two reads: an upgrade of the operator takes effect within a minute. */
+const EVERY = 30_000
+
+/** The CustomResourceDefinitions of the cluster as a release (decision 3), read again every 30 s. */
+export class InstalledRelease {
+  readonly #connection: Pick<ClusterConnection, 'installation'>
+  readonly #group: string
+  readonly #logger: Pick<Logger, 'info' | 'warn'>
+  #release: Release | undefined
+  #versions = ''
+  #problem: string | undefined
+  #isRead = false
+
+  constructor(
+    connection: Pick<ClusterConnection, 'installation'>,
+    group: string,
+    logger: Pick<Logger, 'info' | 'warn'>,
+  ) {
+    this.#connection = connection
+    this.#group = group
+    this.#logger = logger
+  }
+
+  /** The release of the last read that succeeded; undefined where the CRDs are ours, missing or may not be read. */
+  current(): Release | undefined {
+    return this.#release
+  }
+
+  /** Whether the first read has ended, with CRDs or without the right to read them. */
+  isRead(): boolean {
+    return this.#isRead
+  }
+
+  /** Reads until the signal aborts; calls `onChange` when another release is found. Never rejects. */
+  async keepReading(signal: AbortSignal, onChange: () => void): Promise<void> {
+    while (!signal.aborted) {
+      await this.#read(onChange)
+      await sleep(this.#isRead ? EVERY : 1_000, undefined, { signal, ref: false }).catch(() => undefined)
+    }
+  }
+
+  async #read(onChange: () => void): Promise<void> {
+    try {
+      const installation = this.#connection.installation('')
+      const definitions = await Promise.all(KINDS.map(({ plural }) => installation.readDefinition(plural)))
+      const versions = definitions.map((each) => String(metadataOf(each).resourceVersion)).join()
+      this.#problem = undefined
+      if (versions !== this.#versions) {
+        this.#versions = versions
+        this.#release = releaseOf(definitions, this.#group, 'the installed operator')
+        const kinds = [...(this.#release?.schemas.keys() ?? [])]
+        this.#logger.info({ kinds }, 'read the CRDs of the operator')
+        onChange()
+      }
+      this.#isRead = true
+    } catch (error) {
+      // The last release that was read still is the best guess.
+      this.#isRead ||= error instanceof StatusError
+      const problem = errorMessage(error)
+      if (problem !== this.#problem)
+        this.#logger.warn(
+          { problem },
+          'cannot read the CRDs of the operator: judging by the last ones read, if any',
+        )
+      this.#problem = problem
+    }
+  }
+}
