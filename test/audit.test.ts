@@ -187,7 +187,7 @@ t.test('which cluster', async (t) => {
   writeFileSync(at('nowhere'), JSON.stringify(kubeconfigOf('http://127.0.0.1:9', {})))
   writeFileSync(at('wrong'), '{}')
   const lookedFor = (where: string) =>
-    `there is no kubeconfig: not at ${where}, and this is no pod with a service account; name one with --kubeconfig FILE`
+    `there is no kubeconfig: not at ${where}, and this is not a pod with a service account; name one with --kubeconfig FILE`
   const rows: [kubeconfig: string, environment: Record<string, string>, problem?: string | RegExp][] = [
     [at('here'), { KUBECONFIG: at('wrong') }],
     ['', { KUBECONFIG: `${at('none')}${delimiter}${at('here')}${delimiter}${at('wrong')}` }],

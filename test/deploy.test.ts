@@ -309,11 +309,11 @@ function chartTests(): void {
       [{ severities: ['schema-type:spec=off'] }, /schema-type is always an error/],
       [
         { severities: ['schema-enum:spec.awsSts.regio=warning'] },
-        /spec\.awsSts\.regio is no field of any kind; docs\/fields\.md lists them/,
+        /spec\.awsSts\.regio is not a field of any kind; docs\/fields\.md lists them/,
       ],
       [
         { severities: ['schema-required:spec.outgoingAuth.backends.jira.type=off'] },
-        /spec\.outgoingAuth\.backends\.jira\.type is no field/,
+        /spec\.outgoingAuth\.backends\.jira\.type is not a field/,
       ],
       [{ severities: ['schema-enum:spec.awsSts.roleMappings[0].role=off'] }, /leave list indexes out/],
       [{ 'arming.namespaceSelector': 'team in a' }, /at '\/arming\/namespaceSelector'/],

@@ -307,7 +307,7 @@ t.test(
       'schema-required:upstreamProviders[].nope=off',
       'schema-required:oidcConfig.clientId=off',
     ])
-      t.match(parseSeveritySetting(setting, ALL_IDS), /is no field of any kind/, setting)
+      t.match(parseSeveritySetting(setting, ALL_IDS), /is not a field of any kind/, setting)
   },
 )
 

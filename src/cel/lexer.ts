@@ -64,7 +64,7 @@ function matchEnd(pattern: RegExp, source: string, offset: number): number {
 }
 
 /**
- * Splits a source text into tokens. Never throws: text that is no token becomes an `error` token, after which
+ * Splits a source text into tokens. Never throws: text that is not a token becomes an `error` token, after which
  * nothing else is read. The last token is always `end`.
  */
 export function tokenize(source: string): Token[] {

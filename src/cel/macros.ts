@@ -15,8 +15,8 @@ const receiverMacros = new Map<string, readonly number[]>([
 const accumulator = '@result'
 
 /**
- * Expands `has(a.b)` (CEL language definition, "Macros"); undefined when this is no call of the macro.
- * Throws SyntaxProblem when the argument is no field selection.
+ * Expands `has(a.b)` (CEL language definition, "Macros"); undefined when this is not a call of the macro.
+ * Throws SyntaxProblem when the argument is not a field selection.
  */
 export function expandGlobalMacro(
   build: TreeBuilder,
@@ -37,7 +37,7 @@ export function expandGlobalMacro(
 
 /**
  * Expands `range.all(x, p)`, `exists`, `exists_one`, `map` and `filter` (CEL language definition, "Macros");
- * undefined when this is no call of a macro. Throws SyntaxProblem when the first argument is no variable name.
+ * undefined when this is not a call of a macro. Throws SyntaxProblem when the first argument is not a variable name.
  */
 export function expandReceiverMacro(
   build: TreeBuilder,

@@ -45,7 +45,7 @@ export function formatState(state: AuthorityState): SecretData {
 
 /**
  * What the values of a Secret say. A part that cannot be used is left out and named; where only its times are lost, the
- * longest are assumed, and where the current CA is lost, the next one takes its place. A Secret without any of our values is no problem: a chart may have made it for us to fill.
+ * longest are assumed, and where the current CA is lost, the next one takes its place. A Secret without any of our values is not a problem: a chart may have made it for us to fill.
  */
 export function parseState(data: SecretData): ReadState {
   const problems: string[] = []

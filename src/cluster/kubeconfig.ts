@@ -87,7 +87,7 @@ export function check(config: KubeConfig): void {
   if (cert !== undefined || key !== undefined)
     holds(
       () => createSecureContext({ cert, key }),
-      `client-certificate and client-key of user '${user.name}' are no certificate and its key in PEM`,
+      `client-certificate and client-key of user '${user.name}' are not a certificate and its key in PEM`,
     )
 }
 

@@ -15,7 +15,7 @@ export type WatchEvent =
 
 const PAGE = 500
 /**
- * Bytes of a page: what is parsed may take twenty times as much. A single object is no larger in etcd, but for the
+ * Bytes of a page: what is parsed may take twenty times as much. A single object is not larger in etcd, but for the
  * settings of its operator.
  */
 const LONGEST_PAGE = 2 * 1024 * 1024

@@ -66,7 +66,7 @@ here: the server writes them. [docs/install.md](../../../docs/install.md) says h
 /** The README of the chart: every value, from the comments of values.yaml. Throws when one has none. */
 function valuesPage(): GeneratedFile {
   const values = parseDocument(file('values.yaml')).contents
-  if (!isMap(values)) throw new Error('values.yaml is no map')
+  if (!isMap(values)) throw new Error('values.yaml is not a map')
   const schema = JSON.parse(file('values.schema.json')) as Schema
   return {
     path: `${CHART}/README.md`,
@@ -88,7 +88,7 @@ interface Schema {
 /** A row for each value that has a comment; a map without one is taken apart. */
 function rows(map: YAMLMap, schema: Schema, at: string): string[][] {
   return map.items.flatMap(({ key, value }, index) => {
-    if (!isScalar(key)) throw new Error(`values.yaml: a key of ${at} is no text`)
+    if (!isScalar(key)) throw new Error(`values.yaml: a key of ${at} is not a text`)
     const path = at + String(key.value)
     const inner = schema.properties?.[String(key.value)]
     if (inner === undefined) throw new Error(`values.schema.json knows no ${path}`)

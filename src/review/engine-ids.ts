@@ -291,7 +291,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     id: 'kind-known',
     severity: 'warning',
     summary:
-      'A resource of their API group is of one of the seven kinds, and is no item of a bare list (CLI only).',
+      'A resource of their API group is of one of the seven kinds, and is not an item of a bare list (CLI only).',
     why: 'kubectl refuses it otherwise, and nothing of it is checked. A kind that is near to none of the seven is a note: other releases may have it.',
     sources: [SEVEN_KINDS, 'decision 1'],
     ...example(

@@ -88,7 +88,7 @@ export function parseSeveritySetting(text: string, knownIds: ReadonlySet<string>
     !isPathOfAKind(place) &&
     !PARTS.some((part) => isPathOfAKind(`${part}.${place}`))
   )
-    return `'${path}' is no field of any kind; docs/fields.md lists them, with <name> for any key of a map`
+    return `'${path}' is not a field of any kind; docs/fields.md lists them, with <name> for any key of a map`
   return {
     id,
     ...(place === undefined ? {} : { path: place }),

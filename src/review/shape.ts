@@ -13,7 +13,7 @@ import * as validators from './validators.js'
 /** The findings of the schema in a resource, and the resource as rules read it. */
 export interface Shaped {
   readonly findings: readonly Finding[]
-  /** The resource without nulls, every part of a wrong JSON type replaced by undefined. Absent when it is no object. */
+  /** The resource without nulls, every part of a wrong JSON type replaced by undefined. Absent when it is not an object. */
   readonly resource?: Resource
   /** Whether some part has a wrong JSON type. */
   readonly mistyped: boolean

@@ -259,7 +259,7 @@ const PATTERN_TOKENS =
 
 /**
  * What RE2JS refuses and Go's regexp takes, written in another way: two groups of one name, and the repetition of a
- * `{` that is no repetition itself. Escapes and classes are kept.
+ * `{` that is not itself a repetition. Escapes and classes are kept.
  */
 function asRE2JS(pattern: string): string {
   return pattern.replace(PATTERN_TOKENS, (token) => {

@@ -182,7 +182,7 @@ export async function accessTo(kubeconfig: string, environment: Environment): Pr
   if (KUBERNETES_SERVICE_HOST !== undefined) return fromServiceAccount()
   const where = KUBECONFIG === '' ? files[0] : `$KUBECONFIG (${KUBECONFIG})`
   throw new Error(
-    `there is no kubeconfig: not at ${where}, and this is no pod with a service account; name one with --kubeconfig FILE`,
+    `there is no kubeconfig: not at ${where}, and this is not a pod with a service account; name one with --kubeconfig FILE`,
   )
 }
 

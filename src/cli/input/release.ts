@@ -17,7 +17,7 @@ const NO_RELEASE = 'none'
 
 export const RELEASE_FLAGS = {
   release: text(
-    `release of the operator that the resources are for, such as 0.44: what its API server takes is no error; '${NO_RELEASE}': judge by the specification alone, beside a cluster too`,
+    `release of the operator that the resources are for, such as 0.44: what its API server takes is not an error; '${NO_RELEASE}': judge by the specification alone, beside a cluster too`,
     'VERSION',
     '',
   ),

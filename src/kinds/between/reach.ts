@@ -24,7 +24,7 @@ export type From = 'discovered' | 'backends' | 'default' | 'none' | 'unknown'
 /** A backend of a VirtualMCPServer and the MCPExternalAuthConfig that it is contacted with. */
 export interface Backend {
   readonly name: string
-  /** The workload; absent for a key of `backends` that is no member of the group. */
+  /** The workload; absent for a key of `backends` that is not a member of the group. */
   readonly member?: ObjectName
   readonly from: From
   readonly config?: string
@@ -41,7 +41,7 @@ export function sourceOf({ spec }: Gateway): 'discovered' | 'inline' | undefined
   return isAbsent(outgoingAuth, 'source') ? 'discovered' : outgoingAuth.source
 }
 
-/** Every backend, in the order of kind and name, then the keys of `backends` that are no member. Section 5.2. */
+/** Every backend, in the order of kind and name, then the keys of `backends` that are not a member. Section 5.2. */
 export function backendsOf(gateway: Gateway, cluster: Cluster): readonly Backend[] {
   const group = groupOf(gateway)
   const members = group === undefined ? [] : [...membersOf(cluster, group)]

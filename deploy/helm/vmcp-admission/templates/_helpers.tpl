@@ -217,7 +217,7 @@ its form. The path is known as far as its fields are, and what follows must be w
 {{- if or (has $prefix $known.closed) (has $prefix $known.open) }}{{ $reached = $prefix }}{{ end -}}
 {{- end -}}
 {{- if not (or (eq $reached (join "." $steps)) (has $reached $known.open)) -}}
-{{- fail (printf "severities: '%s': %s is no field of any kind; docs/fields.md lists them, with <name> for any key of a map" .severity $path) -}}
+{{- fail (printf "severities: '%s': %s is not a field of any kind; docs/fields.md lists them, with <name> for any key of a map" .severity $path) -}}
 {{- end -}}
 {{- end -}}
 {{- end }}

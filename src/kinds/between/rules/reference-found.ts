@@ -16,7 +16,7 @@ export const referenceFound = defineRule({
   reads: ['MCPGroup', 'MCPOIDCConfig', 'MCPExternalAuthConfig'],
   severity: 'warning',
   summary: 'What a reference names exists, in the namespace of the resource.',
-  why: 'The workload waits for it, or does without. Apply order is free, so this is no error: it may come later.',
+  why: 'The workload waits for it, or does without. Apply order is free, so this is not an error: it may come later.',
   sources: [
     {
       section: '1',

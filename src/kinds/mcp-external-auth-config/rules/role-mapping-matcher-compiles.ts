@@ -11,7 +11,7 @@ export const roleMappingMatcherCompiles = defineRule({
   reads: [],
   severity: 'error',
   summary: 'A matcher is a CEL expression over `claims` that compiles and is a bool.',
-  why: 'The workload refuses a matcher that does not compile, and one that is no bool never matches.',
+  why: 'The workload refuses a matcher that does not compile, and one that is not a bool never matches.',
   sources: [
     {
       section: '2.4.1',

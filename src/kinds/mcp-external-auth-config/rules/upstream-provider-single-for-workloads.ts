@@ -29,7 +29,7 @@ export const upstreamProviderSingleForWorkloads = defineRule({
     if (first === undefined) return
     const detail = `must have at most 1 item while it is referred to by ${namesText(holders)}`
     const error = tooMany(path.spec.embeddedAuthServer.upstreamProviders, count, detail)
-    // One fewer is no new error, one more is.
+    // One fewer is not a new error, one more is.
     yield aboutEach(dependingOn(error, first), () =>
       Array.from(
         { length: count - 1 },

@@ -12,7 +12,7 @@ export const writtenSubjectProviderExists = defineRule({
   severity: 'warning',
   summary:
     'A `subjectProviderName` that this webhook wrote earlier is still a provider of the embedded authorization server.',
-  why: 'Calls to the backend fail until its spec is written again; an unchanged file that is applied again is no write.',
+  why: 'Calls to the backend fail until its spec is written again; an unchanged file that is applied again is not a write.',
   sources: [
     {
       section: '2.4.5',
