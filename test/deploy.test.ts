@@ -259,7 +259,7 @@ function chartTests(): void {
     }
     for (const file of readdirSync(CHART, { recursive: true, encoding: 'utf8' })) {
       if (/\.(yaml|tpl|txt|json)$/.test(file))
-        t.notMatch(read(`deploy/helm/vmcp-admission/${file}`), /caBundle/, file)
+        t.notMatch(read(`deploy/helm/vmcp-admission/${file}`), /caBundle(?!Ref)/, file)
     }
   })
 
@@ -473,9 +473,13 @@ function chartTests(): void {
         ),
       )
       .sort()
+  const DEFINITIONS = 'customresourcedefinitions.apiextensions.k8s.io'
   const view = (where: string, group = 'toolhive.stacklok.dev') => [
     ...KINDS.map(({ plural }) => `${where}: ${plural}.${group}: get,list,watch`),
     `${where}: namespaces.: get`,
+    ...(where === 'cluster'
+      ? [`cluster: ${DEFINITIONS} named ${KINDS.map(({ plural }) => `${plural}.${group}`).join()}: get`]
+      : []),
   ]
   const arming = (group = 'toolhive.stacklok.dev') => [
     'cluster: clusterroles.rbac.authorization.k8s.io named vmcp-admission: get',

@@ -10,9 +10,11 @@ import type { GeneratedFile } from './generated-file.ts'
 export function* rbac(): Iterable<GeneratedFile> {
   const read = new Set(allRules().flatMap(({ reads }) => reads))
   const kinds = readKinds().map(({ plural }) => plural)
-  yield file('view', 'What the rules between resources read, and the CRDs of the installed operator.', [
+  yield file('view', 'What the rules between resources read.', [
     { apiGroups: [DEFAULT_API_GROUP], resources: kinds, verbs: ['get', 'list', 'watch'] },
     { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
+  ])
+  yield file('release', 'What the installed operator accepts: its CustomResourceDefinitions.', [
     {
       apiGroups: ['apiextensions.k8s.io'],
       resources: ['customresourcedefinitions'],
