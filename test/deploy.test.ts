@@ -161,7 +161,7 @@ t.test('the bundle does what the sources do, unprivileged and without writing a 
 
   const claims = '{"sub":"alice","groups":["billing-admins"]}'
   const role = ['role', '--config', join(ROOT, 'examples/aws-sts.yaml'), '--claims', '-']
-  const released = ['check', '--release', '0.44', join(ROOT, 'examples/virtual-mcp-server.yaml')]
+  const released = ['check', '--release', '0.44', join(ROOT, 'examples/bad/forgotten-spec.yaml')]
   for (const [command, said] of [
     [role, /^role: arn:/m],
     [released, /operator release 0\.44/],

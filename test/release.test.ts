@@ -1,6 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { globSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
 import { fieldsIn } from '../src/kinds/schema-fields.ts'
@@ -348,4 +350,14 @@ t.test('check with a release by name, or with CRDs in files', async (t: Test) =>
     t.equal(run.status, code, args.join(' '))
     t.match(run.stdout + run.stderr, text, args.join(' '))
   }
+})
+
+t.test('the examples are what the newest release accepts', async (t) => {
+  const cwd = fileURLToPath(new URL('../', import.meta.url))
+  const files = globSync('examples/*.yaml', { cwd })
+  t.ok(files.length > 8)
+  const run = await runCli(['check', '--release', '0.44', '--output', 'json', ...files], { cwd })
+  const { findings } = JSON.parse(run.stdout) as { findings: { id: string; severity: string }[] }
+  const refused = findings.filter(({ id, severity }) => severity === 'error' || id === 'unknown-field')
+  t.strictSame(refused, [])
 })
