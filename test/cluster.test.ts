@@ -656,7 +656,7 @@ t.test('a kubeconfig that is wrong is one line that names it', async (t) => {
     ],
     [
       kubeconfigOf('https://example.com', { 'client-key-data': 'aHVzaA==' }),
-      "client-certificate and client-key of user 'tester' are no certificate and its key in PEM",
+      "client-certificate and client-key of user 'tester' are not a certificate and its key in PEM",
     ],
   ]
   for (const [content, problem] of rows) {

@@ -772,7 +772,7 @@ t.test('mode and severities', async (t) => {
     ['schema-type=off', /always an error/],
     ['schema-required=never', /is not ID/],
     ['schema-pattern:spec.list[0].b=off', /leave list indexes out/],
-    ['schema-required:spec.awsSts.nonsense=off', /no field of any kind/],
+    ['schema-required:spec.awsSts.nonsense=off', /not a field of any kind/],
     ['schema-enum:spec.outgoingAuth.backends.jira.type=off', /with <name> for any key of a map/],
     ['constructor=off', /not the id of a rule/],
   ] as const)
