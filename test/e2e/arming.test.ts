@@ -73,8 +73,9 @@ await withApiServer(t, async (t, api) => {
       ...['-o', 'jsonpath={.metadata.ownerReferences[0].kind}/{.metadata.ownerReferences[0].name}'],
     ])
     t.equal(owner, 'ClusterRole/vmcp-admission')
-    t.ok(await has(leader, 'armed 1', 'leads 1', 'proved 1'))
-    t.ok(await has(first, 'leads 0', 'proved -1'))
+    t.ok(await has(leader, 'armed 1', 'leader 1', 'probe_success 1'))
+    t.ok(await has(first, 'leader 0'))
+    t.notMatch(await metricsOf(first), /^vmcp_admission_probe_success /m)
     t.equal(leader.url, '', 'the leader answers no reviews')
     t.notMatch(await metricsOf(leader), /certificate="leaf"|cluster_cache_state\{/)
     t.notMatch(
@@ -136,7 +137,7 @@ await withApiServer(t, async (t, api) => {
       ...['--webhook-url', `https://127.0.0.1:${port}`],
     ])
     t.teardown(() => lost.stop('SIGKILL'))
-    await waitFor(() => has(lost, 'arming_errors [2-9]'), { seconds: 30, what: 'two looks' })
+    await waitFor(() => has(lost, 'arming_errors_total [2-9]'), { seconds: 30, what: 'two looks' })
     await lost.stop()
     t.equal(lost.log().match(/there is no namespace nowhere for the Lease/g)?.length, 1)
   })
@@ -151,12 +152,12 @@ await withApiServer(t, async (t, api) => {
       ...['--arming', 'on', '--role', 'leader', '--webhook-url', 'https://127.0.0.1:1'],
     ])
     t.teardown(() => second.stop('SIGKILL'))
-    await waitFor(() => has(second, 'configurations_contested 1', 'arming_errors [3-9]'), {
+    await waitFor(() => has(second, 'webhook_configurations_contested 1', 'arming_errors_total [3-9]'), {
       seconds: 40,
       what: 'three looks',
     })
     t.equal(await version(), before, 'neither wrote')
-    t.ok(await has(leader, 'configurations_contested 0', 'leads 1'))
+    t.ok(await has(leader, 'webhook_configurations_contested 0', 'leader 1'))
     await second.stop()
     t.equal(second.log().match(/those of another installation \(Lease vmcp-system/g)?.length, 1)
   })
@@ -311,7 +312,7 @@ await withApiServer(t, async (t, api) => {
   await t.test('its successor takes over the CA and the Lease', async (t) => {
     const second = await start('leader')
     const answering = await start('webhook')
-    await waitFor(() => has(second, 'leads 1'), { seconds: 40, what: 'the successor to lead' })
+    await waitFor(() => has(second, 'leader 1'), { seconds: 40, what: 'the successor to lead' })
     const isReady = async () => (await fetch(`${answering.probeUrl}/readyz`)).status === 200
     await waitFor(isReady, { seconds: 80, what: 'it to be ready' })
     const denied = await api.kubectl(['apply', '-f', 'examples/bad/aws-sts-without-role.yaml'])

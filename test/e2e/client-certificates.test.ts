@@ -108,8 +108,10 @@ await withApiServer(root, async (t, plain) => {
       t.match(shown, problem === ANOTHER_NAME ? { status: 403, body: problem } : { status: 404 })
       t.ok((await refusals(server)) >= 3)
       t.notMatch(await metricsOf(server), /^vmcp_admission_reviews_total\{/m)
-      for (const path of ['/livez', '/readyz'])
-        t.equal((await fetch(server.probeUrl + path)).status, 200, `${path} asks for no certificate`)
+      for (const path of ['/livez', '/readyz']) {
+        const answers = async () => (await fetch(server.probeUrl + path)).status === 200
+        await waitFor(answers, { seconds: 20, what: `${path}, which asks for no certificate` })
+      }
       await server.stop()
     })
   }

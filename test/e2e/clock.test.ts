@@ -104,7 +104,10 @@ await withApiServer(t, async (t, api) => {
     t.equal((await ask('/livez')).status, 200)
     const metric = async (name: string) =>
       Number(new RegExp(`^vmcp_admission_${name} (.*)$`, 'm').exec((await ask('/metrics')).text)?.[1])
-    await waitFor(async () => (await metric('certificate_errors')) > 1, { seconds: 20, what: 'two checks' })
+    await waitFor(async () => (await metric('certificate_errors_total')) > 1, {
+      seconds: 20,
+      what: 'two checks',
+    })
     t.equal(Math.round(((await metric('clock_offset_seconds')) * 1_000) / DAY), 400)
     t.equal(log.split("400 days ahead of the API server's").length, 2, 'logged once')
     t.equal(await hasSecret(), false)

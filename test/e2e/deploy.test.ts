@@ -113,7 +113,7 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
     const installed = run('install', 'vmcp-admission', CHART)
     t.equal(installed.status, 0, installed.stderr)
     t.match(installed.stdout, /The server writes the webhook configurations itself/)
-    t.equal((await ours()).length, 16)
+    t.equal((await ours()).length, 18)
     const second = helm(['install', 'other', CHART, '--namespace', 'team-a'], {
       KUBECONFIG: api.kubeconfig,
       HELM_DRIVER: 'configmap',
