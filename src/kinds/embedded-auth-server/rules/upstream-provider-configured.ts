@@ -24,9 +24,11 @@ export const upstreamProviderConfigured = defineRule({
     expression: `
       self == {} ||
       self.?upstreamProviders.orValue(null) != null ||
-      self.?delegateClients.orValue(null) != null ||
-      self.?inboundGrants.orValue(null) != null ||
-      self.?trustedIssuers.orValue(null) != null`,
+      self.?delegateClients.orValue([]) != [] ||
+      self.?trustedIssuers.orValue([]).exists(issuer, issuer.?jwtBearerGrant.orValue(null) != null) ||
+      self.?inboundGrants.?tokenExchange.orValue(null) != null ||
+      self.?inboundGrants.?jwtBearer.orValue(null) != null ||
+      self.?inboundGrants.?spiffeClientAuth.orValue([]) != []`,
   },
   examples: {
     valid: [
