@@ -30,9 +30,6 @@ export interface ReleaseSchema {
 export interface ValidationRule {
   readonly rule: string
   readonly message?: string
-  readonly messageExpression?: string
-  readonly fieldPath?: string
-  readonly reason?: string
 }
 
 const KEYWORDS: ReadonlySet<string> = new Set([
