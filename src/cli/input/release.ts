@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { text, UsageError, type Values } from '../../configuration/flags.ts'
-import { nearest } from '../../rule/nearest.ts'
 import { type Release, releaseOf } from '../../release/release.ts'
 import type { ReleaseSchema } from '../../release/schema.ts'
 import { readDocuments } from './documents.ts'
@@ -58,9 +57,8 @@ function knownRelease(written: string): Release {
   const minor = /^v?(\d+\.\d+)(?:\.\d+)?$/.exec(written)?.[1] ?? written
   const known = knownReleases()
   if (!known.includes(minor)) {
-    const near = nearest(minor, known) ?? known.at(-1)
     throw new UsageError(
-      `'${written}' is not a release that is known: they are ${known[0]} to ${known.at(-1)}, such as '${near}'; for another one give its CRDs with --crds`,
+      `'${written}' is not a release that is known: they are ${known[0]} to ${known.at(-1)}; for another one give its CRDs with --crds`,
     )
   }
   const { schemas } = JSON.parse(readFileSync(`${RELEASES}${minor}.json`, 'utf8')) as KnownRelease
