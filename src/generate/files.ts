@@ -2,6 +2,7 @@ import type { GeneratedFile } from './generated-file.ts'
 import { chart } from './chart.ts'
 import { coveragePage } from './coverage-page.ts'
 import { crds } from './crds.ts'
+import { failuresPage } from './failures-page.ts'
 import { flagsPage } from './flags-page.ts'
 import { fieldsPage } from './fields-page.ts'
 import { jsonSchemas } from './json-schemas.ts'
@@ -22,6 +23,7 @@ export function* generatedFiles(): Iterable<GeneratedFile> {
   yield staticWebhooks()
   yield* policies()
   yield* rulesPages()
+  yield failuresPage()
   yield fieldsPage()
   yield flagsPage()
   yield coveragePage()

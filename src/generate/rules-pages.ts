@@ -6,7 +6,18 @@ import { FIXED } from '../review/settings.ts'
 import { pathText } from '../rule/path.ts'
 import { type Rule, sourceNames } from '../rule/rule.ts'
 import type { GeneratedFile } from './generated-file.ts'
-import { block, code, details, GENERATED, page, sideBySide, sourceLinks, table, toYaml } from './markdown.ts'
+import {
+  block,
+  code,
+  details,
+  GENERATED,
+  page,
+  sideBySide,
+  sourceLinks,
+  table,
+  threadLinks,
+  toYaml,
+} from './markdown.ts'
 
 /** The pages in docs/rules that are not about one kind; the others are named by their kind. */
 const PAGES: Readonly<Record<string, { readonly title: string; readonly about: string }>> = {
@@ -127,6 +138,7 @@ function ruleEntry(rule: Rule): Entry {
   const section = [
     ...heading(rule, [
       ['About', rule.when === 'delete' ? `${about}, when it is deleted` : about],
+      ...failureFacts(rule),
       ...(rule.reads.length === 0 ? [] : [['Looks at', rule.reads.join(', ')] as const]),
     ]),
     ...(wrong && right ? [sideBySide(exampleText(wrong, rule), exampleText(right, rule))] : []),
@@ -140,6 +152,16 @@ function ruleEntry(rule: Rule): Entry {
         ]),
   ]
   return { ...rule, about, section }
+}
+
+function failureFacts({ failure }: Rule): (readonly [string, string])[] {
+  if (failure === undefined) return []
+  const { symptom, releases, threads } = failure
+  const seen = releases === undefined ? symptom : `${symptom} (${releases})`
+  return [
+    ['Seen as', seen],
+    ...(threads.length === 0 ? [] : [['Reported in', threadLinks(threads)] as const]),
+  ]
 }
 
 /** The accepted example that shares most lines with the wrong one: what differs is what matters. */

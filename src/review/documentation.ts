@@ -46,3 +46,6 @@ const kebab = (kind: string) =>
     .replaceAll(/MCP|OIDC|[A-Z][a-z]+/g, '-$&')
     .slice(1)
     .toLowerCase()
+
+/** The address of a public thread, written `owner/repository#number`. */
+export const threadUrl = (thread: string): string => `https://github.com/${thread.replace('#', '/issues/')}`

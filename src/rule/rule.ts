@@ -26,6 +26,18 @@ export function sourceNames(sources: readonly Source[]): string[] {
   return [...new Set(names)]
 }
 
+/** What people have met where the rule was broken: the text that they search for. */
+export interface Failure {
+  /** What the user sees: a status, a condition, a log line. One sentence. */
+  readonly symptom: string
+  /** Who tells the user without this product: `start-up` is a container that ends with an error, `nobody` is silence. */
+  readonly toldBy: 'API server' | 'operator' | 'start-up' | 'nobody'
+  /** The operator releases in which it happens, such as `up to 0.46`; all of them where it is not given. */
+  readonly releases?: string
+  /** Public threads about it: `owner/repository#number`. */
+  readonly threads: readonly string[]
+}
+
 /** A check on every value of the schemas in `on`: of whole resources, or of a part that several kinds hold. */
 export interface RuleFor<S extends TSchema> {
   /** What must be true, subject first; also the file name and the anchor in docs/rules. */
@@ -49,6 +61,8 @@ export interface RuleFor<S extends TSchema> {
   readonly summary: string
   /** What happens at run time when it is not true: one or two sentences. */
   readonly why: string
+  /** Set where people have met the failure; these rules are docs/failures.md. */
+  readonly failure?: Failure
   readonly sources: NonEmpty<Source>
   /** Pure and synchronous; never throws on a resource in which any part is missing. */
   check(value: Given<Static<S>>, context: Context<Static<S>>): Iterable<FieldError>

@@ -4,7 +4,7 @@ import { KINDS } from '../../kinds/index.ts'
 import { allRules, examplesOf, placesOf } from '../../kinds/places.ts'
 import { ALL_IDS, ENGINE_IDS, type EngineId } from '../../review/engine-ids.ts'
 import { parseSeveritySetting } from '../../review/settings.ts'
-import { describedId, describedSource, pathOf } from '../../review/documentation.ts'
+import { describedId, describedSource, pathOf, threadUrl } from '../../review/documentation.ts'
 import { nearest } from '../../rule/nearest.ts'
 import { pathText } from '../../rule/path.ts'
 import { type Rule, type Source, sourceNames } from '../../rule/rule.ts'
@@ -36,7 +36,14 @@ function list(): string[] {
 function pageOf(name: string): string[] {
   const rule = allRules().find(({ id }) => id === name)
   if (rule !== undefined)
-    return [...head(rule), places(rule), ...reads(rule), ...relaxing(rule), ...exampleLines(rule)]
+    return [
+      ...head(rule),
+      places(rule),
+      ...seenAs(rule),
+      ...reads(rule),
+      ...relaxing(rule),
+      ...exampleLines(rule),
+    ]
   const found = ENGINE_IDS.find(({ id }) => id === name)
   if (found !== undefined) return [...head(found), ...relaxing(found), ...engineExample(found)]
   const kind = kindCalled(name)
@@ -104,6 +111,16 @@ function places(rule: Rule): string {
 }
 
 const reads = (rule: Rule): string[] => (rule.reads.length === 0 ? [] : [`reads: ${rule.reads.join(', ')}`])
+
+/** What people saw where it was broken. */
+function seenAs({ failure }: Rule): string[] {
+  if (failure === undefined) return []
+  const { symptom, releases, threads } = failure
+  return [
+    `seen as: ${symptom}${releases === undefined ? '' : ` (${releases})`}`,
+    ...(threads.length === 0 ? [] : [`reported in: ${threads.map(threadUrl).join(', ')}`]),
+  ]
+}
 
 /** The flag that changes its severity. */
 function relaxing({ id, severity }: Described): string[] {

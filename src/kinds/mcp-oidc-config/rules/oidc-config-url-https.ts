@@ -15,6 +15,12 @@ export const oidcConfigUrlHttps = defineRule({
   severity: 'warning',
   summary: 'The issuer and `jwksUrl` use https, unless `insecureAllowHTTP` is true.',
   why: 'Operator releases from 0.42.1 on set Valid=False at reconcile, and every workload that refers to the configuration fails. Over http anyone on the path can answer with keys of their own.',
+  failure: {
+    symptom: 'MCPOIDCConfig has Valid=False, or tokens are rejected because the issuer cannot be discovered',
+    toldBy: 'operator',
+    releases: 'from 0.42.1 on',
+    threads: ['stacklok/toolhive#4823', 'stacklok/toolhive#5936'],
+  },
   sources: ['decision 3', 'decision 21'],
   *check({ spec }, { path }) {
     const { inline } = spec ?? {}

@@ -1,0 +1,56 @@
+import { allRules } from '../kinds/places.ts'
+import type { Failure, Rule } from '../rule/rule.ts'
+import type { GeneratedFile } from './generated-file.ts'
+import { GENERATED, idLink, page, table, threadLinks } from './markdown.ts'
+
+const INTRODUCTION = `Setups that people ran and that failed, by who tells them so today. Each row is a rule: its page has the wrong manifest and the
+right one, and both run in the tests. Numbers are threads of the operator's repository.`
+
+/** Who tells of a failure, the latest first. */
+const TOLD: readonly { readonly by: Failure['toldBy']; readonly title: string; readonly about: string }[] = [
+  {
+    by: 'nobody',
+    title: 'Nobody says it',
+    about: 'Everything is reported as ready; requests fail, or more is allowed than was meant.',
+  },
+  {
+    by: 'start-up',
+    title: 'The container ends at its start',
+    about: 'The pod is in CrashLoopBackOff, or never starts; the resource does not say why.',
+  },
+  {
+    by: 'operator',
+    title: 'The operator says it later',
+    about: '`kubectl apply` succeeds; a condition of the resource names the mistake.',
+  },
+  {
+    by: 'API server',
+    title: 'The API server says it',
+    about: 'Where the CustomResourceDefinitions of the release are installed, `kubectl apply` fails.',
+  },
+]
+
+/** docs/failures.md: the failures that people had, and the rule that finds each. */
+export function failuresPage(): GeneratedFile {
+  const failing = allRules().flatMap((rule) =>
+    rule.failure === undefined ? [] : [{ ...rule, failure: rule.failure }],
+  )
+  const sections = TOLD.flatMap(({ by, title, about }) => {
+    const rows = failing.filter(({ failure }) => failure.toldBy === by)
+    return rows.length === 0 ? [] : [`## ${title}`, about, failureTable(rows)]
+  })
+  const text = page([GENERATED, '# What goes wrong in practice', INTRODUCTION, ...sections])
+  return { path: 'docs/failures.md', text }
+}
+
+const failureTable = (rules: readonly (Rule & { readonly failure: Failure })[]) =>
+  table(
+    ['What is seen', 'What must be true', 'Releases', 'Rule', 'Reported in'],
+    rules.map(({ id, summary, failure: { symptom, releases, threads } }) => [
+      symptom,
+      summary,
+      releases ?? 'all',
+      idLink(id),
+      threadLinks(threads),
+    ]),
+  )
