@@ -171,7 +171,7 @@ async function serve(t: Test, cluster: Cluster) {
   return fakeApiServer(t, '', { lists: [answerOf(cluster)] })
 }
 
-/** Examines it at the fixed time, with little patience. */
+/** Examines it at the fixed time, with a short wait for the Lease. */
 async function diagnose(t: Test, cluster: Cluster) {
   const server = await serve(t, cluster)
   const opened = await openInstallation({ kubeconfig: server.kubeconfig, group: GROUP }, NAMESPACE, {})
@@ -180,7 +180,7 @@ async function diagnose(t: Test, cluster: Cluster) {
     group: GROUP,
     namespace: NAMESPACE,
     service: 'vmcp-admission',
-    patience: 50,
+    leaseWaitMs: 50,
   }
   try {
     return await examine({ ...place, now: () => NOW })
@@ -369,7 +369,7 @@ const BROKEN: readonly [title: string, breakIt: (cluster: Cluster) => unknown][]
     },
   ],
   [
-    'rights may not be looked at',
+    'rights may not be reviewed',
     ({ refusals }) =>
       refusals.set('/apis/authorization.k8s.io/v1/subjectaccessreviews', [
         403,
@@ -506,7 +506,7 @@ const BROKEN: readonly [title: string, breakIt: (cluster: Cluster) => unknown][]
   ],
   ['no CA', ({ objects }) => objects.delete(SECRET)],
   ['no Lease', ({ objects }) => objects.delete(LEASE)],
-  ['a Lease that nobody holds', (cluster) => set(cluster, LEASE, 'spec.holderIdentity', '')],
+  ['a Lease without a holder', (cluster) => set(cluster, LEASE, 'spec.holderIdentity', '')],
   [
     'a Lease that is not renewed',
     (cluster) => set(cluster, LEASE, 'spec.renewTime', '2025-12-31T23:00:00.000000Z'),
@@ -585,7 +585,7 @@ const BROKEN: readonly [title: string, breakIt: (cluster: Cluster) => unknown][]
     (cluster) =>
       (cluster.probe = refusal(403, 'admission webhook "kyverno.example.com" denied the request: no')),
   ],
-  ['stored without asking', (cluster) => (cluster.probe = json(201, {}))],
+  ['stored without the answer of the webhook', (cluster) => (cluster.probe = json(201, {}))],
   ['no namespace', (cluster) => (cluster.probe = refusal(404, 'namespaces "vmcp-system" not found'))],
   [
     'no right to try',
@@ -659,7 +659,7 @@ t.test('doctor as a command', async (t) => {
   t.equal(well.status, 0)
   t.match(
     well.stdout,
-    `probe: reached: the API server asked the webhook, and it answered\n\ninstallation in namespace vmcp-system of ${url}: all is well\n`,
+    `probe: reached: the API server called the webhook, and it answered\n\ninstallation in namespace vmcp-system of ${url}: all is well\n`,
   )
 
   const service = cluster.objects.get(SERVICE) ?? {}
@@ -682,10 +682,10 @@ t.test('doctor as a command', async (t) => {
   cluster.refusals.set(SERVICE, [401, 'Unauthorized'])
   const unknown = await runHere(t, briefly, ['--kubeconfig', kubeconfig])
   t.equal(unknown.status, 3)
-  t.match(unknown.stdout, 'could not look: API server: does not accept the credentials: 401 Unauthorized')
+  t.match(unknown.stdout, 'not checked: API server: does not accept the credentials: 401 Unauthorized')
 })
 
-t.test('what cannot be looked at, and wrong usage', async (t) => {
+t.test('a cluster that cannot be reached, and wrong usage', async (t) => {
   const server = await serve(t, healthy())
   const dead = readFileSync(server.kubeconfig, 'utf8').replace(server.url, 'http://127.0.0.1:1')
   writeFileSync(`${server.folder}/dead`, dead)
@@ -693,13 +693,13 @@ t.test('what cannot be looked at, and wrong usage', async (t) => {
   t.equal(unreachable.status, 3)
   t.match(
     unreachable.stdout,
-    'could not look: API server: does not answer: connect ECONNREFUSED 127.0.0.1:1; look at',
+    'not checked: API server: does not answer: connect ECONNREFUSED 127.0.0.1:1; check',
   )
   const none = await runHere(t, briefly, ['--kubeconfig', `${server.folder}/none`])
   t.strictSame(none, {
     status: 3,
     stdout: '',
-    stderr: `vmcp-admission: cannot look: kubeconfig ${server.folder}/none: no such file\n`,
+    stderr: `vmcp-admission: cannot open the cluster: kubeconfig ${server.folder}/none: no such file\n`,
   })
   await t.rejects(
     doctor(['file'], {}),

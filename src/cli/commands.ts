@@ -99,7 +99,7 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
       ways: [['[flags]', 'find problems of an installation of the webhook']],
       example: '--wait 120',
       flags: DOCTOR_FLAGS,
-      exits: { 0: 'all is well', 1: 'a problem', 3: 'something could not be looked at' },
+      exits: { 0: 'all is well', 1: 'a problem', 3: 'something could not be checked' },
       run: doctor,
     },
   ],

@@ -33,7 +33,7 @@ await withApiServer(root, async (t, api) => {
         namespace,
         service,
         now: Date.now,
-        patience: 500,
+        leaseWaitMs: 500,
       })
     } finally {
       opened.close()
@@ -71,7 +71,7 @@ await withApiServer(root, async (t, api) => {
     ])
     t.match(
       messageOf(found, 'not-reached'),
-      /^nothing listens where the webhook is called: 500 .*connection refused$/,
+      /^nothing listens at the address of the webhook: 500 .*connection refused$/,
     )
   })
 
@@ -106,9 +106,9 @@ await withApiServer(root, async (t, api) => {
     const [signing] = found.certificates
     const mismatch = messageOf(found, 'bundle-mismatch')
     const { fingerprint256 } = new X509Certificate(certificate)
-    t.match(mismatch, `carries SHA-256 ${fingerprint256} (expires `)
+    t.match(mismatch, `holds SHA-256 ${fingerprint256} (expires `)
     t.match(mismatch, `Secret default/vmcp-admission-ca signs with SHA-256 ${signing?.fingerprint} (expires `)
-    t.match(messageOf(found, 'not-reached'), /^the certificate of the webhook does not fit the caBundle/)
+    t.match(messageOf(found, 'not-reached'), /^the API server does not trust the certificate of the webhook/)
   })
 
   await t.test('a CRD and a webhook configuration are gone, and another webhook is there', async (t) => {

@@ -64,7 +64,7 @@ await withApiServer(root, async (t, api) => {
     })
 
   say(
-    'The server starts with --arming on: first nothing is refused for its absence, then it has proved itself.',
+    'The server starts with --arming on: it writes failurePolicy Ignore, and Fail once the API server has reached it.',
   )
   const first = await until('Fail', () => start('on'))
   await acts(true)
@@ -72,12 +72,12 @@ await withApiServer(root, async (t, api) => {
   await apply()
   await cli('doctor', '--namespace', 'default')
 
-  say('Every replica is gone: what would change a spec has to wait.')
+  say('Every replica is stopped: writes that change a spec are refused.')
   await first.stop()
   await apply()
   await cli('doctor', '--namespace', 'default')
 
-  say('Disarmed, by the setting --arming ignore; then that server is gone as well.')
+  say('Disarmed with --arming ignore; then that server stops too.')
   const second = await until('Ignore', () => start('ignore'))
   await acts(true)
   await shown()
@@ -86,7 +86,7 @@ await withApiServer(root, async (t, api) => {
   await acts(false)
   await apply()
 
-  say('Armed again, and uninstalled while nobody serves.')
+  say('Armed again, and uninstalled after the server has stopped.')
   const third = await until('Fail', () => start('on'))
   await third.stop()
   await cli('uninstall', '--namespace', 'default', '--all')
@@ -104,7 +104,7 @@ await withApiServer(root, async (t, api) => {
   for (const sign of [
     '(storage-redis-configured)',
     'all is well',
-    'nothing listens where',
+    'nothing listens at',
     'nothing to remove',
   ])
     t.match(text, sign)

@@ -13,7 +13,7 @@ import { errorMessage } from '../../rule/error-message.ts'
 type Environment = Readonly<Record<string, string | undefined>>
 
 const seconds: Flag<number> = {
-  help: 'look again until all is well, at most this long',
+  help: 'repeat the checks until all is well, at most this long',
   argument: 'SECONDS',
   fallback: 0,
   read: (written) => {
@@ -32,8 +32,9 @@ export const DOCTOR_FLAGS = {
 
 type DoctorFlags = Values<typeof DOCTOR_FLAGS>
 
+/** Milliseconds between two examinations with --wait. */
 const PAUSE = 2_000
-/** A server renews its Lease every five seconds. */
+/** Milliseconds to wait for a renewal of the Lease: the holder renews it every five seconds. */
 const LEASE_WAIT = 7_000
 
 /** Prints the problems of an installation; returns the exit code. Throws UsageError. */
@@ -53,15 +54,15 @@ export async function doctor(
     opened = await live.openInstallation({ kubeconfig, group }, namespace, environment)
   } catch (error) {
     const message = errorMessage(error)
-    process.stderr.write(`${visible(`vmcp-admission: cannot look: ${message}`)}\n`)
-    if (output === 'json') process.stdout.write(printJson(unopened(message), flags, { server: null }))
+    process.stderr.write(`${visible(`vmcp-admission: cannot open the cluster: ${message}`)}\n`)
+    if (output === 'json') process.stdout.write(printJson(clusterNotOpened(message), flags, { server: null }))
     return EXIT.unread
   }
   try {
     const now = () => Date.now() - (opened.clockOffset() ?? 0)
-    const place = { opened, group, namespace, service, now, patience: times.lease }
+    const place = { opened, group, namespace, service, now, leaseWaitMs: times.lease }
     for (;;) {
-      const diagnosis = await look(place, live.isRefusal)
+      const diagnosis = await examineIfAnswering(place, live.isRefusal)
       if (exitCode(diagnosis) === EXIT.clean || performance.now() >= until) {
         process.stdout.write(
           output === 'json' ? printJson(diagnosis, flags, opened) : printHuman(diagnosis, flags, opened),
@@ -76,29 +77,29 @@ export async function doctor(
 }
 
 /** Examines the installation, if the API server answers. */
-async function look(place: Place, isRefusal: (error: unknown) => boolean): Promise<Diagnosis> {
+async function examineIfAnswering(place: Place, isRefusal: (error: unknown) => boolean): Promise<Diagnosis> {
   try {
     await place.opened.installation.readService(place.service)
   } catch (error) {
     const message = errorMessage(error)
-    // A refusal other than 401 shows that the API server answers; it concerns this object alone.
-    if (!isRefusal(error) || message.startsWith('401 ')) return unreachable(message)
+    // A refusal other than 401 shows that the API server answers.
+    if (!isRefusal(error) || message.startsWith('401 ')) return apiServerUnreachable(message)
   }
   return examine(place)
 }
 
-function unreachable(message: string): Diagnosis {
+function apiServerUnreachable(message: string): Diagnosis {
   return message.startsWith('401 ')
-    ? unseen('not-authenticated', `does not accept the credentials: ${message}`)
-    : unseen('api-server-unreachable', `does not answer: ${message}`)
+    ? notChecked('not-authenticated', `does not accept the credentials: ${message}`)
+    : notChecked('api-server-unreachable', `does not answer: ${message}`)
 }
 
-const unopened = (message: string): Diagnosis => unseen('no-cluster', message)
+const clusterNotOpened = (message: string): Diagnosis => notChecked('no-cluster', message)
 
-function unseen(id: string, message: string): Diagnosis {
+function notChecked(id: string, message: string): Diagnosis {
   const remedy = /certificate (has expired|is not yet valid)/.test(message)
     ? `the clock of this machine says ${new Date().toISOString()}: set it if it is wrong, or renew the certificate of the API server`
-    : 'look at the kubeconfig (--kubeconfig FILE) with kubectl version'
+    : 'check the kubeconfig (--kubeconfig FILE) with: kubectl version'
   const finding: DoctorFinding = { level: 'unread', id, object: 'API server', message, remedy }
   return { findings: [finding], certificates: [], probe: { outcome: 'not known', answer: message } }
 }
@@ -114,7 +115,7 @@ function exitCode(diagnosis: Diagnosis): number {
 const PREFIXES: Readonly<Record<Level, string>> = {
   problem: 'problem: ',
   note: 'note: ',
-  unread: 'could not look: ',
+  unread: 'not checked: ',
 }
 const ORDER: readonly Level[] = ['unread', 'problem', 'note']
 
@@ -147,7 +148,7 @@ function summary(diagnosis: Diagnosis, scope: string): string {
   const parts = [
     ...(problems === 0 && unread === 0 ? ['all is well'] : [counted(problems ?? 0, 'problem')]),
     ...(notes === 0 ? [] : [counted(notes ?? 0, 'note')]),
-    ...(unread === 0 ? [] : [`${unread} that could not be looked at`]),
+    ...(unread === 0 ? [] : [`${unread} not checked`]),
   ]
   return `installation in ${scope}: ${parts.join(', ')}`
 }

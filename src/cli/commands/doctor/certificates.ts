@@ -39,12 +39,12 @@ export async function checkCertificates(
     findings.problem(
       'ca-missing',
       secretObject,
-      secret === undefined ? 'not found' : 'holds no CA in current.crt',
-      `a server with --certificates self-managed makes it; ${seeLog(setups, namespace)}`,
+      secret === undefined ? 'not found' : 'has no CA certificate in current.crt',
+      `a server with --certificates self-managed creates it; ${seeLog(setups, namespace)}`,
     )
   if (signing !== undefined && selfManaged) {
     checkExpiry(`${secretObject}: the CA that signs`, signing, setups, place, findings)
-    checkCarried(signing, bundles, secretObject, seeLog(setups, namespace), findings)
+    checkSigningCaIsTrusted(signing, bundles, secretObject, seeLog(setups, namespace), findings)
   }
   checkBundles(bundles, setups, place, findings)
   const certificates = [
@@ -70,22 +70,22 @@ function bundlesIn(
     const pem = typeof text === 'string' ? Buffer.from(text, 'base64').toString() : ''
     const certificates = certificatesIn(pem)
     if (certificates !== undefined && certificates.length > 0) return [{ object, entry, certificates }]
-    // Outside the cluster a public CA may vouch for it.
+    // The API server may trust a server outside the cluster by a public CA.
     if (pem === '' && urlOf(configuration) !== undefined) return []
     findings.problem(
       'bundle-unusable',
       object,
       `${entry}: caBundle ${pem === '' ? 'is empty' : 'holds no certificate that can be read'}`,
       setups.webhook !== undefined && setups.webhook.certificates !== 'self-managed'
-        ? "cert-manager's cainjector, or whatever injects it, has not; is the annotation there, and the Certificate ready?"
+        ? "cert-manager's cainjector writes it: check the annotation cert-manager.io/inject-ca-from, and that the Certificate is Ready"
         : `a server with --arming on and --certificates self-managed writes it; ${seeLog(setups, namespace)}`,
     )
     return []
   })
 }
 
-/** Reports a caBundle that lacks the CA that signs: calls fail meanwhile. */
-function checkCarried(
+/** Reports a caBundle that lacks the CA that signs serving certificates: calls fail until it has it. */
+function checkSigningCaIsTrusted(
   signing: X509Certificate,
   bundles: readonly Bundle[],
   secret: string,
@@ -103,8 +103,8 @@ function checkCarried(
     findings.problem(
       'bundle-mismatch',
       object,
-      `${lacking.map(({ entry }) => entry).join(', ')}: caBundle carries ${first.certificates.map(shown).join(' and ')}, and ${secret} signs with ${shown(signing)}`,
-      `calls fail with x509 errors; a server with --arming on mends it within seconds; ${log}`,
+      `${lacking.map(({ entry }) => entry).join(', ')}: caBundle holds ${first.certificates.map(withExpiry).join(' and ')}, and ${secret} signs with ${withExpiry(signing)}`,
+      `calls fail with x509 errors; a server with --arming on corrects it within seconds; ${log}`,
     )
   }
 }
@@ -126,21 +126,21 @@ function checkBundles(
       findings.problem(
         'bundle-not-yet-valid',
         object,
-        `${entries}: caBundle holds no certificate that is valid by now: ${first.certificates.map(begins).join(' and ')}`,
+        `${entries}: caBundle holds only certificates that are not valid yet: ${first.certificates.map(withStart).join(' and ')}`,
         `calls fail with x509 errors; ${WRONG_CLOCK}; ${seeLog(setups, namespace)}`,
       )
     else
       findings.problem(
         'bundle-expired',
         object,
-        `${entries}: caBundle holds expired certificates only: ${first.certificates.map(shown).join(' and ')}`,
-        `whatever writes it has stopped, a server or cert-manager; ${seeLog(setups, namespace)}`,
+        `${entries}: caBundle holds expired certificates only: ${first.certificates.map(withExpiry).join(' and ')}`,
+        `the leader or cert-manager, which writes it, has stopped; ${seeLog(setups, namespace)}`,
       )
   }
 }
 
 const WRONG_CLOCK =
-  'a clock that was ahead made it; a server whose clock is right replaces it within a minute'
+  'a server whose clock was ahead made it; one whose clock is right replaces it within a minute'
 
 const isFuture = ({ validFromDate }: X509Certificate, now: number) => validFromDate.getTime() > now
 const isValid = (certificate: X509Certificate, now: number) =>
@@ -160,17 +160,17 @@ function checkExpiry(
     findings.problem(
       'ca-not-yet-valid',
       object,
-      `is not valid yet: ${begins(certificate)}, and the API server's clock says ${time}`,
+      `is not valid yet: ${withStart(certificate)}, and the API server's clock says ${time}`,
       `${WRONG_CLOCK}; ${seeLog(setups, place.namespace)}`,
     )
     return
   }
   const left = validToDate.getTime() - place.now()
   const life = validToDate.getTime() - validFromDate.getTime()
-  const remedy = `a server renews it in good time; ${seeLog(setups, place.namespace)}`
-  if (left <= 0) findings.problem('ca-expired', object, `has expired: ${shown(certificate)}`, remedy)
+  const remedy = `a running leader renews it before it expires; ${seeLog(setups, place.namespace)}`
+  if (left <= 0) findings.problem('ca-expired', object, `has expired: ${withExpiry(certificate)}`, remedy)
   else if (left < life / 10)
-    findings.problem('ca-expires', object, `expires soon: ${shown(certificate)}`, remedy)
+    findings.problem('ca-expires', object, `expires soon: ${withExpiry(certificate)}`, remedy)
 }
 
 /** The certificates in a PEM text; undefined when one cannot be read. */
@@ -182,10 +182,10 @@ function certificatesIn(pem: string): X509Certificate[] | undefined {
   }
 }
 
-const shown = ({ fingerprint256, validToDate }: X509Certificate) =>
+const withExpiry = ({ fingerprint256, validToDate }: X509Certificate) =>
   `SHA-256 ${fingerprint256} (expires ${validToDate.toISOString()})`
 
-const begins = ({ fingerprint256, validFromDate }: X509Certificate) =>
+const withStart = ({ fingerprint256, validFromDate }: X509Certificate) =>
   `SHA-256 ${fingerprint256} (valid from ${validFromDate.toISOString()})`
 
 const describe = (of: string, { fingerprint256, validToDate }: X509Certificate): FoundCertificate => ({

@@ -26,13 +26,13 @@ export async function checkDefinitions({ opened, group }: Place): Promise<Findin
 
 function reportMissing(missing: readonly Kind[], group: string, findings: Findings): void {
   const remedy = (files: string) =>
-    `install those of the operator, or kubectl apply --server-side -f ${files}`
+    `install the CRDs of the operator, or kubectl apply --server-side -f ${files}`
   if (missing.length === KINDS.length)
     findings.problem(
       'crd-missing',
       'CustomResourceDefinitions',
-      `none of the seven of API group ${group} is there`,
-      `${remedy('deploy/crds')}; --api-group names another group`,
+      `none of the seven of API group ${group} is installed`,
+      `${remedy('deploy/crds')}; for another group, set --api-group`,
     )
   else
     for (const { plural } of missing)
@@ -74,7 +74,7 @@ function checkDefinition(kind: Kind, definition: unknown, object: string, findin
       'crd-accepts-more',
       object,
       `accepts what this version refuses: ${shortened(differences)}`,
-      `look what is stored: vmcp-admission audit`,
+      `vmcp-admission audit lists stored objects that this version refuses`,
     )
 }
 

@@ -35,7 +35,7 @@ export async function examine(place: Place): Promise<Diagnosis> {
     ),
   ])
   const isNothingThere = [deployment, leader, ...configurations].every((each) => each === undefined)
-  if (isNothingThere && !(await hasBegun(place))) return nothingInstalled(place)
+  if (isNothingThere && !(await isPartlyInstalled(place))) return nothingInstalled(place)
   const known = (each: unknown) => (each === UNREAD ? undefined : each)
   const setups = setupsOf(known(deployment), known(leader))
   const accounts = new Set(
@@ -45,7 +45,7 @@ export async function examine(place: Place): Promise<Diagnosis> {
   const stored = configurations.map((each) => (each === UNREAD ? undefined : each))
   const url = urlOf(stored[0]) ?? urlOf(stored[1])
   const [service, podClocks, lease, certificates, definitions, rights, others] = await Promise.all([
-    url === undefined ? checkService(place) : outside(url),
+    url === undefined ? checkService(place) : noteUrl(url),
     checkPodClocks(deployment, setups.webhook, place),
     checkLease(place, setups),
     checkCertificates(stored, setups, place),
@@ -80,8 +80,8 @@ export async function examine(place: Place): Promise<Diagnosis> {
   }
 }
 
-/** Whether the Service or the Lease of an installation exists, or cannot be read. */
-async function hasBegun({ opened, service }: Place): Promise<boolean> {
+/** Whether the Service or the Lease exists, or cannot be read. */
+async function isPartlyInstalled({ opened, service }: Place): Promise<boolean> {
   try {
     const [found, lease] = await Promise.all([
       opened.installation.readService(service),
@@ -93,7 +93,7 @@ async function hasBegun({ opened, service }: Place): Promise<boolean> {
   }
 }
 
-/** One finding that nothing is installed, in place of each missing object; missing CRDs are reported beside it. */
+/** Reports once that nothing is installed, instead of once for each missing object; and the missing CRDs. */
 async function nothingInstalled(place: Place): Promise<Diagnosis> {
   const { namespace } = place
   const findings = new Findings()
@@ -102,7 +102,7 @@ async function nothingInstalled(place: Place): Promise<Diagnosis> {
     'not-installed',
     `Namespace ${namespace}`,
     isMissing
-      ? 'not found: nothing is installed there, and a server with --arming on writes nothing without it'
+      ? 'not found, so nothing is installed there'
       : 'nothing is installed here: no Deployment, Service, Lease or webhook configuration',
     `helm install vmcp-admission deploy/helm/vmcp-admission --namespace ${namespace} --create-namespace, or name the namespace of the installation with --namespace`,
   )
@@ -113,13 +113,13 @@ async function nothingInstalled(place: Place): Promise<Diagnosis> {
   }
 }
 
-/** A server outside the cluster has neither Service nor Deployment. */
-function outside(url: string): Findings {
+/** Notes that a server outside the cluster has neither Service nor Deployment to check. */
+function noteUrl(url: string): Findings {
   const findings = new Findings()
   findings.note(
     'by-url',
     `webhook configurations`,
-    `lead to ${url}: no Service, Deployment or right is looked at`,
+    `call ${url}: doctor checks no Service, Deployment or rights`,
   )
   return findings
 }

@@ -1,7 +1,7 @@
 import type { Opened } from '../../input/live.ts'
 import { errorMessage } from '../../../rule/error-message.ts'
 
-/** `problem`: wrong; `note`: worth knowing; `unread`: could not be looked at. */
+/** `problem`: wrong; `note`: worth knowing; `unread`: could not be read or checked. */
 export type Level = 'problem' | 'note' | 'unread'
 
 export interface DoctorFinding {
@@ -10,7 +10,7 @@ export interface DoctorFinding {
   /** Kind and name, as kubectl has them. */
   readonly object: string
   readonly message: string
-  /** What to do about it; empty where nothing is to be done. */
+  /** What the user can do; empty when nothing is needed. */
   readonly remedy: string
 }
 
@@ -23,10 +23,10 @@ export interface Place {
   /** The time of the API server, which judges certificates, in Unix milliseconds. */
   readonly now: () => number
   /** Milliseconds to wait for the renewal of a Lease. */
-  readonly patience: number
+  readonly leaseWaitMs: number
 }
 
-/** Of one check, in the order found. */
+/** The findings of one check, in the order in which they were found. */
 export class Findings {
   readonly found: DoctorFinding[] = []
 
@@ -38,7 +38,7 @@ export class Findings {
     this.found.push({ level: 'note', id, object, message, remedy })
   }
 
-  /** The object that was read; when it cannot be read, a finding is added and `unread` returned. */
+  /** Reads an object; when that fails, adds a finding and returns `UNREAD`. */
   async read<T>(object: string, reading: () => Promise<T>): Promise<T | typeof UNREAD> {
     try {
       return await reading()
@@ -50,7 +50,7 @@ export class Findings {
 
   unread(object: string, error: unknown): void {
     const message = errorMessage(error)
-    const remedy = message.startsWith('403 ') ? 'look as a user who may' : ''
+    const remedy = message.startsWith('403 ') ? 'run doctor as a user who has this right' : ''
     this.found.push({ level: 'unread', id: 'unread', object, message, remedy })
   }
 }

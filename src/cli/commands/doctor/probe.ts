@@ -9,52 +9,52 @@ export interface Probe {
   readonly answer: string
 }
 
-/** Messages of the API server about a failed call, with their causes; the first match counts. */
+/** What the API server says of a failed call, the cause and the remedy; the first match counts. */
 const FAILURES: readonly [sign: RegExp, meaning: string, remedy: string][] = [
   [
     /client certificate|remote error: tls: /,
-    'the webhook refuses the API server, which shows no client certificate that it accepts',
-    'fit --client-ca and --client-names to the certificate in the admission kubeconfig of the API server, or set neither',
+    'the API server presents no client certificate that the webhook accepts',
+    'make --client-ca and --client-names match the certificate in the admission kubeconfig of the API server, or set neither',
   ],
   [
     /x509|tls: /,
-    'the certificate of the webhook does not fit the caBundle or the name by which it is called',
+    'the API server does not trust the certificate of the webhook: another CA, or another name',
     'compare the fingerprints that doctor prints',
   ],
   [
     /no endpoints available/,
     'no pod of the server is ready behind the Service',
-    'see why its pods are not ready',
+    'see why: kubectl -n NAMESPACE describe pods -l app.kubernetes.io/name=vmcp-admission',
   ],
-  [/service ".*" not found/, 'the Service is not there', 'install the chart'],
+  [/service ".*" not found/, 'the Service does not exist', 'install the chart'],
   [
     /connection refused/,
-    'nothing listens where the webhook is called',
-    'see that the server runs, and that targetPort of the Service is its --port',
+    'nothing listens at the address of the webhook',
+    'check that the server runs, and that targetPort of the Service is its --port',
   ],
   [
     /no such host|lookup /,
     'the API server cannot resolve the name of the webhook',
-    'look at the URL in the webhook configurations, and at the DNS of the API server',
+    'check the URL in the webhook configurations, and the DNS of the API server',
   ],
   [
     /no route to host|network is unreachable/,
     'the API server has no route to the webhook',
-    'look at the pod network, and at network policies',
+    'check the pod network and the network policies',
   ],
   [
     /No agent available|error dialing backend|proxy error/,
     'the tunnel from the control plane to the nodes is down',
-    'look at its agents: kubectl -n kube-system get pods',
+    'check its agents: kubectl -n kube-system get pods',
   ],
   [
     /deadline exceeded|timeout|timed out|Client\.Timeout/i,
-    'the packets get lost on the way, or the server is too slow',
-    'let the API server through to the port of the webhook: NetworkPolicies, the firewall of a private cluster (ports.webhook, hostNetwork in the chart)',
+    'the webhook did not answer in time: packets are dropped on the way, or the server is too slow',
+    'allow the API server to reach the port of the webhook in NetworkPolicies and in the firewall of a private cluster (ports.webhook, hostNetwork in the chart)',
   ],
 ]
 
-/** The proof: a dry run of an object with an annotation for which the webhook refuses it. */
+/** Tries a dry run of an object with an annotation for which the webhook refuses it: proof that it was called. */
 export async function tryProbe(
   place: Place,
 ): Promise<{ readonly findings: Findings; readonly probe: Probe }> {
@@ -72,13 +72,18 @@ export async function tryProbe(
   if (answer?.includes(probeAnswer(nonce)))
     return {
       findings,
-      probe: { outcome: 'reached', answer: 'the API server asked the webhook, and it answered' },
+      probe: { outcome: 'reached', answer: 'the API server called the webhook, and it answered' },
     }
   if (answer === undefined) {
     const remedy =
-      'the webhook configuration is missing or Ignores failures, and then the API server tells only its log why: look there for "failed calling webhook", and at what is found above'
-    findings.problem('not-reached', object, 'the API server stored it without asking the webhook', remedy)
-    return { findings, probe: { outcome: 'not reached', answer: 'stored without asking' } }
+      'the webhook configuration is missing, or its failurePolicy is Ignore and the call failed: the log of the API server says why after "failed calling webhook"; the findings above may say it too'
+    findings.problem(
+      'not-reached',
+      object,
+      'the API server stored the object without the answer of the webhook',
+      remedy,
+    )
+    return { findings, probe: { outcome: 'not reached', answer: 'stored without the answer of the webhook' } }
   }
   if (/^403 .* is forbidden: User /.test(answer) || answer.startsWith('401 ')) {
     findings.unread(object, answer)
@@ -94,12 +99,21 @@ function meaningOf(answer: string, namespace: string): [message: string, remedy:
     const name = /failed calling webhook "([^"]*)"/.exec(answer)?.[1] ?? ''
     if (name.includes(WEBHOOK_NAME)) {
       const [, meaning, remedy] = FAILURES.find(([sign]) => sign.test(answer)) ?? []
-      return [meaning ?? 'the call of the webhook fails', remedy ?? 'see the log of the server']
+      return [
+        meaning ?? 'calls of the webhook fail',
+        remedy?.replace('NAMESPACE', namespace) ?? 'see the log of the server',
+      ]
     }
-    return [`another webhook, ${name}, is in the way`, 'mend or remove it']
+    return [`another webhook, ${name}, fails first`, 'fix or remove it']
   }
   if (/namespaces? ".*" not found/.test(answer))
-    return [`there is no namespace ${namespace}`, 'name the namespace of the installation with --namespace']
+    return [
+      `namespace ${namespace} does not exist`,
+      'name the namespace of the installation with --namespace',
+    ]
   if (answer.startsWith('404 ')) return ['MCPExternalAuthConfig is not served', 'install the CRDs']
-  return ['something else refused it before the webhook was asked', 'see whose words these are']
+  return [
+    'another webhook, policy or quota refused it first',
+    'find it by this message, and let it admit MCPExternalAuthConfigs in this namespace',
+  ]
 }

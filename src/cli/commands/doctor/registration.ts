@@ -41,8 +41,8 @@ export function checkRegistrations(
     findings.problem(
       'another-installation',
       'webhook configurations',
-      `are managed by another installation (${other}), and this one waits`,
-      'a cluster has one: uninstall one of the two, or name the other one with --namespace',
+      `are managed by another installation (${other}), so this one does not write them`,
+      'a cluster has one installation: uninstall one of the two, or run doctor with --namespace of the other',
     )
     return findings
   }
@@ -83,13 +83,13 @@ function checkPolicy(stored: unknown, setups: Setups, findings: Findings): void 
   if (stored === undefined || policyOf(stored as Stored) === 'Fail') return
   const object = `${CONFIGURATIONS[0]} ${WEBHOOK_NAME}`
   const message =
-    'is not armed: failurePolicy is Ignore, so that whatever the webhook cannot be asked about is admitted'
+    'is not armed: failurePolicy is Ignore, so the API server admits a write when a call of the webhook fails'
   if (armingOf(setups) === 'ignore') findings.note('not-armed', object, `${message} (--arming=ignore)`)
   else {
     const remedy =
       armingOf(setups) === 'off'
         ? 'set failurePolicy to Fail in your copy of deploy/static-webhooks.yaml'
-        : 'a server with --arming on sets Fail once the API server has reached it; the probe below says what is in the way'
+        : 'a server with --arming on sets Fail once the API server has reached it; the probe below says what prevents that'
     findings.problem('not-armed', object, message, remedy)
   }
 }
@@ -116,7 +116,7 @@ function compare(
       findings.problem(
         'configuration-drift',
         object,
-        `${name}: ${at} is ${show(at, found)}, and this version writes ${show(at, rest)}`,
+        `${name}: ${at} is ${shortJson(at, found)}, and this version writes ${shortJson(at, rest)}`,
         remedyFor(setups, place),
       )
   }
@@ -142,7 +142,7 @@ function checkSelectors(name: string, wanted: Stored, stored: Stored, comparison
       findings.problem(
         'configuration-drift',
         object,
-        `${name}: ${field} is ${show(field, stored)}, and --namespace-selector says ${show(field, wanted)}`,
+        `${name}: ${field} is ${shortJson(field, stored)}, and --namespace-selector says ${shortJson(field, wanted)}`,
         remedy,
       )
       continue
@@ -161,8 +161,11 @@ function checkSelectors(name: string, wanted: Stored, stored: Stored, comparison
       field === 'namespaceSelector' &&
       selector.matchLabels === undefined &&
       listOf(selector.matchExpressions).every((each) => part(each, 'key') === 'kubernetes.io/metadata.name')
-    const subject = field === 'namespaceSelector' ? 'namespaces' : 'objects'
-    const message = `${name}: asks about ${subject} with ${conditions.join(' and ')} only; all others go unjudged`
+    const [subject, others] =
+      field === 'namespaceSelector'
+        ? ['namespaces', 'objects of other namespaces']
+        : ['objects', 'other objects']
+    const message = `${name}: applies only to ${subject} with ${conditions.join(' and ')}; the webhook does not judge ${others}`
     const isOff = armingOf(setups) === 'off'
     if (isSet) noteSelector(conditions.join(' and '), findings)
     else if (isNames && isOff) findings.note('excluded', object, message)
@@ -172,19 +175,19 @@ function checkSelectors(name: string, wanted: Stored, stored: Stored, comparison
         object,
         message,
         isOff
-          ? 'whoever may set such a label gets round the webhook: select by kubernetes.io/metadata.name, or not at all'
-          : `a server with --arming on takes the selector away within seconds${field === 'namespaceSelector' ? ' (--namespace-selector is what lasts)' : ''}; ${seeLog(setups, place.namespace)}`,
+          ? 'a user who may set that label bypasses the webhook: select by kubernetes.io/metadata.name, or remove the selector'
+          : `a server with --arming on removes the selector within seconds${field === 'namespaceSelector' ? ' (to keep one, set --namespace-selector)' : ''}; ${seeLog(setups, place.namespace)}`,
       )
   }
 }
 
-/** A note, once: every entry has the selector of the settings. */
+/** Notes the selector of the settings once, not once for each entry. */
 function noteSelector(conditions: string, findings: Findings): void {
   if (findings.found.some(({ id }) => id === 'selected')) return
   findings.note(
     'selected',
     'webhook configurations',
-    `ask about namespaces with ${conditions} only, as --namespace-selector says; all others go unjudged`,
+    `apply only to namespaces with ${conditions}, as --namespace-selector says; the webhook does not judge objects of other namespaces`,
   )
 }
 
@@ -200,7 +203,7 @@ function checkRules(name: string, wanted: Stored, stored: Stored, comparison: Co
   const message =
     lacking.length > 0
       ? `its rules lack ${lacking.map(({ plural }) => plural).join(', ')}`
-      : `${at} is ${show(at, stored)}, and this version writes ${show(at, wanted)}`
+      : `${at} is ${shortJson(at, stored)}, and this version writes ${shortJson(at, wanted)}`
   findings.problem(
     lacking.length > 0 ? 'rules-lack-kind' : 'configuration-drift',
     object,
@@ -212,7 +215,7 @@ function checkRules(name: string, wanted: Stored, stored: Stored, comparison: Co
 const LONGEST = 60
 
 /** A value as JSON, shortened. */
-function show(at: string, entry: Stored): string {
+function shortJson(at: string, entry: Stored): string {
   const path = at.split(/[.[\]]/).filter((each) => each !== '')
   const value = part(entry, ...path)
   const text = value === undefined ? 'missing' : JSON.stringify(value)
@@ -231,7 +234,7 @@ export async function checkOthers({ opened, group }: Place): Promise<Findings> {
     const listed = await findings.read(kind, () => opened.installation.listAdmission(plural))
     for (const each of listed === UNREAD ? [] : listed) {
       const name = String(part(each, 'metadata', 'name'))
-      // Our own, and those of deploy/policies.
+      // Ours, and those of deploy/policies.
       if (name === WEBHOOK_NAME || (kind === 'ValidatingAdmissionPolicy' && name.startsWith(WEBHOOK_NAME)))
         continue
       const rules = [
@@ -245,7 +248,7 @@ export async function checkOthers({ opened, group }: Place): Promise<Findings> {
         findings.note(
           'shadowed',
           `${kind} ${name}`,
-          `is asked about ${resources.length === KINDS.length ? 'all seven kinds' : resources.join(', ')} too: it may refuse or change what the webhook admits`,
+          `also applies to ${resources.length === KINDS.length ? 'all seven kinds' : resources.join(', ')}: it may refuse or change what the webhook admits`,
         )
     }
   }

@@ -22,7 +22,7 @@ export interface Setups {
   readonly leader: Setup | undefined
 }
 
-/** From the two Deployments that the chart may have; the second is there when the leader runs by itself. */
+/** Reads the settings of the chart's Deployments; the second exists when the leader has a Deployment of its own. */
 export function setupsOf(deployment: unknown, leader: unknown): Setups {
   const webhook = setupOf(WEBHOOK_NAME, deployment)
   const separate = setupOf(LEADER_NAME, leader)
@@ -51,7 +51,7 @@ function setupOf(name: string, deployment: unknown): Setup | undefined {
   }
 }
 
-/** A server whose selector cannot be read does not start, so it writes none. */
+/** The selector of `--namespace-selector`; empty when it is malformed, because such a server does not start. */
 function selectorIn(text: string): LabelSelector {
   try {
     return parseLabelSelector(text)
@@ -60,11 +60,11 @@ function selectorIn(text: string): LabelSelector {
   }
 }
 
-/** The command that prints the log of the leader; words where the leader has no Deployment. */
+/** What to do when the leader did not do its work: the command that prints its log, if it has a Deployment. */
 export const seeLog = ({ leader }: Setups, namespace: string): string =>
   leader === undefined
     ? 'start one, or see its log'
-    : `see why not: kubectl -n ${namespace} logs deploy/${leader.deployment}`
+    : `see the log of the leader: kubectl -n ${namespace} logs deploy/${leader.deployment}`
 
 export const CONFIGURATIONS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'] as const
 

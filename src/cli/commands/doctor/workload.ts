@@ -12,7 +12,7 @@ export function checkDeployment(name: string, deployment: unknown, { namespace }
   if (deployment === undefined) {
     const remedy =
       name === LEADER_NAME
-        ? 'the pods that answer write nothing (--role=webhook): install the chart whole'
+        ? 'vmcp-admission runs with --role=webhook, and then only this Deployment writes the webhook configurations: install it with the chart'
         : 'install the chart, or name the namespace of the installation with --namespace'
     findings.problem('deployment-missing', object, 'not found', remedy)
     return findings
@@ -44,7 +44,7 @@ export async function checkService({ opened, namespace, service }: Place): Promi
   const found = await findings.read(object, () => opened.installation.readService(service))
   if (found === UNREAD) return findings
   if (found === undefined) {
-    const remedy = 'install the chart, or name it with --service'
+    const remedy = 'install the chart, or name the Service with --service'
     findings.problem('service-missing', object, 'not found', remedy)
     return findings
   }
@@ -53,7 +53,7 @@ export async function checkService({ opened, namespace, service }: Place): Promi
       'service-port',
       object,
       'has no port 443',
-      'the webhook configurations call it there: add the port',
+      'add it: the webhook configurations call that port',
     )
   const slices = await findings.read(`EndpointSlices of ${object}`, () =>
     opened.installation.listEndpoints(service),
@@ -70,7 +70,7 @@ export async function checkService({ opened, namespace, service }: Place): Promi
     'no-endpoints',
     object,
     'has no ready endpoints',
-    `a pod that is ready must carry the labels of its selector: kubectl -n ${namespace} get pods -l '${labels.join(',')}'`,
+    `check that pods with the labels of its selector are ready: kubectl -n ${namespace} get pods -l '${labels.join(',')}'`,
   )
   return findings
 }
@@ -88,61 +88,66 @@ export async function isNamespaceMissing({ opened }: Place): Promise<boolean> {
 export async function checkLease(place: Place, setups: Setups): Promise<Findings> {
   const findings = new Findings()
   if ((setups.leader ?? setups.webhook)?.arming === 'off') return findings
-  const { opened, namespace, now, patience } = place
+  const { opened, namespace, now, leaseWaitMs } = place
   const object = `Lease ${namespace}/${WEBHOOK_NAME}`
   const store = opened.registrations.lease(WEBHOOK_NAME)
-  const remedy = `nobody reconciles the webhook configurations until a server with --arming on runs; ${seeLog(setups, namespace)}`
+  const remedy = `no server reconciles the webhook configurations until one with --arming on runs; ${seeLog(setups, namespace)}`
   const lease = await findings.read(object, () => store.read())
   if (lease === UNREAD) return findings
   if (lease === undefined && (await isNamespaceMissing(place)))
     findings.problem(
       'namespace-missing',
       `Namespace ${namespace}`,
-      'not found: a server with --arming on keeps its Lease there, and writes nothing without it',
+      'not found: a server with --arming on keeps its Lease there, and writes no webhook configuration without it',
       `kubectl create namespace ${namespace}, or name the namespace of the installation with --namespace`,
     )
   else if (lease === undefined) findings.problem('lease-missing', object, 'not found', remedy)
   else if (lease.holder === '')
-    findings.problem('lease-free', object, 'nobody holds it: the last server has stopped', remedy)
+    findings.problem('lease-free', object, 'has no holder: the last server has stopped', remedy)
   else {
     const { holder, renewed, written } = lease
     if (written !== '') checkClock(findings, object, holder, Date.parse(renewed), Date.parse(written))
     const since = written === '' ? renewed : written
     if (now() - Date.parse(since) <= lease.seconds * 1_000) return findings
     // The clocks may differ, so the Lease is watched for a change instead of compared with this machine's time.
-    await sleep(patience)
+    await sleep(leaseWaitMs)
     const later = await findings.read(object, () => store.read())
     if (later !== UNREAD && later?.resourceVersion === lease.resourceVersion)
-      findings.problem('lease-stale', object, `${holder} has not renewed it since ${since}`, remedy)
+      findings.problem(
+        'lease-stale',
+        object,
+        `its holder ${holder} has not renewed it since ${since}`,
+        remedy,
+      )
   }
   return findings
 }
 
 /** Milliseconds by which clocks may differ without a finding: more than a request takes. */
-const CLOCK = 60_000
+const CLOCK_TOLERANCE_MS = 60_000
 
 /** Reports a replica whose clock differs from the API server's; both times in Unix milliseconds. */
-function checkClock(findings: Findings, object: string, who: string, its: number, server: number): void {
-  if (!(Math.abs(its - server) > CLOCK)) return
+function checkClock(findings: Findings, object: string, replica: string, its: number, server: number): void {
+  if (!(Math.abs(its - server) > CLOCK_TOLERANCE_MS)) return
   const [itsTime, serverTime] = [its, server].map((time) => new Date(time).toISOString())
   findings.problem(
     'clock-differs',
     object,
-    `the clock of ${who} says ${itsTime} when the API server's says ${serverTime}, which is ${aheadOrBehind(its - server)} the API server's`,
+    `the clock of ${replica} says ${itsTime} when the API server's says ${serverTime}, which is ${aheadOrBehind(its - server)} the API server's`,
     'set the clock of its node (NTP): a replica that is off by more than 30 minutes makes no certificate and is not ready',
   )
 }
 
-/** The clock of this machine, for whoever compares the times that doctor prints. */
+/** Notes a wrong clock of this machine, because users compare it with the times that doctor prints. */
 export function checkClockHere({ opened, now }: Place): Findings {
   const findings = new Findings()
   const offset = opened.clockOffset() ?? 0
-  if (Math.abs(offset) > CLOCK)
+  if (Math.abs(offset) > CLOCK_TOLERANCE_MS)
     findings.note(
       'clock-here',
       'this machine',
       `its clock says ${new Date(now() + offset).toISOString()} when the API server's says ${new Date(now()).toISOString()}`,
-      "doctor judges by the API server's",
+      'doctor judges by the clock of the API server',
     )
   return findings
 }
