@@ -13,17 +13,17 @@ const script = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 /** The folder of certificates, logs and the bundle of this run; removed at the end. */
 export const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-bench-'))
 await localPair(folder, ['127.0.0.1'])
+// Without a package.json Node would have to guess that these are ES modules.
+execFileSync('cp', [script('../package.json'), folder])
 execFileSync(process.execPath, [script('../src/generate/bundle.ts'), join(folder, 'dist')], {
   stdio: 'inherit',
 })
-// Without a package.json Node would have to guess that these are ES modules.
-execFileSync('cp', [script('../package.json'), folder])
 
 /** The bundle's files, as the image runs them, with the options of the image. */
 export const bundled = (file: 'server/main.js' | 'cli/main.js') => join(folder, 'dist', file)
 export const bundleEnvironment = (options?: string) => ({
   ...process.env,
-  ...containerEnvironment(),
+  ...containerEnvironment(join(folder, 'dist')),
   ...(options !== undefined && { NODE_OPTIONS: options }),
 })
 
