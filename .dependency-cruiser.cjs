@@ -7,7 +7,7 @@ module.exports = {
       name: 'no-cycles',
       severity: 'error',
       from: {},
-      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+      to: { circular: true },
     },
     {
       name: 'rule-imports-nothing-of-ours',
@@ -82,25 +82,25 @@ module.exports = {
       severity: 'error',
       from: {
         path: `^src/(${ADAPTERS})/`,
-        pathNot: '^src/server/|^src/cli/input/live\\.ts$|^src/generate/flags-page\\.ts$',
+        pathNot: '^src/server/|^src/cli/input/live/|^src/generate/flags-page\\.ts$',
       },
       to: { path: `^src/(${ADAPTERS})/`, pathNot: '^src/$1/' },
     },
     {
       name: 'cli-reads-clusters-in-one-place',
       comment:
-        'live.ts is the one module of the CLI that talks to a cluster, and is loaded only when one is asked for.',
+        'input/live is the one part of the CLI that talks to a cluster, and is loaded only when one is asked for.',
       severity: 'error',
-      from: { path: '^src/cli/', pathNot: '^src/cli/input/live\\.ts$' },
+      from: { path: '^src/cli/', pathNot: '^src/cli/input/live/' },
       to: { path: '^src/cluster/' },
     },
     {
       name: 'clusters-cost-nothing-unasked',
       comment: 'The client library takes 90 MB: a plain check must not load it.',
       severity: 'error',
-      from: { path: '^src/' },
+      from: { path: '^src/', pathNot: '^src/cli/input/live/' },
       to: {
-        path: '^src/cli/input/live\\.ts$|node_modules/@kubernetes/client-node/',
+        path: '^src/cli/input/live/|node_modules/@kubernetes/client-node/',
         dynamic: false,
         dependencyTypesNot: ['type-only'],
       },

@@ -38,7 +38,8 @@ import {
   problemWithClientAuthorities,
 } from '../src/certificates/clients.ts'
 import { watchFiles, type WatchFilesOptions } from '../src/certificates/files.ts'
-import { localPair, type ServingPair } from '../src/certificates/local.ts'
+import { localPair } from '../src/certificates/local.ts'
+import type { ServingPair } from '../src/certificates/serving-pair.ts'
 import {
   type AuthorityState,
   type Change,

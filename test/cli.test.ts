@@ -1064,7 +1064,7 @@ t.test('a patch of kustomize is no resource', async (t) => {
   const patch = manifest('awsSts: { region: eu-west-1 }\n')
   const kustomization = (content: object) => JSON.stringify({ kind: 'Kustomization', ...content })
   const note = (place: string, by: string, folder: string) =>
-    `${place}: not judged, because ${by} uses it as a patch; to judge what comes of it: kubectl kustomize ${folder} | vmcp-admission check -`
+    `${place}: not judged, because ${by} uses it as a patch; to judge the result: kubectl kustomize ${folder} | vmcp-admission check -`
   const rows: [title: string, files: Record<string, string>, findings: number, notes: string[]][] = [
     ['judged alone', { 'p.yaml': patch }, 2, []],
     [

@@ -12,7 +12,6 @@ import { pathText } from '../rule/path.ts'
 import { withoutUserInfo } from '../rule/go-text.ts'
 import { isAbsent } from '../rule/resource.ts'
 import type { Incoming } from './incoming.ts'
-import type { Outgoing } from './outgoing.ts'
 import { notFound } from './unknown.ts'
 
 /** Types for which releases have no strategy under a VirtualMCPServer. */
@@ -59,11 +58,18 @@ function* refusedReferences(gateway: Gateway, cluster: Cluster): Iterable<string
   }
 }
 
+/** What releases treat differently in the authentication to a backend; see `Outgoing`. */
+interface ReleaseStrategy {
+  readonly type: string | null
+  readonly chosen: string | null
+  readonly header: string | null
+}
+
 /** Differences between operator releases and the specification that concern this backend. */
 export function releaseNotes(
   gateway: Gateway,
   backend: Backend,
-  strategy: Pick<Outgoing, 'type' | 'chosen' | 'header'>,
+  strategy: ReleaseStrategy,
   cluster: Cluster,
 ): string[] {
   return [...otherReference(gateway, backend, cluster), ...otherEffect(backend, strategy)]
@@ -91,10 +97,7 @@ function* otherReference(gateway: Gateway, backend: Backend, cluster: Cluster): 
 
 const quoted = (config: string): string => nameText(authConfigNamed(config))
 
-function* otherEffect(
-  { from }: Backend,
-  { type, chosen, header }: Pick<Outgoing, 'type' | 'chosen' | 'header'>,
-): Iterable<string> {
+function* otherEffect({ from }: Backend, { type, chosen, header }: ReleaseStrategy): Iterable<string> {
   if (NOT_CONVERTED.includes(type)) {
     const effect = from === 'discovered' ? 'drop the backend' : 'do not reconcile the VirtualMCPServer'
     yield `releases cannot use type ${type ?? ''} for a backend, and ${effect}`

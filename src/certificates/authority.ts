@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatState, parseState, signingAuthority } from './authority-data.ts'
-import type { ServingPair } from './local.ts'
+import type { ServingPair } from './serving-pair.ts'
 import { Problems } from './problems.ts'
 import {
   type AuthorityState,

@@ -2,14 +2,8 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readRegularFile } from './regular-file.ts'
 import { judgePair } from './verify.ts'
+import type { ServingPair } from './serving-pair.ts'
 import { makeAuthority, signLeaf } from './x509.ts'
-
-/** PEM texts of a serving pair, and of the CA that signed it when the folder holds one. */
-export interface ServingPair {
-  readonly certificate: string
-  readonly key: string
-  readonly ca?: string
-}
 
 const DAY = 24 * 60 * 60 * 1_000
 /** In the order in which they are written and moved into place; see `finishMoves`. */

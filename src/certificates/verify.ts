@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import { createSecureContext } from 'node:tls'
-import type { ServingPair } from './local.ts'
+import type { ServingPair } from './serving-pair.ts'
 import { certificatesIn } from './x509.ts'
 
 /** What is to be said of a pair. No text repeats the key, or what OpenSSL says of it. */

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import type { ServingPair } from '../certificates/local.ts'
+import type { ServingPair } from '../certificates/serving-pair.ts'
 import { judgeSubmission, mutate, type Situation, type Submission } from '../review/index.ts'
 import type { Verdict } from '../review/judge.ts'
 import { jsonPatch } from '../review/patch.ts'

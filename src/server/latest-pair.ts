@@ -1,4 +1,4 @@
-import type { ServingPair } from '../certificates/local.ts'
+import type { ServingPair } from '../certificates/serving-pair.ts'
 
 /** Keeps the latest serving pair until it is asked for, and hands over each later one. */
 export class LatestPair {

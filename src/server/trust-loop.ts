@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { ArmingState } from '../arming/index.ts'
 import { SelfManaged } from '../certificates/authority.ts'
-import type { ServingPair } from '../certificates/local.ts'
+import type { ServingPair } from '../certificates/serving-pair.ts'
 import { Propagation } from '../certificates/propagation.ts'
 import { clusterSecret } from '../certificates/secret-store.ts'
 import { authoritiesIn } from '../certificates/x509.ts'

@@ -1,6 +1,6 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ServingPair } from '../../src/certificates/local.ts'
+import type { ServingPair } from '../../src/certificates/serving-pair.ts'
 
 /** Writes a pair, and its CA if it has one, as whoever owns the folder does. */
 export function writePair(folder: string, { certificate, key, ca }: ServingPair): void {

@@ -7,7 +7,7 @@ import type { SeveritySetting } from '../../review/settings.ts'
 import { missingKindNotes, emptyNamespaceNotes } from '../output/missing-crds.ts'
 import { LIVE_FLAGS } from '../input/cluster-flags.ts'
 import { stateOfCluster } from '../input/given-state.ts'
-import type { Live, LiveObject, SecretName } from '../input/live.ts'
+import type { Live, LiveObject, SecretName } from '../input/live/index.ts'
 import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
 import { printUnread } from '../input/reading.ts'
 import { addVerdict, exitCode, IN_CLUSTER, printHuman, printJson, type Report } from '../output/report.ts'
@@ -28,7 +28,7 @@ export async function audit(
   if (positionals.length > 0)
     throw new UsageError('audit judges what is in the cluster and takes no files; check --cluster does')
   const { kubeconfig, namespaces, 'api-group': group } = flags
-  const { readCluster } = await import('../input/live.ts')
+  const { readCluster } = await import('../input/live/index.ts')
   const wanted = {
     kubeconfig,
     group,

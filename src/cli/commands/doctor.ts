@@ -5,7 +5,7 @@ import { WEBHOOK_NAME } from '../../arming/webhook-configurations.ts'
 import { INSTALLATION_FLAGS } from '../input/cluster-flags.ts'
 import { type Diagnosis, examine } from './doctor/examine.ts'
 import type { DoctorFinding, Level, Place } from './doctor/findings.ts'
-import type { Opened } from '../input/live.ts'
+import type { Opened } from '../input/live/index.ts'
 import { counted, EXIT } from '../output/report.ts'
 import { visible } from '../output/visible.ts'
 import { errorMessage } from '../../rule/error-message.ts'
@@ -47,7 +47,7 @@ export async function doctor(
   if (positionals.length > 0)
     throw new UsageError('doctor takes no files; --namespace names the installation')
   const { kubeconfig, namespace, service, 'api-group': group, output, wait } = flags
-  const live = await import('../input/live.ts')
+  const live = await import('../input/live/index.ts')
   const until = performance.now() + wait * 1_000
   let opened: Opened
   try {

@@ -15,7 +15,7 @@ import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { type Documents, readDocuments, type ReadOptions } from '../input/documents.ts'
 import { type Reading, stateOf, stateOfCluster } from '../input/given-state.ts'
 import { readOverlay } from '../input/overlay.ts'
-import type { Live } from '../input/live.ts'
+import type { Live } from '../input/live/index.ts'
 import { changesMermaid, planMermaid } from '../output/plan-mermaid.ts'
 import { changesText, planText } from '../output/plan-text.ts'
 import { READING_FLAGS, printLines, printEmpty, printUnread, readOptions } from '../input/reading.ts'
@@ -63,7 +63,7 @@ function together({ plans, unread, documents }: ReadFiles, output: Output): Prin
 async function ofCluster(names: readonly string[], flags: Flags, environment: Environment): Promise<Printed> {
   const { kubeconfig, namespaces, namespace, 'api-group': group, output } = flags
   if (names.length === 0) {
-    const { readCluster } = await import('../input/live.ts')
+    const { readCluster } = await import('../input/live/index.ts')
     const wanted = {
       kubeconfig,
       group,

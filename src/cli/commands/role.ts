@@ -102,7 +102,7 @@ async function configInCluster(
     throw new UsageError(
       `with --cluster, --config is NAME or NAMESPACE/NAME, which '${oneLine(written)}' is not`,
     )
-  const { readObject } = await import('../input/live.ts')
+  const { readObject } = await import('../input/live/index.ts')
   const place = { namespace: given, name }
   const { server, namespace, value } = await readObject(
     mcpExternalAuthConfig,

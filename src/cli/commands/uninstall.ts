@@ -6,7 +6,7 @@ import { LEADER_NAME, WEBHOOK_NAME } from '../../arming/webhook-configurations.t
 import { INSTALLATION_FLAGS } from '../input/cluster-flags.ts'
 import { part } from './doctor/findings.ts'
 import { CA_SECRET, CONFIGURATIONS, setupsOf } from './doctor/setup.ts'
-import type { Opened } from '../input/live.ts'
+import type { Opened } from '../input/live/index.ts'
 import { EXIT } from '../output/report.ts'
 import { visible } from '../output/visible.ts'
 import { errorMessage } from '../../rule/error-message.ts'
@@ -39,7 +39,7 @@ export async function uninstall(
   if (positionals.length > 0)
     throw new UsageError('uninstall takes no files; --namespace names the installation')
   const { kubeconfig, namespace, all, force, 'dry-run': dryRun } = flags
-  const { openInstallation } = await import('../input/live.ts')
+  const { openInstallation } = await import('../input/live/index.ts')
   const failures: string[] = []
   const attempt = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
     try {

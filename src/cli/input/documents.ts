@@ -2,13 +2,8 @@ import { UsageError } from '../../configuration/flags.ts'
 import { type Excluded, INPUT, readSources } from './files.ts'
 import { fillPlaceholders, quoteTemplates } from './fill.ts'
 import { withoutPatches } from './kustomize.ts'
-import { loadDocuments, type ReadDocument, type UnreadDocument } from './load.ts'
+import { type FileDocument, loadDocuments, type UnreadDocument } from './load.ts'
 import type { Located, Unread } from '../output/report.ts'
-
-export interface FileDocument {
-  readonly file: string
-  readonly document: ReadDocument
-}
 
 /** The settings for reading files. */
 export interface ReadOptions {

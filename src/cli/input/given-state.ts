@@ -6,7 +6,7 @@ import type { Kind } from '../../kinds/kind.ts'
 import { holdsPlaceholder, placeholdersIn } from '../../review/placeholder.ts'
 import { ClusterState } from '../../review/cluster-state.ts'
 import { isObject, metadataOf } from '../../rule/resource.ts'
-import type { Live } from './live.ts'
+import type { Live } from './live/index.ts'
 
 /** The settings for reading documents as resources. */
 export interface Reading {

@@ -1,13 +1,16 @@
 import { basename, dirname, join, normalize } from 'node:path'
 import { isObject } from '../../rule/resource.ts'
-import type { Documents, FileDocument } from './documents.ts'
+import type { FileDocument } from './load.ts'
 import type { Located } from '../output/report.ts'
 
 /**
  * Takes out the files that a kustomization among the documents uses as patches: they hold parts of resources only. A
  * file that some kustomization lists as a resource too is a resource.
  */
-export function withoutPatches(documents: readonly FileDocument[]): Pick<Documents, 'documents' | 'patches'> {
+export function withoutPatches(documents: readonly FileDocument[]): {
+  readonly documents: readonly FileDocument[]
+  readonly patches: readonly Located[]
+} {
   const kustomizations = documents.filter(isKustomization)
   const named = (list: (value: unknown) => string[]) =>
     kustomizations.flatMap(({ file, document }) =>
@@ -53,6 +56,6 @@ const pathOf = (patch: unknown): string | undefined => {
 
 function patchNote({ file, document }: FileDocument, user: string): Located {
   const built = `kubectl kustomize ${dirname(user)} | vmcp-admission check -`
-  const message = `not judged, because ${user} uses it as a patch; to judge what comes of it: ${built}`
+  const message = `not judged, because ${user} uses it as a patch; to judge the result: ${built}`
   return { file, ...document.locate([], 'value'), message }
 }

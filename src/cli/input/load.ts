@@ -39,6 +39,12 @@ export interface UnreadDocument {
   readonly error: Place & { readonly message: string }
 }
 
+/** A document and the file that holds it. */
+export interface FileDocument {
+  readonly file: string
+  readonly document: ReadDocument
+}
+
 export type LoadedDocument = ReadDocument | UnreadDocument
 
 export interface LoadOptions {

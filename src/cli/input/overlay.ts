@@ -10,7 +10,7 @@ import { isObject, metadataOf } from '../../rule/resource.ts'
 import { objectKey } from '../../rule/cluster.ts'
 import type { Documents } from './documents.ts'
 import { kindOf, type Reading, stateOfBoth, stateOfCluster } from './given-state.ts'
-import type { Live, LiveObject, SecretName } from './live.ts'
+import type { Live, LiveObject, SecretName } from './live/index.ts'
 import type { Subject } from '../output/report.ts'
 
 /** An overlay: the files in place of the objects of a cluster, in the namespaces that the files name. */
@@ -44,7 +44,7 @@ export async function readOverlay(
     strict,
     namespace: asked.namespace || own || 'default',
   })
-  const { readCluster } = await import('./live.ts')
+  const { readCluster } = await import('./live/index.ts')
   const wanted = {
     kubeconfig,
     group,

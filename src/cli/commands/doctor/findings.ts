@@ -1,4 +1,4 @@
-import type { Opened } from '../../input/live.ts'
+import type { Opened } from '../../input/live/index.ts'
 import { errorMessage } from '../../../rule/error-message.ts'
 
 /** `problem`: wrong; `note`: worth knowing; `unread`: could not be read or checked. */

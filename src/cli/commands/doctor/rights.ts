@@ -1,6 +1,6 @@
 import { KINDS } from '../../../kinds/index.ts'
 import { WEBHOOK_NAME } from '../../../arming/webhook-configurations.ts'
-import type { Opened } from '../../input/live.ts'
+import type { Opened } from '../../input/live/index.ts'
 import { Findings, type Place } from './findings.ts'
 import { CA_SECRET, type Setup } from './setup.ts'
 

@@ -1,0 +1,37 @@
+import { statSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { type Access, ClusterConnection, fromKubeconfig, fromServiceAccount } from '../../../cluster/index.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Milliseconds without an answer of the API server. Lists of a cold cache and credential plugins take long. */
+export const ANSWER_TIMEOUT_MS = 30_000
+
+/** Which cluster is meant. */
+export interface ClusterChoice {
+  /** A file; empty: the kubeconfig of kubectl, or the service account of the pod. */
+  readonly kubeconfig: string
+  readonly group: string
+}
+
+/**
+ * Access to the cluster of this kubeconfig, or else to that of kubectl, or of the pod. Throws an Error of one line when
+ * none is found or the kubeconfig cannot be used.
+ */
+export async function accessTo(kubeconfig: string, environment: Environment): Promise<Access> {
+  if (kubeconfig !== '') return fromKubeconfig(kubeconfig)
+  const { KUBECONFIG = '', KUBERNETES_SERVICE_HOST, HOME = homedir() } = environment
+  const files =
+    KUBECONFIG === '' ? [join(HOME, '.kube', 'config')] : KUBECONFIG.split(delimiter).filter(Boolean)
+  const found = files.filter((file) => statSync(file, { throwIfNoEntry: false }) !== undefined)
+  if (found.length > 0) return fromKubeconfig(...found)
+  if (KUBERNETES_SERVICE_HOST !== undefined) return fromServiceAccount()
+  const where = KUBECONFIG === '' ? files[0] : `$KUBECONFIG (${KUBECONFIG})`
+  throw new Error(
+    `there is no kubeconfig: not at ${where}, and this is not a pod with a service account; name one with --kubeconfig FILE`,
+  )
+}
+
+/** The URL of the API server, without the last slash. */
+export const serverUrl = ({ server }: ClusterConnection) => server.replace(/\/$/, '')

@@ -1,0 +1,41 @@
+import {
+  ClusterConnection,
+  type Installation,
+  type Registrations,
+  StatusError,
+} from '../../../cluster/index.ts'
+import { accessTo, ANSWER_TIMEOUT_MS, type ClusterChoice, type Environment, serverUrl } from './access.ts'
+
+/** The objects of an installation: those of the chart, and those that the server writes. */
+export interface Opened {
+  /** URL of the API server. */
+  readonly server: string
+  readonly installation: Installation
+  readonly registrations: Registrations
+  /** By how many milliseconds the clock of this machine is ahead of the API server's; undefined before an answer. */
+  clockOffset(): number | undefined
+  close(): void
+}
+
+/** Throws an Error of one line when no cluster is found; nothing is sent yet. */
+export async function openInstallation(
+  { kubeconfig, group }: ClusterChoice,
+  namespace: string,
+  environment: Environment,
+): Promise<Opened> {
+  const access = await accessTo(kubeconfig, environment)
+  const connection = new ClusterConnection(access, {
+    group,
+    times: { answer: ANSWER_TIMEOUT_MS, idle: ANSWER_TIMEOUT_MS },
+  })
+  return {
+    server: serverUrl(connection),
+    installation: connection.installation(namespace),
+    registrations: connection.registrations(namespace),
+    clockOffset: () => connection.clockOffset(),
+    close: () => connection.close(),
+  }
+}
+
+/** Whether the API server answered with a refusal; any other failure means that it did not answer. */
+export const isRefusal = (error: unknown): error is StatusError => error instanceof StatusError

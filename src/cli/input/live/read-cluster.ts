@@ -1,0 +1,231 @@
+import { ClusterConnection, StatusError, type Times } from '../../../cluster/index.ts'
+import { KINDS } from '../../../kinds/index.ts'
+import { type SecretFacts, secretFacts } from '../../../kinds/between/secrets.ts'
+import type { Kind } from '../../../kinds/kind.ts'
+import { isObject, metadataOf } from '../../../rule/resource.ts'
+import { errorMessage } from '../../../rule/error-message.ts'
+import { accessTo, ANSWER_TIMEOUT_MS, type ClusterChoice, type Environment, serverUrl } from './access.ts'
+import { Failures, forEachConcurrently, retryRefused } from './requests.ts'
+
+export interface LiveObject {
+  readonly kind: Kind
+  readonly namespace: string
+  readonly name: string
+  readonly value: Readonly<Record<string, unknown>>
+}
+
+/** A Secret that a resource names. */
+export interface SecretName {
+  readonly namespace: string
+  readonly name: string
+}
+
+export interface SeenSecret extends SecretName {
+  readonly facts: SecretFacts
+}
+
+/** The result of reading a cluster. */
+export interface Live {
+  /** Its URL; empty when none was found. */
+  readonly server: string
+  /** The namespace of the context or of the pod; empty where none is set. */
+  readonly namespace: string
+  /** In the order of namespace, kind and name. */
+  readonly objects: readonly LiveObject[]
+  readonly secrets: readonly SeenSecret[]
+  /** The CustomResourceDefinitions of the kinds, if they were asked for; without those that the user may not read. */
+  readonly definitions: readonly unknown[]
+  /** Kinds that the API server does not serve. */
+  readonly absent: readonly Kind[]
+  /** What could not be read, and why. */
+  readonly unread: readonly string[]
+  /** Namespaces of `--namespaces` that hold no object, and that the user has no right to get. */
+  readonly doubtful: readonly string[]
+  /** Whether every object of the kind in the namespace was read. */
+  knows(kind: string, namespace: string): boolean
+}
+
+/** What to read of which cluster. */
+export interface Wanted extends ClusterChoice {
+  /** The namespaces to read, given that of the context; undefined: all. */
+  namespaces(own: string): readonly string[] | undefined
+  /** Whether `--namespaces` names them: one that does not exist is then reported as unread. */
+  readonly mustExist?: boolean
+  /** Whether the CustomResourceDefinitions are read. */
+  readonly definitions?: boolean
+  /** The Secrets whose keys are read. */
+  secrets?(objects: readonly LiveObject[], own: string): Iterable<SecretName>
+}
+
+/** Reads the objects of a cluster once. Never throws: `unread` lists what could not be read. */
+export async function readCluster(
+  wanted: Wanted,
+  environment: Environment,
+  times: Partial<Times> = { answer: ANSWER_TIMEOUT_MS, idle: ANSWER_TIMEOUT_MS },
+): Promise<Live> {
+  const access = await accessTo(wanted.kubeconfig, environment).catch(errorMessage)
+  if (typeof access === 'string') return nothingRead(access)
+  const connection = new ClusterConnection(access, { group: wanted.group, times })
+  const own = access.namespace ?? ''
+  try {
+    const namespaces = wanted.namespaces(own)
+    const lists = await readLists(connection, namespaces)
+    const existence = wanted.mustExist
+      ? await checkExistence(connection, emptyNamespaces(lists, namespaces ?? []))
+      : NOT_CHECKED
+    const definitions = wanted.definitions === true ? await readDefinitions(connection) : []
+    const secrets = await readSecrets(connection, wanted.secrets?.(lists.objects, own))
+    return {
+      ...lists,
+      server: serverUrl(connection),
+      namespace: own,
+      secrets: secrets.found,
+      definitions,
+      unread: [...lists.unread, ...existence.unread, ...secrets.unread],
+      doubtful: existence.doubtful,
+      knows: (kind, namespace) =>
+        kind === 'Secret' ? secrets.knows(namespace) : lists.knows(kind, namespace),
+    }
+  } finally {
+    connection.close()
+  }
+}
+
+/** The result when no cluster could be opened. */
+const nothingRead = (problem: string): Live => ({
+  server: '',
+  namespace: '',
+  objects: [],
+  secrets: [],
+  definitions: [],
+  absent: [],
+  unread: [problem],
+  doubtful: [],
+  knows: () => false,
+})
+
+interface Part {
+  readonly kind: Kind
+  readonly namespace: string | undefined
+}
+
+/** Reads everything of the seven kinds. A failure of one leaves the others, unless there was no answer at all. */
+async function readLists(connection: ClusterConnection, namespaces: readonly string[] | undefined) {
+  const places: readonly (string | undefined)[] = namespaces ?? [undefined]
+  const parts = KINDS.flatMap((kind) => places.map((namespace): Part => ({ kind, namespace })))
+  const objects: LiveObject[] = []
+  const absent = new Set<Kind>()
+  const known = new Set<string>()
+  const failures = new Failures()
+  const gaveUp = new AbortController()
+  let answered = false
+  await forEachConcurrently(parts, async (part) => {
+    const { kind, namespace } = part
+    try {
+      const listed = await retryRefused(() => connection.list(kind, namespace, gaveUp.signal))
+      answered = true
+      if (listed === undefined) absent.add(kind)
+      for (const value of listed ?? []) objects.push(...toLiveObjects(kind, value))
+      known.add(keyOf(kind.kind, namespace))
+    } catch (error) {
+      answered ||= error instanceof StatusError
+      if (!answered) gaveUp.abort(error)
+      failures.add(describePart(part), errorMessage(error))
+    }
+  })
+  const unread =
+    gaveUp.signal.aborted && known.size === 0
+      ? [`${serverUrl(connection)}: ${errorMessage(gaveUp.signal.reason)}`]
+      : failures.texts()
+  return {
+    objects: objects.toSorted(compareObjects),
+    absent: KINDS.filter((kind) => absent.has(kind)),
+    unread,
+    knows: (kind: string, namespace: string) =>
+      known.has(keyOf(kind, undefined)) || known.has(keyOf(kind, namespace)),
+  }
+}
+
+const keyOf = (kind: string, namespace: string | undefined) => `${kind}/${namespace ?? ''}`
+
+const describePart = ({ kind: { kind }, namespace }: Part) =>
+  namespace === undefined ? kind : `${kind} in namespace '${namespace}'`
+
+function toLiveObjects(kind: Kind, value: unknown): LiveObject[] {
+  const { namespace, name } = metadataOf(value)
+  if (!isObject(value) || typeof namespace !== 'string' || typeof name !== 'string') return []
+  return [{ kind, namespace, name, value }]
+}
+
+type Lists = Awaited<ReturnType<typeof readLists>>
+
+/** Namespaces that were read completely and hold no object. */
+function emptyNamespaces({ objects, knows }: Lists, namespaces: readonly string[]): string[] {
+  const used = new Set(objects.map(({ namespace }) => namespace))
+  return namespaces.filter((name) => !used.has(name) && KINDS.every(({ kind }) => knows(kind, name)))
+}
+
+interface Existence {
+  readonly unread: readonly string[]
+  readonly doubtful: readonly string[]
+}
+
+const NOT_CHECKED: Existence = { unread: [], doubtful: [] }
+
+/** Asks whether namespaces exist, because a list in one that does not exist is empty, not an error. */
+async function checkExistence(
+  connection: ClusterConnection,
+  namespaces: readonly string[],
+): Promise<Existence> {
+  const unread: string[] = []
+  const doubtful: string[] = []
+  await forEachConcurrently(namespaces, async (name) => {
+    try {
+      const found = await retryRefused(() => connection.readNamespace(name, new AbortController().signal))
+      if (found === undefined) unread.push(`namespace '${name}' does not exist`)
+    } catch (error) {
+      if (error instanceof StatusError && error.status === 403) doubtful.push(name)
+      else unread.push(`namespace '${name}': ${errorMessage(error)}`)
+    }
+  })
+  return { unread: unread.toSorted(), doubtful: doubtful.toSorted() }
+}
+
+/** Reads the CustomResourceDefinitions; skips those that cannot be read, and then the specification judges alone. */
+async function readDefinitions(connection: ClusterConnection): Promise<unknown[]> {
+  const installation = connection.installation('')
+  const found: unknown[] = []
+  await forEachConcurrently(KINDS, async ({ plural }) => {
+    const definition = await installation.readDefinition(plural).catch(() => undefined)
+    if (definition !== undefined) found.push(definition)
+  })
+  return found
+}
+
+/** Reads which keys Secrets have, never keeping values. A failure in a namespace is reported once for it. */
+async function readSecrets(connection: ClusterConnection, names: Iterable<SecretName> | undefined) {
+  const found: SeenSecret[] = []
+  const unread = new Map<string, string>()
+  const gaveUp = new AbortController()
+  const distinct = new Map([...(names ?? [])].map((each) => [`${each.namespace}/${each.name}`, each]))
+  await forEachConcurrently([...distinct.values()], async ({ namespace, name }) => {
+    if (unread.has(namespace)) return
+    try {
+      const secret = await retryRefused(() => connection.readSecret(namespace, name, gaveUp.signal))
+      if (isObject(secret)) found.push({ namespace, name, facts: secretFacts(secret) })
+    } catch (error) {
+      if (!(error instanceof StatusError)) gaveUp.abort(error)
+      unread.set(namespace, `Secret in namespace '${namespace}': ${errorMessage(error)}`)
+    }
+  })
+  return {
+    found,
+    unread: [...unread.values()],
+    knows: (namespace: string) => names !== undefined && !unread.has(namespace),
+  }
+}
+
+const compareObjects = (a: LiveObject, b: LiveObject) =>
+  compare(a.namespace, b.namespace) || compare(a.kind.kind, b.kind.kind) || compare(a.name, b.name)
+
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)

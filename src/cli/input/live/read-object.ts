@@ -1,0 +1,26 @@
+import { ClusterConnection } from '../../../cluster/index.ts'
+import type { Kind } from '../../../kinds/kind.ts'
+import { errorMessage } from '../../../rule/error-message.ts'
+import { accessTo, ANSWER_TIMEOUT_MS, type ClusterChoice, type Environment, serverUrl } from './access.ts'
+import { retryRefused } from './requests.ts'
+
+/** Reads one object; undefined when it is not there. Throws an Error of one line. */
+export async function readObject(
+  kind: Kind,
+  { kubeconfig, group }: ClusterChoice,
+  { namespace, name }: { readonly namespace: string | undefined; readonly name: string },
+  environment: Environment,
+): Promise<{ readonly server: string; readonly namespace: string; readonly value: object | undefined }> {
+  const access = await accessTo(kubeconfig, environment)
+  const connection = new ClusterConnection(access, { group, times: { answer: ANSWER_TIMEOUT_MS } })
+  const place = namespace ?? access.namespace ?? 'default'
+  const server = serverUrl(connection)
+  try {
+    const value = await retryRefused(() => connection.read(kind, place, name, new AbortController().signal))
+    return { server, namespace: place, value }
+  } catch (error) {
+    throw new Error(`${server}: ${errorMessage(error)}`)
+  } finally {
+    connection.close()
+  }
+}

@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { StatusError } from '../../../cluster/index.ts'
+
+/** Most requests at a time. */
+const CONCURRENCY = 8
+/** Most attempts of a request that is answered with 429 or 5xx. */
+const MOST_ATTEMPTS = 3
+/** Milliseconds before the next attempt, when the API server does not say how long. */
+const PAUSE_MS = 500
+const LONGEST_PAUSE_MS = 5_000
+
+/** Repeats a request that is answered with 429 or 5xx, after the pause that the API server asks for. */
+export async function retryRefused<T>(request: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await request()
+    } catch (error) {
+      const isTransient = error instanceof StatusError && (error.status === 429 || error.status >= 500)
+      if (!isTransient || attempt === MOST_ATTEMPTS) throw error
+      await sleep(Math.min(error.retryAfter || PAUSE_MS, LONGEST_PAUSE_MS))
+    }
+  }
+}
+
+/** Acts on each item, on some of them at a time. */
+export async function forEachConcurrently<T>(
+  items: readonly T[],
+  act: (item: T) => Promise<void>,
+): Promise<void> {
+  const remaining = items.values()
+  const worker = async () => {
+    for (const item of remaining) await act(item)
+  }
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker))
+}
+
+/** Failures by reason: each reason is reported once. */
+export class Failures {
+  readonly #parts = new Map<string, string[]>()
+
+  add(part: string, reason: string): void {
+    this.#parts.set(reason, [...(this.#parts.get(reason) ?? []), part])
+  }
+
+  texts(): string[] {
+    return Array.from(
+      this.#parts,
+      ([reason, parts]) => `${parts.toSorted().join(', ')}: ${reason}`,
+    ).toSorted()
+  }
+}

@@ -1,0 +1,145 @@
+import { X509Certificate } from 'node:crypto'
+import { isIP } from 'node:net'
+import type { Logger } from 'pino'
+import { watchFiles } from '../certificates/files.ts'
+import { localPair, makePair } from '../certificates/local.ts'
+import { readRegularFile } from '../certificates/regular-file.ts'
+import type { ServingPair } from '../certificates/serving-pair.ts'
+import { authoritiesIn } from '../certificates/x509.ts'
+import type { ClusterConnection } from '../cluster/index.ts'
+import { UsageError } from '../configuration/flags.ts'
+import { clientTlsOptions, problemWithClientAuthorities } from '../certificates/clients.ts'
+import type { ServerConfiguration } from './configuration.ts'
+import { LatestPair } from './latest-pair.ts'
+import { localNames, servingNames } from './names.ts'
+import type { Serving } from './serving.ts'
+import { TrustLoop } from './trust-loop.ts'
+
+/**
+ * Opens the source of certificates that `--certificates` names; undefined for a leader whose webhooks serve from files,
+ * because it serves nothing and knows no CA. Throws an Error that says what is wrong with the files, and UsageError when
+ * settings contradict each other.
+ */
+export async function openServing(
+  configuration: ServerConfiguration,
+  connection: ClusterConnection | undefined,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<Serving | undefined> {
+  if (configuration['local-cluster'] !== '') return inMemory(configuration)
+  switch (configuration.certificates) {
+    case 'files':
+      return configuration.role === 'leader' ? undefined : fromFiles(configuration, logger, signal)
+    case 'self-managed':
+      return selfManaged(configuration, connection, logger, signal)
+    case 'local':
+      return local(configuration)
+  }
+}
+
+async function local(configuration: ServerConfiguration): Promise<Serving> {
+  const { 'cert-dir': folder, arming, 'webhook-url': url } = configuration
+  const pair = await localPair(folder, localNames(configuration))
+  const [name = ''] = localNames(configuration)
+  if (arming !== 'off' && url !== '' && !isFor(pair.certificate, name))
+    throw new UsageError(
+      `the certificate in ${folder} is not for ${name}, so no API server would call it: name another --cert-dir, where one is made`,
+    )
+  return lasting(
+    pair,
+    pair.made ? `made a local CA and certificate in ${folder}` : `serving the certificate in ${folder}`,
+  )
+}
+
+function isFor(certificate: string, name: string): boolean {
+  const leaf = new X509Certificate(certificate)
+  return (isIP(name) ? leaf.checkIP(name) : leaf.checkHost(name)) !== undefined
+}
+
+/** A pair that is kept in memory only and lives as long as the process. */
+async function inMemory(configuration: ServerConfiguration): Promise<Serving> {
+  return lasting(await makePair(localNames(configuration)), 'made a certificate for this run')
+}
+
+/** A pair that stays the same as long as the process lives. */
+function lasting(pair: ServingPair, source: string): Serving {
+  const ca = pair.ca === undefined ? undefined : firstExpiry(pair.ca)
+  return {
+    first: () => Promise.resolve(pair),
+    source,
+    onNext: () => undefined,
+    caBundle: () => pair.ca,
+    observe: () => undefined,
+    isTrusted: () => true,
+    clockProblem: () => undefined,
+    state: () => ({
+      expiry: { leaf: firstExpiry(pair.certificate), ca, bundle: ca },
+      rotations: 0,
+      errors: 0,
+    }),
+  }
+}
+
+async function fromFiles(
+  configuration: ServerConfiguration,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<Serving> {
+  const folder = configuration['cert-dir']
+  const pairs = new LatestPair()
+  const followed = watchFiles(folder, {
+    signal,
+    names: servingNames(configuration),
+    onPair: pairs.put,
+    onProblem: (problem) => logger.error({ folder, problem }, 'certificates: the pair in use stays'),
+    onWarning: (problem) => logger.warn({ folder, problem }, 'certificates'),
+  })
+  await followed.check()
+  const { problem } = followed.status()
+  const first = pairs.latest
+  if (first === undefined) throw new Error(`${folder}: ${problem ?? 'no certificate'}`)
+  return {
+    first: () => Promise.resolve(first),
+    source: `serving the certificate in ${folder}, and its successors`,
+    onNext: (use) => pairs.onNext(first, use),
+    caBundle: () => undefined,
+    observe: () => undefined,
+    isTrusted: () => true,
+    clockProblem: () => undefined,
+    state: () => {
+      const { expiry, pairs: used, errors } = followed.status()
+      const ca = pairs.latest?.ca === undefined ? undefined : firstExpiry(pairs.latest.ca)
+      return { expiry: { leaf: expiry.leaf, ca, bundle: ca }, rotations: used - 1, errors }
+    },
+  }
+}
+
+function selfManaged(
+  configuration: ServerConfiguration,
+  connection: ClusterConnection | undefined,
+  logger: Logger,
+  signal: AbortSignal,
+): Serving {
+  if (connection === undefined)
+    throw new UsageError('--certificates self-managed keeps a CA in a cluster: give --kubeconfig FILE')
+  if (configuration.arming === 'off')
+    throw new UsageError('--certificates self-managed needs --arming on or ignore: nobody else knows its CA')
+  return new TrustLoop(configuration, connection, logger, signal)
+}
+
+const firstExpiry = (pem: string): number | undefined => {
+  const all = authoritiesIn(pem).map(({ expires }) => expires)
+  return all.length === 0 ? undefined : Math.min(...all)
+}
+
+/** What TLS needs to ask for client certificates; nothing without a CA for them. Throws UsageError on an unfit file. */
+export async function clientOptions(file: string): Promise<ReturnType<typeof clientTlsOptions> | undefined> {
+  if (file === '') return undefined
+  const ca = await readRegularFile(file).catch((error: unknown) => {
+    throw new UsageError(`--client-ca: ${file} ${error instanceof Error ? error.message : ''}`)
+  })
+  if (ca === undefined) throw new UsageError(`--client-ca: ${file} does not exist`)
+  const problem = problemWithClientAuthorities(ca)
+  if (problem !== undefined) throw new UsageError(`--client-ca: ${file}: ${problem}`)
+  return clientTlsOptions({ ca, subjects: [] })
+}
