@@ -101,11 +101,6 @@ await withApiServer(root, async (t, api) => {
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'DATE')
     .replace(/\b127\.0\.0\.1:\d+/g, '127.0.0.1:PORT')
   await matchesGolden(t, 'life.txt', text)
-  for (const sign of [
-    '(storage-redis-configured)',
-    'all is well',
-    'nothing listens at',
-    'nothing to remove',
-  ])
+  for (const sign of ['(storage-redis-configured)', 'all is well', 'nothing listens at', 'nothing to remove'])
     t.match(text, sign)
 })

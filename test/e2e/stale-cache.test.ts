@@ -16,7 +16,7 @@ import { kubeconfigOf } from '../support/fake-api-server.ts'
 import { type RunningServer, startServer } from '../support/server.ts'
 import type { ApiServer } from './api-server.ts'
 import { called, installCrds, kubectl, register } from './cluster.ts'
-import { newsProxy, type Passing } from './news-proxy.ts'
+import { type Forwarding, startWatchProxy } from './watch-proxy.ts'
 import {
   apply,
   causes,
@@ -35,15 +35,15 @@ import { inBatches } from './rule-examples.ts'
 import { withApiServer } from './suite.ts'
 import { waitFor } from './wait-for.ts'
 
-/** A write that the server could judge by what is no longer true. */
+/** A write that the server would judge wrongly if it believed its cache. */
 interface Moment {
   readonly title: string
-  /** What the server has heard of. */
+  /** Stored before, and in the cache. */
   readonly before: readonly Other[]
-  /** What has happened since, which it has not heard of: stored, or deleted. */
+  /** Stored or deleted since, and not yet in the cache. */
   readonly since?: readonly Other[]
   readonly deleted?: readonly Other[]
-  readonly passing: Passing
+  readonly forwarding: Forwarding
   readonly sent: Other
   /** The beginning of each cause of the denial, or of each warning of the rules in question. */
   readonly denied?: readonly string[]
@@ -64,7 +64,7 @@ const MOMENTS: readonly Moment[] = [
   {
     title: 'nothing has changed: denied',
     before: CONTRADICTION,
-    passing: 'no news',
+    forwarding: 'no watches',
     sent: okta,
     denied: [NO_SUCH_PROVIDER],
   },
@@ -72,71 +72,71 @@ const MOMENTS: readonly Moment[] = [
     title: 'the configuration has been deleted',
     before: CONTRADICTION,
     deleted: [injectConfig('jira', 'github')],
-    passing: 'no news',
+    forwarding: 'no watches',
     sent: okta,
   },
   {
     title: 'the configuration has been changed',
     before: CONTRADICTION,
     since: [injectConfig('jira', 'okta')],
-    passing: 'no news',
+    forwarding: 'no watches',
     sent: okta,
   },
   {
-    title: 'the backend has gone to no configuration',
+    title: 'the backend no longer names a configuration',
     before: CONTRADICTION,
     since: [backend('jira')],
-    passing: 'no news',
+    forwarding: 'no watches',
     sent: okta,
   },
   {
     title: 'the backend has been deleted',
     before: CONTRADICTION,
     deleted: [backend('jira')],
-    passing: 'no news',
+    forwarding: 'no watches',
     sent: okta,
   },
   {
     title: 'the issuer has been changed',
     before: [group(), oidcConfig('corporate', 'https://login.example.com')],
     since: [oidcConfig('corporate')],
-    passing: 'no news',
+    forwarding: 'no watches',
     sent: okta,
   },
   {
-    title: 'what is named has been created',
+    title: 'the objects that it names have been created',
     before: [backend('jira')],
     since: [group(), oidcConfig('corporate')],
-    passing: 'no news',
+    forwarding: 'no watches',
     sent: okta,
   },
   {
-    title: 'what is named has been deleted: that it is there was never asked',
+    title: 'the objects that it names have been deleted: no live read confirms that an object exists',
     before: [group(), backend('jira'), oidcConfig('corporate')],
     deleted: [group(), oidcConfig('corporate')],
-    passing: 'no news',
+    forwarding: 'no watches',
     sent: okta,
   },
   {
-    title: 'what has been created contradicts',
+    title: 'an object that contradicts it has been created',
     before: [group(), backend('jira')],
     since: [oidcConfig('corporate', 'https://login.example.com')],
-    passing: 'no news',
+    forwarding: 'no watches',
     sent: okta,
     denied: [OTHER_ISSUER],
   },
-  ...(['no reads', 'slow reads'] as const).flatMap((passing): Moment[] => [
+  ...(['no reads', 'slow reads'] as const).flatMap((forwarding): Moment[] => [
     {
-      title: `an error, and ${passing}`,
+      title: `an error, and ${forwarding}`,
       before: CONTRADICTION,
-      passing,
+      forwarding,
       sent: okta,
       warned: [`not confirmed: ${NO_SUCH_PROVIDER}`],
     },
     {
-      title: `something not found, and ${passing}`,
+      title: `a missing object, and ${forwarding}`,
       before: [group(), backend('jira')],
-      passing,
+      forwarding,
       sent: okta,
       warned: ['not confirmed: spec.incomingAuth.oidcConfigRef.name: Not found: "corporate": '],
     },
@@ -145,34 +145,34 @@ const MOMENTS: readonly Moment[] = [
 
 await withApiServer(root, async (t, api) => {
   await installCrds(api, 'crds')
-  const proxy = await newsProxy(t, api)
+  const proxy = await startWatchProxy(t, api)
   const server = await startServer(['--kubeconfig', proxy.kubeconfig])
   try {
     await register(api, server, 'Fail', [EXCEPT_STORED])
     await called(api, server)
-    await t.test('nobody is denied on stale news', (t) => judgeOnStaleNews(t, api, server, proxy.passes))
-    await t.test('what stands in the cluster', (t) => watchStanding(t, api, server))
-    t.notMatch(server.log(), /"level":[56]0/, 'nothing went wrong inside')
+    await t.test('a stale cache denies nobody', (t) => judgeWithStaleCache(t, api, server, proxy.forward))
+    await t.test('current findings appear and disappear', (t) => checkCurrentFindings(t, api, server))
+    t.notMatch(server.log(), /"level":[56]0/, 'the server logs no error')
   } finally {
     await server.stop('SIGKILL')
   }
-  await t.test('some namespaces are watched', (t) => watchOneNamespace(t, api))
-  await t.test('a kind may not be read', (t) => goWithoutRights(t, api))
-  await t.test('a kind is not there', (t) => goWithoutCrd(t, api))
+  await t.test('a server that watches some namespaces', (t) => watchOneNamespace(t, api))
+  await t.test('a server that may not read a kind', (t) => serveWithoutRights(t, api))
+  await t.test('a kind without its CRD', (t) => serveWithoutCrd(t, api))
 })
 
-/** The texts about what other objects are, by the rules of these moments. */
-function ofOthers(texts: readonly string[]): string[] {
+/** The findings of the rules that these moments concern. */
+function findingsBetweenObjects(texts: readonly string[]): string[] {
   return texts.filter((text) =>
     /\((reference-found|upstream-inject-[a-z-]+|auth-server-tokens-accepted)\)$/.test(text),
   )
 }
 
-async function judgeOnStaleNews(
+async function judgeWithStaleCache(
   t: Test,
   api: ApiServer,
   server: RunningServer,
-  passes: (what: Passing) => void,
+  forward: (what: Forwarding) => void,
 ): Promise<void> {
   const here = (i: number, objects: readonly Other[] = []) =>
     objects.map((object) => resourceIn(`moment-${i}`, object))
@@ -185,9 +185,9 @@ async function judgeOnStaleNews(
     MOMENTS.flatMap(({ before }, i) => here(i, before)),
   )
   await settled(api, server)
-  for (const passing of ['no news', 'no reads', 'slow reads'] as const) {
-    passes(passing)
-    const moments = [...MOMENTS.entries()].filter(([, moment]) => moment.passing === passing)
+  for (const forwarding of ['no watches', 'no reads', 'slow reads'] as const) {
+    forward(forwarding)
+    const moments = [...MOMENTS.entries()].filter(([, moment]) => moment.forwarding === forwarding)
     await storeAll(
       api,
       moments.flatMap(([i, { since }]) => here(i, since)),
@@ -201,7 +201,7 @@ async function judgeOnStaleNews(
       moments.map(async ([i, { sent }]) => apply(api, resourceIn(`moment-${i}`, sent))),
     )
     const seconds = (performance.now() - start) / 1_000
-    t.ok(seconds < 5, `${passing}: answered in ${seconds.toFixed(1)} s, within the timeout of the webhook`)
+    t.ok(seconds < 5, `${forwarding}: answered in ${seconds.toFixed(1)} s, within the timeout of the webhook`)
     for (const [n, [, { title, denied = [], warned = [] }]] of moments.entries()) {
       const outcome = outcomes[n]
       if (outcome === undefined) continue
@@ -211,10 +211,10 @@ async function judgeOnStaleNews(
         `${title}: ${outcome.body.message ?? 'admitted'}`,
       )
       beginWith(t, causes(outcome), denied, `${title}: causes`)
-      beginWith(t, ofOthers(outcome.warnings), warned, `${title}: warnings`)
+      beginWith(t, findingsBetweenObjects(outcome.warnings), warned, `${title}: warnings`)
     }
   }
-  passes('all')
+  forward('all')
 }
 
 function beginWith(t: Test, texts: readonly string[], wanted: readonly string[], title: string): void {
@@ -222,13 +222,13 @@ function beginWith(t: Test, texts: readonly string[], wanted: readonly string[],
   t.strictSame(shown, wanted, title)
 }
 
-/** What stands in contradiction is seen within ten seconds, and so is that it was put right. */
-async function watchStanding(t: Test, api: ApiServer, server: RunningServer): Promise<void> {
+/** A contradiction between stored objects is among the current findings within ten seconds, and gone as soon. */
+async function checkCurrentFindings(t: Test, api: ApiServer, server: RunningServer): Promise<void> {
   const tools = gateway('tools', { authServerConfig: authServer('okta', 'github') })
   const rows: readonly { title: string; wrong: readonly Other[]; right: Other; found: readonly string[] }[] =
     [
       {
-        title: 'stored past the webhook',
+        title: 'stored without the webhook',
         wrong: [oidcConfig('corporate', 'https://login.example.com')],
         right: oidcConfig('corporate'),
         found: [
@@ -248,7 +248,7 @@ async function watchStanding(t: Test, api: ApiServer, server: RunningServer): Pr
       },
     ]
   for (const [i, { title, wrong, right, found }] of rows.entries()) {
-    const namespace = `standing-${i}`
+    const namespace = `current-${i}`
     const here = (object: Other) => resourceIn(namespace, object)
     const isFound = async (wanted: boolean) => {
       const there = await currentFindingsIn(server, namespace)
@@ -336,12 +336,12 @@ async function watchOneNamespace(t: Test, api: ApiServer): Promise<void> {
     )
     t.equal(unseen.status, 201, 'judged alone elsewhere')
     const alone = unseen.warnings.map((text) => text.replace(/.*\((.*)\)$/, '$1'))
-    t.strictSame(alone, ['auth-server-storage-persistent'], 'nothing is said of what is not known')
+    t.strictSame(alone, ['auth-server-storage-persistent'], 'no finding about objects that are not watched')
     t.strictSame(await currentFindingsIn(server, 'unseen'), [])
   })
 }
 
-async function goWithoutRights(t: Test, api: ApiServer): Promise<void> {
+async function serveWithoutRights(t: Test, api: ApiServer): Promise<void> {
   const readable = KINDS.filter(({ kind }) => !['MCPGroup', 'MCPRemoteProxy'].includes(kind))
   const resources = readable.map(({ plural }) => `${plural}.toolhive.stacklok.dev`).join(',')
   await kubectl(api, ['create', 'clusterrole', 'partial', '--verb=get,list,watch', `--resource=${resources}`])
@@ -356,12 +356,12 @@ async function goWithoutRights(t: Test, api: ApiServer): Promise<void> {
     })
     const here = (object: Other) => resourceIn('partial', object)
     const outcome = await apply(api, here(backend('jira', 'nothing')))
-    t.equal(outcome.status, 201, 'nobody is locked out')
+    t.equal(outcome.status, 201, 'admitted')
     beginWith(
       t,
-      ofOthers(outcome.warnings),
+      findingsBetweenObjects(outcome.warnings),
       ['spec.externalAuthConfigRef.name: Not found: "nothing": '],
-      'only what could be known is missed',
+      'only the rules that need the unreadable kinds are silent',
     )
     const written = here(exchangeConfigWritten('wiki', 'okta'))
     await apply(api, written)
@@ -373,7 +373,7 @@ async function goWithoutRights(t: Test, api: ApiServer): Promise<void> {
   })
 }
 
-async function goWithoutCrd(t: Test, api: ApiServer): Promise<void> {
+async function serveWithoutCrd(t: Test, api: ApiServer): Promise<void> {
   await kubectl(api, [
     'delete',
     'crd',
@@ -397,12 +397,12 @@ async function goWithoutCrd(t: Test, api: ApiServer): Promise<void> {
       { seconds: 10, what: 'the server to be called' },
     )
     const outcome = await apply(api, resourceIn('absent', backend('jira')))
-    t.equal(outcome.status, 201, 'nobody is locked out')
+    t.equal(outcome.status, 201, 'admitted')
     beginWith(
       t,
-      ofOthers(outcome.warnings),
+      findingsBetweenObjects(outcome.warnings),
       ['spec.groupRef.name: Not found: "tools": '],
-      'what is not there',
+      'the finding about the missing group',
     )
   } finally {
     await server.stop('SIGKILL')
