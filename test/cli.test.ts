@@ -1346,11 +1346,11 @@ t.test('wrong usage', async (t) => {
     ],
     [
       ['explain', 'schema'],
-      "'schema' is not an id, a kind or a field; did you mean 'schema-enum', 'schema-format', 'schema-maxItems', 'schema-maxLength', 'schema-maximum', 'schema-minItems', 'schema-minLength', 'schema-minimum' and 3 more",
+      "'schema' is not an id, a kind or a field; did you mean 'schema-enum', 'schema-format', 'schema-maxItems', 'schema-maxLength', 'schema-maxProperties', 'schema-maximum', 'schema-minItems', 'schema-minLength' and 4 more",
     ],
     [
       ['explain', 'spec'],
-      "'spec' is in several places: spec of MCPExternalAuthConfig, spec of VirtualMCPServer, spec of MCPOIDCConfig, spec of MCPServer, spec of MCPRemoteProxy, spec of MCPServerEntry and spec of MCPGroup",
+      "'spec' is in several places: spec of MCPExternalAuthConfig, spec of VirtualMCPServer, spec of MCPOIDCConfig, spec of MCPServer, spec of MCPGroup, spec of MCPRemoteProxy and spec of MCPServerEntry",
     ],
     [
       ['explain', 'anything-else-at-all'],
@@ -1455,6 +1455,7 @@ t.test('what engine ids show is found', async (t) => {
   const without = ENGINE_IDS.filter(({ example }) => example === undefined).map(({ id }) => id)
   t.strictSame(without, [
     'schema-maxItems',
+    'schema-maxProperties',
     'release-accepts',
     'object-judged-whole',
     'request-kind-agrees',

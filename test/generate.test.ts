@@ -212,7 +212,10 @@ t.test('an editor is told what a type needs, and of required fields with an alte
     },
   })
   t.strictSame(errorsOf('VirtualMCPServer', oauth2({ dcrConfig: {} })), [])
-  t.strictSame(errorsOf('VirtualMCPServer', oauth2({ clientId: 'a', identityFromToken: {} })), [])
+  t.strictSame(
+    errorsOf('VirtualMCPServer', oauth2({ clientId: 'a', identityFromToken: { subjectPath: 'a' } })),
+    [],
+  )
   t.ok(errorsOf('VirtualMCPServer', oauth2({})).includes(at("must have required property 'clientId'")))
   t.ok(errorsOf('VirtualMCPServer', oauth2({})).includes(at("must have required property 'userInfo'")))
 })

@@ -6,9 +6,8 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
 import { fieldsIn } from '../src/kinds/schema-fields.ts'
-import { LATER } from '../src/kinds/fields.ts'
 import { allows } from '../src/release/allows.ts'
-import { OWN_CRD, releaseOf } from '../src/release/release.ts'
+import { OWN_CRD, type Release, releaseOf } from '../src/release/release.ts'
 import { fieldOf, type ReleaseSchema, schemaAt } from '../src/release/schema.ts'
 import { judgeSubmission, submissionOf } from '../src/review/index.ts'
 import { parseSeveritySetting, type SeveritySetting } from '../src/review/settings.ts'
@@ -21,7 +20,15 @@ import { resourceOf } from './support/review.ts'
 const RELEASES = knownReleases()
 const NEWEST = RELEASES.at(-1)
 if (NEWEST === undefined) throw new Error('releases/ is empty')
-const release = { name: 'operator release 0.44', schemas: new Map(Object.entries(NEWEST.schemas)) }
+const named = (version: string) => {
+  const known = RELEASES.find((each) => each.version === version)
+  return {
+    name: `operator release ${version.replace(/\.\d+$/, '')}`,
+    schemas: new Map(Object.entries(known?.schemas ?? {})),
+  }
+}
+const RELEASE_0_44 = named('0.44.0')
+const RELEASE_0_63 = named('0.63.0')
 
 t.test('each known release has the seven kinds, its version and where its CRDs are from', async (t) => {
   t.ok(RELEASES.length >= 19)
@@ -32,28 +39,99 @@ t.test('each known release has the seven kinds, its version and where its CRDs a
   }
 })
 
+interface NewerField {
+  readonly kind: string
+  readonly path: string
+  readonly node: Readonly<Record<string, unknown>>
+}
+
+/** The fields of newer releases, and those inside them. */
+const NEWER = KINDS.flatMap(({ kind, schema }) => {
+  const fields = fieldsIn(schema)
+  const newer = new Set(fields.filter(({ node }) => node.newer === true).map(({ path }) => path))
+  const isInside = (path: string) =>
+    [...path.matchAll(/[.[]|$/g)].some(({ index }) => newer.has(path.slice(0, index)))
+  return fields.flatMap(({ path, node }): NewerField[] => (isInside(path) ? [{ kind, path, node }] : []))
+})
+
 t.test('the release that a field of newer releases names is the first that has it', async (t) => {
-  const rows = ['MCPExternalAuthConfig', 'MCPOIDCConfig'].flatMap((kind) =>
-    fieldsIn(kindNamed.get(kind)?.schema ?? {}).flatMap(({ path, node }) =>
-      typeof node.since === 'string' ? [{ kind, path, since: node.since }] : [],
-    ),
-  )
-  t.ok(rows.length > 20)
-  for (const { kind, path, since } of rows) {
-    const first = RELEASES.find(({ schemas }) => hasField(schemas[kind], path))
-    t.equal(first?.version.replace(/\.\d+$/, '') ?? LATER, since, `${kind} ${path}`)
+  const rows = NEWER.filter(({ node }) => typeof node.since === 'string')
+  t.ok(rows.length > 50)
+  for (const { kind, path } of rows) {
+    const first = RELEASES.find(({ schemas }) => fieldIn(schemas[kind], path) !== undefined)
+    const holders = rows.filter((row) => row.kind === kind && path.startsWith(row.path))
+    const minors = holders.map(({ node }) => Number(String(node.since).slice(2)))
+    t.equal(first?.version.replace(/\.\d+$/, ''), `0.${Math.max(...minors)}`, `${kind} ${path}`)
   }
 })
 
-/** Whether a schema names the field; `[]` steps into a list. */
-function hasField(schema: ReleaseSchema | undefined, path: string): boolean {
+t.test('fields of newer releases have the type of every release, and the bounds of the newest', async (t) => {
+  const bounds = [
+    'enum',
+    'minLength',
+    'maxLength',
+    'minItems',
+    'maxItems',
+    'maxProperties',
+    'minimum',
+    'maximum',
+  ]
+  const bare = (node: object | undefined) =>
+    Object.entries(node ?? {}).flatMap(([keyword, value]) =>
+      bounds.includes(keyword)
+        ? [[keyword, Array.isArray(value) ? value.toSorted() : (value as unknown)]]
+        : [],
+    )
+  for (const { kind, path, node } of NEWER) {
+    if (node.type === undefined) continue
+    const found = RELEASES.flatMap(({ schemas }) => fieldIn(schemas[kind], path) ?? [])
+    t.strictSame([...new Set(found.map(({ type }) => type))], [node.type], `${kind} ${path}`)
+    const decided = new Set(node.decided as string[] | undefined)
+    const ours = bare(node).filter(([keyword]) => !decided.has(String(keyword)))
+    t.strictSame(
+      Object.fromEntries(ours),
+      Object.fromEntries(
+        bare(fieldIn(NEWEST.schemas[kind], path)).filter(([keyword]) => !decided.has(String(keyword))),
+      ),
+      `${kind} ${path}`,
+    )
+  }
+})
+
+t.test('every field of the newest release that bears on authentication is known', async (t) => {
+  const places = {
+    MCPExternalAuthConfig: ['spec'],
+    MCPOIDCConfig: ['spec'],
+    VirtualMCPServer: [
+      'spec.incomingAuth',
+      'spec.outgoingAuth',
+      'spec.authServerConfig',
+      'spec.sessionStorage',
+    ],
+    MCPServer: ['spec.oidcConfigRef', 'spec.authServerRef', 'spec.authzConfig', 'spec.sessionStorage'],
+    MCPRemoteProxy: ['spec.oidcConfigRef', 'spec.headerForward'],
+    MCPServerEntry: ['spec'],
+  }
+  for (const [kind, starts] of Object.entries(places)) {
+    const known = new Set(fieldsIn(kindNamed.get(kind)?.schema ?? {}).map(({ path }) => path))
+    const theirs = fieldsIn(NEWEST.schemas[kind] ?? {}).map(({ path }) => path)
+    const unknown = theirs.filter(
+      (path) => starts.some((at) => path.startsWith(`${at}.`)) && !known.has(path),
+    )
+    t.strictSame(unknown, [], kind)
+  }
+})
+
+/** The schema of a field; `[]` steps into a list, `<name>` into a map. */
+function fieldIn(schema: ReleaseSchema | undefined, path: string): ReleaseSchema | undefined {
   let node = schema
   for (const step of path.split('.')) {
     const name = step.replaceAll('[]', '')
-    node = node?.properties?.[name]
+    const values = node?.additionalProperties
+    node = name === '<name>' ? (typeof values === 'object' ? values : undefined) : node?.properties?.[name]
     for (let lists = step.length - name.length; lists > 0; lists -= 2) node = node?.items
   }
-  return node !== undefined
+  return node
 }
 
 t.test('what a release takes although the specification does not', async (t) => {
@@ -154,7 +232,11 @@ const server = (settings: object) => ({
 })
 
 /** Errors and warnings of an object, without those that every embedded authorization server of these rows has. */
-function judged(kind: string, spec: unknown, how: { known: boolean; severities?: SeveritySetting[] }) {
+function judged(
+  kind: string,
+  spec: unknown,
+  how: { release?: Release | undefined; severities?: SeveritySetting[] },
+) {
   const object = resourceOf(kind, spec, { name: 'a', namespace: 'default' })
   const { errors, warnings } = judgeSubmission(
     submissionOf(
@@ -165,7 +247,7 @@ function judged(kind: string, spec: unknown, how: { known: boolean; severities?:
       group: DEFAULT_API_GROUP,
       settings: { mode: 'enforce', severities: how.severities ?? [] },
       phase: 'before deployment',
-      release: how.known ? release : undefined,
+      release: how.release,
     },
   )
   const texts = (all: typeof errors) => all.map(findingText).filter((text) => !text.endsWith('persistent)'))
@@ -230,15 +312,43 @@ t.test('the installed release goes first', async (t) => {
     ['what both take', 'MCPExternalAuthConfig', STS, /^$/, /^$/],
   ]
   for (const [title, kind, spec, alone, beside] of rows) {
-    for (const [known, expected] of [
-      [false, alone],
-      [true, beside],
+    for (const [release, expected] of [
+      [undefined, alone],
+      [RELEASE_0_44, beside],
     ] as const) {
-      const { errors, warnings } = judged(kind, spec, { known })
+      const { errors, warnings } = judged(kind, spec, { release })
       const all = [...errors.map((text) => `error: ${text}`), ...warnings.map((text) => `warning: ${text}`)]
-      t.match(all.join('\n'), expected, `${title}, ${known ? 'known' : 'not known'}`)
+      t.match(all.join('\n'), expected, `${title}, ${release?.name ?? 'not known'}`)
       t.ok(all.length <= 1, all.join('\n'))
     }
+  }
+})
+
+t.test('the newest release', async (t) => {
+  const rows: [title: string, kind: string, spec: object, expected: RegExp][] = [
+    [
+      'a required field in whose place the release has a rule',
+      'MCPExternalAuthConfig',
+      server({}),
+      /^error: spec\.embeddedAuthServer\.upstreamProviders: Required value: [^;]*$/,
+    ],
+    [
+      'a grant without a login',
+      'MCPExternalAuthConfig',
+      server({ inboundGrants: { tokenExchange: {} } }),
+      /^$/,
+    ],
+    [
+      'a bound of a field of its own',
+      'MCPServer',
+      { image: 'a', oidcConfigRef: { name: 'a', audience: '' } },
+      /^error: spec\.oidcConfigRef\.audience: Invalid value: "": .*refuses it \(release-accepts\)$/,
+    ],
+  ]
+  for (const [title, kind, spec, expected] of rows) {
+    const { errors, warnings } = judged(kind, spec, { release: RELEASE_0_63 })
+    const all = [...errors.map((text) => `error: ${text}`), ...warnings.map((text) => `warning: ${text}`)]
+    t.match(all.join('\n'), expected, title)
   }
 })
 
@@ -278,7 +388,7 @@ t.test('an alternative of newer releases needs no release that is known', async 
     ],
   ]
   for (const [title, spec, expected] of rows) {
-    const { errors } = judged('MCPExternalAuthConfig', spec, { known: false })
+    const { errors } = judged('MCPExternalAuthConfig', spec, {})
     t.equal(errors.length, expected.length, `${title}: ${errors.join('\n')}`)
     for (const [i, text] of expected.entries()) t.match(errors[i], text, title)
   }
@@ -299,11 +409,7 @@ t.test(
     ]) {
       const parsed = parseSeveritySetting(setting, ALL_IDS)
       if (typeof parsed === 'string') throw new Error(parsed)
-      t.strictSame(
-        judged('MCPExternalAuthConfig', spec, { known: false, severities: [parsed] }).errors,
-        [],
-        setting,
-      )
+      t.strictSame(judged('MCPExternalAuthConfig', spec, { severities: [parsed] }).errors, [], setting)
     }
     for (const setting of [
       'schema-required:upstreamProviders[].nope=off',
@@ -340,7 +446,13 @@ t.test('check with a release by name, or with CRDs in files', async (t: Test) =>
     [['--release', 'none'], 1, /error: .*Unsupported value: "obo"/],
     [['--release', '0.26'], 1, /error: .*Unsupported value: "obo"/],
     [['--crds', 'crd.yaml'], 0, /warning: .*; the release of --crds allows this/],
-    [['--release', '0.99'], 2, /'0\.99' is not a release that is known: they are 0\.26 to 0\.44/],
+    [
+      ['--release', '0.99'],
+      2,
+      /'0\.99' is not a release that is known: they are 0\.26 to 0\.48, 0\.50, 0\.55 to 0\.63; /,
+    ],
+    [['--release', '0.49.1'], 2, /'0\.49\.1' is not .* with --crds/],
+    [['--release', '0.63'], 0, /warning: .*; operator release 0\.63 allows this/],
     [['--release', '0.44', '--crds', 'crd.yaml'], 2, /give either --release or --crds/],
     [['--crds', 'a.json'], 2, /there is no CustomResourceDefinition of an operator for the group/],
     [['--crds', 'nope'], 2, /--crds nope: cannot read nope: no such file or folder/],
@@ -356,7 +468,7 @@ t.test('the examples are what the newest release accepts', async (t) => {
   const cwd = fileURLToPath(new URL('../', import.meta.url))
   const files = globSync('examples/*.yaml', { cwd })
   t.ok(files.length > 8)
-  const run = await runCli(['check', '--release', '0.44', '--output', 'json', ...files], { cwd })
+  const run = await runCli(['check', '--release', '0.63', '--output', 'json', ...files], { cwd })
   const { findings } = JSON.parse(run.stdout) as { findings: { id: string; severity: string }[] }
   const refused = findings.filter(({ id, severity }) => severity === 'error' || id === 'unknown-field')
   t.strictSame(refused, [])

@@ -54,17 +54,23 @@ export const name = (description: string, annotations?: Annotations) =>
 export const filled = (description: string, annotations?: Annotations) =>
   Type.String(describe(description, { minLength: 1, ...annotations }))
 
-/** A string that matches a pattern of section 2.5. */
+/** A string that matches a pattern of section 2.5, in a field that the specification names. */
 export const matching = (
   pattern: keyof typeof PATTERNS,
   description: string,
   { statements = [], ...annotations }: Annotations = {},
 ) =>
+  like(pattern, description, {
+    statements: [{ section: '2.5', must: PATTERNS[pattern].name }, ...statements],
+    ...annotations,
+  })
+
+/** A string that matches such a pattern in a field of newer releases. */
+export const like = (pattern: keyof typeof PATTERNS, description: string, annotations?: Annotations) =>
   Type.String(
     describe(description, {
       pattern: PATTERNS[pattern].ecmaScript,
       rePattern: PATTERNS[pattern].specification,
-      statements: [{ section: '2.5', must: PATTERNS[pattern].name }, ...statements],
       ...annotations,
     }),
   )
@@ -105,12 +111,10 @@ export const object = <P extends TProperties>(
   annotations?: Annotations,
 ): TObject<P> => Type.Object(properties, describe(description, annotations))
 
-/** Fields that came after the newest release of which we have the CRDs. */
-export const LATER = 'later than 0.44'
-
 /**
  * An optional field of other releases, of the type that they give it: no CRD of ours declares it. `since` names the
- * release that brought it, such as `0.43`: `unknown-field` says so where the installed release is not known.
+ * release that brought it, such as `0.43` (the first one that is known): `unknown-field` says so where the installed
+ * release is not known.
  */
 export const newer = <T extends TSchema>(field: T, since?: string) =>
   Type.Optional<T>({ ...field, newer: true, ...(since !== undefined && { since }) })

@@ -129,8 +129,11 @@ export const workloadReference = object(
   },
 )
 
-/** MCPServer, MCPRemoteProxy and MCPServerEntry: of their fields the specification names these two. */
-export const workload = (kind: string, description: string) =>
+/**
+ * MCPServer, MCPRemoteProxy and MCPServerEntry: of their fields the specification names these two. `others` are those of
+ * releases that bear on authentication.
+ */
+export const workload = <P extends TProperties>(kind: string, others: P, description: string) =>
   resource(
     kind,
     {
@@ -145,6 +148,7 @@ export const workload = (kind: string, description: string) =>
               },
             ]),
           ),
+          ...others,
         },
         'Settings of the workload.',
         { source: '1', open: true },

@@ -115,6 +115,8 @@ const BOUNDS = {
   minLength: 'at least % characters',
   maxLength: 'at most % characters',
   minItems: 'at least % items',
+  maxItems: 'at most % items',
+  maxProperties: 'at most % keys',
   minimum: 'at least %',
   maximum: 'at most %',
 }
@@ -134,5 +136,6 @@ export function constraintTexts(node: SchemaNode, quote: Quote): string[] {
     ...(values.length === 0 ? [] : [`one of ${values.map(quote).join(', ')}`]),
     ...(node.rePattern === undefined ? [] : [`pattern ${quote(node.rePattern)}`]),
     ...bounds,
+    ...(typeof node.since === 'string' ? [`of release ${node.since} and later`] : []),
   ]
 }

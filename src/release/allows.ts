@@ -1,5 +1,5 @@
 import { jsonKey, type Segment } from '../rule/path.ts'
-import { refusals } from './refused.ts'
+import { breaksRule, refusals } from './refused.ts'
 import { fieldOf, type ReleaseSchema, schemaAt } from './schema.ts'
 
 /** A constraint of the specification that a value breaks: a JSON Schema keyword and the place of the value. */
@@ -7,6 +7,8 @@ export interface Broken {
   readonly keyword: string
   readonly at: readonly Segment[]
   readonly value: unknown
+  /** The object around it. */
+  readonly holder?: unknown
 }
 
 /** The keywords, beside `required`, of which releases are known to differ from the specification. */
@@ -16,16 +18,16 @@ const COMPARED: ReadonlySet<string> = new Set(['enum', 'minItems', 'minLength', 
  * Whether a release takes the value nevertheless. A field that the release does not have is not taken: the API server
  * drops it.
  */
-export function allows(schema: ReleaseSchema, { keyword, at, value }: Broken): boolean {
-  if (keyword === 'required') return mayLack(schema, at)
+export function allows(schema: ReleaseSchema, { keyword, at, value, holder }: Broken): boolean {
+  if (keyword === 'required') return mayLack(schema, at, holder)
   const node = COMPARED.has(keyword) ? schemaAt(schema, at) : undefined
   return node !== undefined && [...refusals(node, value)].length === 0
 }
 
-/** Whether the release knows the field and does not require it. */
-function mayLack(schema: ReleaseSchema, at: readonly Segment[]): boolean {
+/** Whether the release knows the field and does not require it, neither by `required` nor by a rule of CEL. */
+function mayLack(schema: ReleaseSchema, at: readonly Segment[], value: unknown): boolean {
   const holder = schemaAt(schema, at.slice(0, -1))
   const key = String(jsonKey(at.at(-1) ?? ''))
   if (holder === undefined || fieldOf(holder, key) === undefined) return false
-  return holder.required?.includes(key) !== true
+  return holder.required?.includes(key) !== true && !breaksRule(holder, value)
 }

@@ -19,6 +19,10 @@ export interface Refusal {
 export const refusals = (schema: ReleaseSchema, value: unknown): Iterable<Refusal> =>
   ofAny(schema, withoutNulls(schema, value), [])
 
+/** Whether the value itself, not something in it, breaks a rule of CEL. */
+export const breaksRule = (schema: ReleaseSchema, value: unknown): boolean =>
+  !ofRules(schema, withoutNulls(schema, value), []).next().done
+
 /** The value without the nulls that the API server drops: those of fields that are not nullable. */
 function withoutNulls(schema: ReleaseSchema | undefined, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((item) => withoutNulls(schema?.items, item))

@@ -199,6 +199,13 @@ export const ENGINE_IDS: readonly EngineId[] = [
     sources: ['decision 3'],
   },
   {
+    id: 'schema-maxProperties',
+    severity: 'warning',
+    summary: 'A map of newer releases does not have more keys than its bound.',
+    why: 'The API server refuses the resource where the CRD has the bound.',
+    sources: ['decision 3'],
+  },
+  {
     id: 'release-accepts',
     severity: 'error',
     summary: 'The CRD of the installed operator accepts the resource.',

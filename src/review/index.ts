@@ -147,17 +147,17 @@ function found(
     phase === 'before deployment' && !strict
       ? findingsBeforeDeployment(kind, object, around)
       : { findings: findingsIn(kind, object, around, contents), placeholders: [] }
+  const yielded = yielding(findings, { kind: kind.kind, value: object, release })
   const others =
     phase === 'before deployment'
       ? [
           ...otherVersion(object, strict),
           ...unknownIn(kind, object, situation),
-          ...refusedBy(object, { kind: kind.kind, release, placeholders, known: findings }),
+          ...refusedBy(object, { kind: kind.kind, release, placeholders, known: yielded }),
         ]
       : phase === 'stored'
         ? []
         : disagreement(submission)
-  const yielded = yielding(findings, { kind: kind.kind, value: object, release })
   return { findings: [...others, ...yielded], placeholders }
 }
 

@@ -6,29 +6,37 @@ import type { Finding } from './finding.ts'
 import type { Placeholder } from './placeholder.ts'
 import { outside } from './shape.ts'
 
+interface Situated {
+  readonly kind: string
+  readonly value: unknown
+  readonly release: Release | undefined
+}
+
 /**
  * The findings in an object of the kind, where the installed release goes first (decision 3): an error of a constraint
  * that it does not share is a warning that says so.
  */
 export function yielding(
   findings: readonly Finding[],
-  {
-    kind,
-    value,
-    release,
-  }: { readonly kind: string; readonly value: unknown; readonly release: Release | undefined },
+  { kind, value, release }: Situated,
 ): readonly Finding[] {
   const schema = release?.schemas.get(kind)
   if (schema === undefined || release === undefined) return findings
-  return findings.map((finding) => {
+  return findings.filter(isOfSpecification).map((finding) => {
     const { constraint: keyword, severity, error } = finding
     if (keyword === undefined || severity !== 'error') return finding
-    if (!allows(schema, { keyword, at: error.at, value: valueAt(value, error.at) })) return finding
+    const { at } = error
+    const broken = { keyword, at, value: valueAt(value, at), holder: valueAt(value, at.slice(0, -1)) }
+    if (!allows(schema, broken)) return finding
     const note = `${release.name} allows this; the specification does not`
     const detail = error.detail === '' ? note : `${error.detail}; ${note}`
     return { ...finding, severity: 'warning', error: { ...error, detail } }
   })
 }
+
+/** Bounds of fields of newer releases are warnings (decision 3): the schema of the installed release says more. */
+const isOfSpecification = ({ id, severity }: Finding): boolean =>
+  severity !== 'warning' || !id.startsWith('schema-')
 
 /** What the API server will refuse beyond the specification, by the CRD of the release; nothing that is found anyway. */
 export function refusedBy(

@@ -121,7 +121,7 @@ function schemaFinding(kind: Kind, value: unknown, error: ErrorObject): Finding 
   const at = segmentsOfPointer(kind.schema, error.instancePath)
   return {
     id: `schema-${error.keyword}`,
-    severity: error.keyword !== 'type' && isOfNewerReleases(kind.schema, at) ? 'warning' : 'error',
+    severity: isOfNewerReleases(kind.schema, at) ? 'warning' : 'error',
     constraint: error.keyword,
     error: fieldError(kind, error, value, at),
   }
@@ -159,6 +159,11 @@ const fromKeyword: Record<
   maximum: ({ limit }) => ['invalid', `must be less than or equal to ${limit}`],
   minItems: ({ limit }) => ['invalid', `must have at least ${counted(limit, 'item')}`],
   maxItems: ({ limit }, value) => ['tooMany', `must have at most ${counted(limit, 'item')}`, lengthOf(value)],
+  maxProperties: ({ limit }, value) => [
+    'tooMany',
+    `must have at most ${counted(limit, 'key')}`,
+    Object.keys(value ?? {}).length,
+  ],
 }
 
 /** An Ajv error as the field error that Kubernetes would print. */

@@ -1,4 +1,3 @@
-import { LATER } from '../kinds/fields.ts'
 import type { Kind } from '../kinds/kind.ts'
 import type { Release } from '../release/release.ts'
 import { type ReleaseSchema, schemaAt } from '../release/schema.ts'
@@ -52,9 +51,9 @@ function search(
         const near = meant(name, Object.keys(schemaAt(installed.schema, at)?.properties ?? {}))
         found.push(unknownField(place, `${installed.name} does not have this field`, near, DROPPED))
       } else deeper(known ?? ANY, field, name)
-    } else if (known?.since !== undefined) {
+    } else if (known?.since !== undefined && !open) {
       const told = name === value.type && isUnsupported(name, properties?.type)
-      if (!told) found.push(unknownField(place, cameWith(known.since)))
+      if (!told) found.push(unknownField(place, `is of operator release ${known.since} and later`))
     } else if (known !== undefined) {
       deeper(known, field, name)
     } else if (properties !== undefined && !open) {
@@ -64,9 +63,6 @@ function search(
     }
   }
 }
-
-const cameWith = (since: string): string =>
-  since === LATER ? `is of operator releases ${since}` : `is of operator release ${since} and later`
 
 /** A near name, or else the only one that begins so: `value` for `valueSecretRef`. */
 function meant(name: string, known: readonly string[]): string | undefined {

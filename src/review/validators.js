@@ -6,22 +6,22 @@ import { MOST_FINDINGS } from './finding.ts'
 import { FORMATS } from './formats.ts'
 
 export const MCPExternalAuthConfig = validate21;
-const schema6 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["tokenExchange","headerInjection","bearerToken","unauthenticated","embeddedAuthServer","awsSts","upstreamInject"]},"awsSts":{"type":"object","required":["region"],"properties":{"region":{"type":"string","pattern":"^[a-z]{2}(-[a-z]+)+-\\d+$","minLength":1},"service":{"type":"string"},"fallbackRoleArn":{"type":"string","pattern":"^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$"},"roleClaim":{"type":"string"},"roleMappings":{"type":"array","items":{"type":"object","required":["roleArn"],"properties":{"roleArn":{"type":"string","pattern":"^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$"},"claim":{"type":"string","minLength":1},"matcher":{"type":"string","minLength":1},"priority":{"type":"integer","format":"int32","minimum":0}}}},"sessionDuration":{"type":"integer","format":"int32","minimum":900,"maximum":43200},"sessionNameClaim":{"type":"string"},"subjectProviderName":{"type":"string"}}},"bearerToken":{"type":"object","required":["tokenSecretRef"],"properties":{"tokenSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"embeddedAuthServer":{"$ref":"EmbeddedAuthServer"},"headerInjection":{"type":"object","required":["headerName","valueSecretRef"],"properties":{"headerName":{"type":"string","minLength":1},"valueSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"tokenExchange":{"type":"object","required":["tokenUrl","audience"],"properties":{"tokenUrl":{"type":"string","minLength":1},"audience":{"type":"string","minLength":1},"clientId":{"type":"string"},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"scopes":{"type":"array","items":{"type":"string"}},"subjectTokenType":{"type":"string","pattern":"^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))?$"},"externalTokenHeaderName":{"type":"string"},"subjectProviderName":{"type":"string"}}},"obo":{"type":"object","properties":{"tenantId":{"type":"string","maxLength":253},"authority":{"type":"string"},"clientId":{"type":"string"},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"audience":{"type":"string"},"scopes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"maxItems":20},"subjectTokenProviderName":{"type":"string"},"cacheSkew":{"type":"string"}}},"xaa":{"type":"object","properties":{"idpTokenUrl":{"type":"string"},"idpClientId":{"type":"string"},"idpClientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"targetTokenUrl":{"type":"string"},"targetAudience":{"type":"string"},"targetClientId":{"type":"string"},"targetClientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"targetResource":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"subjectProviderName":{"type":"string"},"subjectTokenType":{"type":"string"},"insecureTargetTokenUrl":{"type":"boolean"}}},"upstreamInject":{"type":"object","required":["providerName"],"properties":{"providerName":{"type":"string","minLength":1}}}}},"status":{"type":"object","properties":{"conditions":{"type":"array","items":{"type":"object","required":["type","status","reason","message","lastTransitionTime"],"properties":{"type":{"type":"string","pattern":"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$","maxLength":316},"status":{"type":"string","enum":["True","False","Unknown"]},"reason":{"type":"string","pattern":"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$","minLength":1,"maxLength":1024},"message":{"type":"string","maxLength":32768},"lastTransitionTime":{"type":"string","format":"date-time"},"observedGeneration":{"type":"integer","format":"int64","minimum":0}}}},"configHash":{"type":"string"},"observedGeneration":{"type":"integer","format":"int64"},"referencingWorkloads":{"type":"array","items":{"type":"object","required":["kind","name"],"properties":{"kind":{"type":"string","enum":["MCPServer","VirtualMCPServer","MCPRemoteProxy"]},"name":{"type":"string","minLength":1}}}}}}},"$id":"MCPExternalAuthConfig"};
+const schema6 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["tokenExchange","headerInjection","bearerToken","unauthenticated","embeddedAuthServer","awsSts","upstreamInject"]},"awsSts":{"type":"object","required":["region"],"properties":{"region":{"type":"string","pattern":"^[a-z]{2}(-[a-z]+)+-\\d+$","minLength":1},"service":{"type":"string"},"fallbackRoleArn":{"type":"string","pattern":"^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$"},"roleClaim":{"type":"string"},"roleMappings":{"type":"array","items":{"type":"object","required":["roleArn"],"properties":{"roleArn":{"type":"string","pattern":"^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$"},"claim":{"type":"string","minLength":1},"matcher":{"type":"string","minLength":1},"priority":{"type":"integer","format":"int32","minimum":0}}}},"sessionDuration":{"type":"integer","format":"int32","minimum":900,"maximum":43200},"sessionNameClaim":{"type":"string"},"subjectProviderName":{"type":"string"}}},"bearerToken":{"type":"object","required":["tokenSecretRef"],"properties":{"tokenSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"embeddedAuthServer":{"$ref":"EmbeddedAuthServer"},"headerInjection":{"type":"object","required":["headerName","valueSecretRef"],"properties":{"headerName":{"type":"string","minLength":1},"valueSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"tokenExchange":{"type":"object","required":["tokenUrl","audience"],"properties":{"tokenUrl":{"type":"string","minLength":1},"audience":{"type":"string","minLength":1},"clientId":{"type":"string"},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"scopes":{"type":"array","items":{"type":"string"}},"subjectTokenType":{"type":"string","pattern":"^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))?$"},"externalTokenHeaderName":{"type":"string"},"subjectProviderName":{"type":"string"}}},"obo":{"type":"object","properties":{"tenantId":{"type":"string","maxLength":253},"authority":{"type":"string","pattern":"^https://[^\\n]*$"},"clientId":{"type":"string"},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"audience":{"type":"string"},"scopes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"maxItems":20},"subjectTokenProviderName":{"type":"string","pattern":"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$","minLength":1,"maxLength":63},"cacheSkew":{"type":"string"}}},"xaa":{"type":"object","required":["idpTokenUrl","targetTokenUrl","targetAudience"],"properties":{"idpTokenUrl":{"type":"string","pattern":"^https://[^\\n]*$"},"idpClientId":{"type":"string"},"idpClientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"targetTokenUrl":{"type":"string"},"targetAudience":{"type":"string"},"targetClientId":{"type":"string"},"targetClientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"targetResource":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"subjectProviderName":{"type":"string"},"subjectTokenType":{"type":"string","enum":["urn:ietf:params:oauth:token-type:id_token"]},"insecureTargetTokenUrl":{"type":"boolean"}}},"upstreamInject":{"type":"object","required":["providerName"],"properties":{"providerName":{"type":"string","minLength":1}}}}},"status":{"type":"object","properties":{"conditions":{"type":"array","items":{"type":"object","required":["type","status","reason","message","lastTransitionTime"],"properties":{"type":{"type":"string","pattern":"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$","maxLength":316},"status":{"type":"string","enum":["True","False","Unknown"]},"reason":{"type":"string","pattern":"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$","minLength":1,"maxLength":1024},"message":{"type":"string","maxLength":32768},"lastTransitionTime":{"type":"string","format":"date-time"},"observedGeneration":{"type":"integer","format":"int64","minimum":0}}}},"configHash":{"type":"string"},"observedGeneration":{"type":"integer","format":"int64"},"referencingWorkloads":{"type":"array","items":{"type":"object","required":["kind","name"],"properties":{"kind":{"type":"string","enum":["MCPServer","VirtualMCPServer","MCPRemoteProxy"]},"name":{"type":"string","minLength":1}}}}}}},"$id":"MCPExternalAuthConfig"};
 const func2 = ucs2length.default;
 const func3 = compilePattern;
 const pattern0 = func3("^[a-z]{2}(-[a-z]+)+-\\d+$", "u");
 const pattern1 = func3("^arn:(aws|aws-cn|aws-us-gov):iam::\\d{12}:role/[\\w+=,.@\\-_/]+$", "u");
-const pattern17 = func3("^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))?$", "u");
-const pattern18 = func3("^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$", "u");
-const pattern19 = func3("^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$", "u");
+const pattern31 = func3("^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))?$", "u");
+const pattern12 = func3("^https://[^\\n]*$", "u");
+const pattern11 = func3("^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", "u");
+const pattern35 = func3("^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$", "u");
+const pattern36 = func3("^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$", "u");
 const formats0 = FORMATS.int32;
-const formats10 = FORMATS["date-time"];
-const formats12 = FORMATS.int64;
-const schema7 = {"type":"object","required":["issuer"],"properties":{"issuer":{"type":"string","pattern":"^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"},"authorizationEndpointBaseUrl":{"type":"string","pattern":"^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"},"signingKeySecretRefs":{"type":"array","items":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}},"hmacSecretRefs":{"type":"array","items":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}},"tokenLifespans":{"type":"object","properties":{"accessTokenLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"refreshTokenLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"authCodeLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}}},"storage":{"type":"object","properties":{"type":{"type":"string","enum":["memory","redis"]},"redis":{"type":"object","required":["aclUserConfig"],"properties":{"aclUserConfig":{"type":"object","required":["passwordSecretRef"],"properties":{"usernameSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"passwordSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"sentinelConfig":{"type":"object","required":["masterName"],"properties":{"masterName":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32"},"sentinelAddrs":{"type":"array","items":{"type":"string"}},"sentinelService":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1},"namespace":{"type":"string"},"port":{"type":"integer","format":"int32"}}}}},"sentinelTls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}},"dialTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"readTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"writeTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"addr":{"type":"string"},"clusterMode":{"type":"boolean"}}}}},"upstreamProviders":{"type":"array","items":{"type":"object","required":["name","type"],"properties":{"name":{"type":"string","pattern":"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$","minLength":1,"maxLength":63},"type":{"type":"string","enum":["oidc","oauth2"]},"oidcConfig":{"type":"object","required":["issuerUrl"],"properties":{"issuerUrl":{"type":"string","pattern":"^https://[^\\n]*$"},"clientId":{"type":"string","minLength":1},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"redirectUri":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"additionalAuthorizationParams":{"type":"object","additionalProperties":{"type":"string"}},"userInfoOverride":{"type":"object","required":["endpointUrl"],"properties":{"endpointUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"httpMethod":{"type":"string","enum":["GET","POST"]},"additionalHeaders":{"type":"object","additionalProperties":{"type":"string"}},"fieldMapping":{"type":"object","properties":{"subjectFields":{"type":"array","items":{"type":"string"}},"nameFields":{"type":"array","items":{"type":"string"}},"emailFields":{"type":"array","items":{"type":"string"}}}}}},"dcrConfig":{"type":"object","properties":{"discoveryUrl":{"type":"string","maxLength":2048},"registrationEndpoint":{"type":"string","maxLength":2048},"initialAccessTokenRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"softwareId":{"type":"string","maxLength":255},"softwareStatement":{"type":"string","maxLength":16384}}},"additionalTokenParams":{"type":"object","additionalProperties":{"type":"string"}},"tokenEndpointAuthMethod":{"type":"string","enum":["none","client_secret_basic","client_secret_post"]},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string"},"key":{"type":"string"}}}}},"allowPrivateIPs":{"type":"boolean"},"subjectClaim":{"type":"string","maxLength":128}}},"oauth2Config":{"type":"object","required":["authorizationEndpoint","tokenEndpoint"],"properties":{"authorizationEndpoint":{"type":"string","pattern":"^https?://[^\\n]*$"},"tokenEndpoint":{"type":"string","pattern":"^https?://[^\\n]*$"},"clientId":{"type":"string","minLength":1},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"redirectUri":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"additionalAuthorizationParams":{"type":"object","additionalProperties":{"type":"string"}},"tokenResponseMapping":{"type":"object","required":["accessTokenPath"],"properties":{"accessTokenPath":{"type":"string","minLength":1},"scopePath":{"type":"string"},"refreshTokenPath":{"type":"string"},"expiresInPath":{"type":"string"}}},"userInfo":{"type":"object","required":["endpointUrl"],"properties":{"endpointUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"httpMethod":{"type":"string","enum":["GET","POST"]},"additionalHeaders":{"type":"object","additionalProperties":{"type":"string"}},"fieldMapping":{"type":"object","properties":{"subjectFields":{"type":"array","items":{"type":"string"}},"nameFields":{"type":"array","items":{"type":"string"}},"emailFields":{"type":"array","items":{"type":"string"}}}}}},"identityFromToken":{"type":"object","properties":{"subjectPath":{"type":"string"},"namePath":{"type":"string"},"emailPath":{"type":"string"}}},"dcrConfig":{"type":"object","properties":{"discoveryUrl":{"type":"string","maxLength":2048},"registrationEndpoint":{"type":"string","maxLength":2048},"initialAccessTokenRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"softwareId":{"type":"string","maxLength":255},"softwareStatement":{"type":"string","maxLength":16384}}},"additionalTokenParams":{"type":"object","additionalProperties":{"type":"string"}},"tokenEndpointAuthMethod":{"type":"string","enum":["none","client_secret_basic","client_secret_post"]},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string"},"key":{"type":"string"}}}}},"allowPrivateIPs":{"type":"boolean"},"insecureAllowHTTP":{"type":"boolean"}}}}},"minItems":1},"delegateClients":{"type":"array","items":{"type":"object","required":["clientId","clientSecretRef","scopes","audiences"],"properties":{"clientId":{"type":"string","minLength":1,"maxLength":256},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"scopes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1,"maxItems":10},"audiences":{"type":"array","items":{"type":"string","minLength":1,"maxLength":2048},"minItems":1,"maxItems":10}}},"maxItems":10},"trustedIssuers":{"type":"array","items":{"type":"object","required":["issuerUrl"],"properties":{"name":{"type":"string","maxLength":253},"issuerUrl":{"type":"string","minLength":1,"maxLength":2048},"jwksUrl":{"type":"string","maxLength":2048},"insecureAllowHTTP":{"type":"boolean"},"allowPrivateIPs":{"type":"boolean"},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string"},"key":{"type":"string"}}}}},"jwtBearerGrant":{"type":"object","properties":{"maxAssertionAge":{"type":"string"},"subjectBindings":{"type":"array","items":{"type":"object","required":["subject"],"properties":{"subject":{"type":"string","minLength":1},"allowedResources":{"type":"array","items":{"type":"string","minLength":1},"minItems":1,"maxItems":50}}},"minItems":1,"maxItems":50},"acceptedAudiences":{"type":"array","items":{"type":"string","minLength":1},"maxItems":50}}},"expectedAudience":{"type":"string","minLength":1,"maxLength":2048},"allowedDelegateClients":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1,"maxItems":50},"actorClaim":{"type":"string","maxLength":64},"allowedActors":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"maxItems":50},"actorMatcher":{"type":"string","maxLength":4096},"allowMayAct":{"type":"boolean"}}},"maxItems":20},"inboundGrants":{"type":"object","properties":{"tokenExchange":{"type":"object","properties":{"delegateClients":{"type":"array","items":{"type":"object","required":["clientId","clientSecretRef","scopes","audiences"],"properties":{"clientId":{"type":"string","minLength":1,"maxLength":256},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"scopes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1,"maxItems":10},"audiences":{"type":"array","items":{"type":"string","minLength":1,"maxLength":2048},"minItems":1,"maxItems":10}}},"maxItems":10},"issuerPolicies":{"type":"array","items":{"type":"object","properties":{"issuerRef":{"type":"string"},"expectedAudience":{"type":"string","minLength":1,"maxLength":2048},"allowedDelegateClients":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1,"maxItems":50},"actorClaim":{"type":"string","maxLength":64},"allowedActors":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"maxItems":50},"actorMatcher":{"type":"string","maxLength":4096},"allowMayAct":{"type":"boolean"}}},"maxItems":20}}},"jwtBearer":{"type":"object","properties":{"issuerPolicies":{"type":"array","items":{"type":"object","properties":{"issuerRef":{"type":"string"},"maxAssertionAge":{"type":"string"},"subjectBindings":{"type":"array","items":{"type":"object","required":["subject"],"properties":{"subject":{"type":"string","minLength":1},"allowedResources":{"type":"array","items":{"type":"string","minLength":1},"minItems":1,"maxItems":50}}},"minItems":1,"maxItems":50},"acceptedAudiences":{"type":"array","items":{"type":"string","minLength":1},"maxItems":50}}},"maxItems":20}}},"spiffeClientAuth":{"type":"array","items":{"type":"object","properties":{"clientId":{"type":"string"},"trustDomain":{"type":"string"},"spiffeIdPattern":{"type":"string"}}},"maxItems":100}}},"spiffeTrustDomains":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"}}},"maxItems":50},"tlsListener":{"type":"object","properties":{"certificateSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"privateKeySecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"allowConfidentialClientRegistration":{"type":"boolean"},"allowPrivateKeyJWTRegistration":{"type":"boolean"},"insecureAllowConfidentialOverLoopbackHTTP":{"type":"boolean"},"forceConfidentialRedirectUris":{"type":"array","items":{"type":"string"},"maxItems":10},"baselineClientScopes":{"type":"array","items":{"type":"string","minLength":1},"maxItems":10},"cimd":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"},"cacheMaxSize":{"type":"integer","format":"int32"},"cacheFallbackTtl":{"type":"string"}}},"primaryUpstreamProvider":{"type":"string","maxLength":63},"disableUpstreamTokenInjection":{"type":"boolean"},"insecureAllowHTTP":{"type":"boolean"}},"$id":"EmbeddedAuthServer"};
+const formats14 = FORMATS["date-time"];
+const formats16 = FORMATS.int64;
+const schema7 = {"type":"object","required":["issuer"],"properties":{"issuer":{"type":"string","pattern":"^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"},"authorizationEndpointBaseUrl":{"type":"string","pattern":"^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$"},"signingKeySecretRefs":{"type":"array","items":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}},"hmacSecretRefs":{"type":"array","items":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}},"tokenLifespans":{"type":"object","properties":{"accessTokenLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"refreshTokenLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"authCodeLifespan":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}}},"storage":{"type":"object","properties":{"type":{"type":"string","enum":["memory","redis"]},"redis":{"type":"object","required":["aclUserConfig"],"properties":{"aclUserConfig":{"type":"object","required":["passwordSecretRef"],"properties":{"usernameSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"passwordSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"sentinelConfig":{"type":"object","required":["masterName"],"properties":{"masterName":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32"},"sentinelAddrs":{"type":"array","items":{"type":"string"}},"sentinelService":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1},"namespace":{"type":"string"},"port":{"type":"integer","format":"int32"}}}}},"sentinelTls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}},"dialTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"readTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"writeTimeout":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"},"addr":{"type":"string"},"clusterMode":{"type":"boolean"}}},"maxDCRClients":{"type":"integer","format":"int32","minimum":0}}},"upstreamProviders":{"type":"array","items":{"type":"object","required":["name","type"],"properties":{"name":{"type":"string","pattern":"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$","minLength":1,"maxLength":63},"type":{"type":"string","enum":["oidc","oauth2"]},"oidcConfig":{"type":"object","required":["issuerUrl"],"properties":{"issuerUrl":{"type":"string","pattern":"^https://[^\\n]*$"},"clientId":{"type":"string","minLength":1},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"redirectUri":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"additionalAuthorizationParams":{"type":"object","additionalProperties":{"type":"string"}},"userInfoOverride":{"type":"object","required":["endpointUrl"],"properties":{"endpointUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"httpMethod":{"type":"string","enum":["GET","POST"]},"additionalHeaders":{"type":"object","additionalProperties":{"type":"string"}},"fieldMapping":{"type":"object","properties":{"subjectFields":{"type":"array","items":{"type":"string"}},"nameFields":{"type":"array","items":{"type":"string"}},"emailFields":{"type":"array","items":{"type":"string"}}}}}},"dcrConfig":{"type":"object","properties":{"discoveryUrl":{"type":"string","pattern":"^https://[^\\n]*$","maxLength":2048},"registrationEndpoint":{"type":"string","pattern":"^https://[^\\n]*$","maxLength":2048},"initialAccessTokenRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"softwareId":{"type":"string","maxLength":255},"softwareStatement":{"type":"string","maxLength":16384},"rotationKey":{"type":"string","maxLength":64},"registrationProbe":{"type":"string","enum":["tokenEndpoint","authorizationEndpoint","none"]},"registrationProbeInterval":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}}},"additionalTokenParams":{"type":"object","additionalProperties":{"type":"string"},"maxProperties":16},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["key"],"properties":{"name":{"type":"string"},"key":{"type":"string"},"optional":{"type":"boolean"}}}}},"omitScopeOnRefresh":{"type":"boolean"},"allowPrivateIPs":{"type":"boolean"},"subjectClaim":{"type":"string","maxLength":128}}},"oauth2Config":{"type":"object","required":["authorizationEndpoint","tokenEndpoint"],"properties":{"authorizationEndpoint":{"type":"string","pattern":"^https?://[^\\n]*$"},"tokenEndpoint":{"type":"string","pattern":"^https?://[^\\n]*$"},"clientId":{"type":"string","minLength":1},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"redirectUri":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}},"additionalAuthorizationParams":{"type":"object","additionalProperties":{"type":"string"}},"tokenResponseMapping":{"type":"object","required":["accessTokenPath"],"properties":{"accessTokenPath":{"type":"string","minLength":1},"scopePath":{"type":"string"},"refreshTokenPath":{"type":"string"},"expiresInPath":{"type":"string"}}},"userInfo":{"type":"object","required":["endpointUrl"],"properties":{"endpointUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"httpMethod":{"type":"string","enum":["GET","POST"]},"additionalHeaders":{"type":"object","additionalProperties":{"type":"string"}},"fieldMapping":{"type":"object","properties":{"subjectFields":{"type":"array","items":{"type":"string"}},"nameFields":{"type":"array","items":{"type":"string"}},"emailFields":{"type":"array","items":{"type":"string"}}}}}},"identityFromToken":{"type":"object","required":["subjectPath"],"properties":{"subjectPath":{"type":"string","minLength":1,"maxLength":256},"namePath":{"type":"string","minLength":1,"maxLength":256},"emailPath":{"type":"string","minLength":1,"maxLength":256}}},"dcrConfig":{"type":"object","properties":{"discoveryUrl":{"type":"string","pattern":"^https://[^\\n]*$","maxLength":2048},"registrationEndpoint":{"type":"string","pattern":"^https://[^\\n]*$","maxLength":2048},"initialAccessTokenRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"softwareId":{"type":"string","maxLength":255},"softwareStatement":{"type":"string","maxLength":16384},"rotationKey":{"type":"string","maxLength":64},"registrationProbe":{"type":"string","enum":["tokenEndpoint","authorizationEndpoint","none"]},"registrationProbeInterval":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}}},"tokenEndpointAuthMethod":{"type":"string","enum":["none","client_secret_basic","client_secret_post"]},"additionalTokenParams":{"type":"object","additionalProperties":{"type":"string"},"maxProperties":16},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["key"],"properties":{"name":{"type":"string"},"key":{"type":"string"},"optional":{"type":"boolean"}}}}},"omitScopeOnRefresh":{"type":"boolean"},"allowPrivateIPs":{"type":"boolean"},"insecureAllowHTTP":{"type":"boolean"}}}}},"minItems":1},"delegateClients":{"type":"array","items":{"type":"object","required":["clientId","clientSecretRef","scopes","audiences"],"properties":{"clientId":{"type":"string","minLength":1,"maxLength":256},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"scopes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1,"maxItems":10},"audiences":{"type":"array","items":{"type":"string","minLength":1,"maxLength":2048},"minItems":1,"maxItems":10}}},"maxItems":10},"trustedIssuers":{"type":"array","items":{"type":"object","required":["issuerUrl"],"properties":{"name":{"type":"string","minLength":1,"maxLength":253},"issuerUrl":{"type":"string","minLength":1,"maxLength":2048},"jwksUrl":{"type":"string","maxLength":2048},"insecureAllowHTTP":{"type":"boolean"},"allowPrivateIPs":{"type":"boolean"},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["key"],"properties":{"name":{"type":"string"},"key":{"type":"string"},"optional":{"type":"boolean"}}}}},"jwtBearerGrant":{"type":"object","required":["maxAssertionAge","subjectBindings"],"properties":{"maxAssertionAge":{"type":"string"},"subjectBindings":{"type":"array","items":{"type":"object","required":["subject","allowedResources"],"properties":{"subject":{"type":"string","minLength":1,"maxLength":256},"allowedResources":{"type":"array","items":{"type":"string","pattern":"^https?://[^\\n]*$","minLength":1,"maxLength":2048},"minItems":1,"maxItems":50}}},"minItems":1,"maxItems":50},"acceptedAudiences":{"type":"array","items":{"type":"string","pattern":"^https?://[^\\n]*$","minLength":1,"maxLength":2048},"maxItems":50}}},"expectedAudience":{"type":"string","minLength":1,"maxLength":2048},"allowedDelegateClients":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1,"maxItems":50},"actorClaim":{"type":"string","maxLength":64},"allowedActors":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"maxItems":50},"actorMatcher":{"type":"string","maxLength":4096},"allowMayAct":{"type":"boolean"}}},"maxItems":20},"inboundGrants":{"type":"object","properties":{"tokenExchange":{"type":"object","properties":{"delegateClients":{"type":"array","items":{"type":"object","required":["clientId","clientSecretRef","scopes","audiences"],"properties":{"clientId":{"type":"string","minLength":1,"maxLength":256},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"scopes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1,"maxItems":10},"audiences":{"type":"array","items":{"type":"string","minLength":1,"maxLength":2048},"minItems":1,"maxItems":10}}},"maxItems":10},"issuerPolicies":{"type":"array","items":{"type":"object","required":["issuerRef"],"properties":{"issuerRef":{"type":"string","minLength":1,"maxLength":253},"expectedAudience":{"type":"string","minLength":1,"maxLength":2048},"allowedDelegateClients":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1,"maxItems":50},"actorClaim":{"type":"string","maxLength":64},"allowedActors":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"maxItems":50},"actorMatcher":{"type":"string","maxLength":4096},"allowMayAct":{"type":"boolean"}}},"maxItems":20}}},"jwtBearer":{"type":"object","properties":{"issuerPolicies":{"type":"array","items":{"type":"object","required":["issuerRef","maxAssertionAge","subjectBindings"],"properties":{"issuerRef":{"type":"string","minLength":1,"maxLength":253},"maxAssertionAge":{"type":"string"},"subjectBindings":{"type":"array","items":{"type":"object","required":["subject","allowedResources"],"properties":{"subject":{"type":"string","minLength":1,"maxLength":256},"allowedResources":{"type":"array","items":{"type":"string","pattern":"^https?://[^\\n]*$","minLength":1,"maxLength":2048},"minItems":1,"maxItems":50}}},"minItems":1,"maxItems":50},"acceptedAudiences":{"type":"array","items":{"type":"string","pattern":"^https?://[^\\n]*$","minLength":1,"maxLength":2048},"maxItems":50}}},"maxItems":20}}},"spiffeClientAuth":{"type":"array","items":{"type":"object","required":["clientId","trustDomainRef","principalPattern","methods","scopes","audiences"],"properties":{"clientId":{"type":"string","minLength":1,"maxLength":253},"trustDomainRef":{"type":"string","minLength":1,"maxLength":253},"principalPattern":{"type":"string","maxLength":2048},"methods":{"type":"array","items":{"type":"string","enum":["spiffe_x509","spiffe_jwt"]},"minItems":1,"maxItems":2},"scopes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1,"maxItems":50},"audiences":{"type":"array","items":{"type":"string","minLength":1,"maxLength":2048},"minItems":1,"maxItems":50},"resources":{"type":"array","items":{"type":"string","pattern":"^https?://[^\\n]*$","minLength":1,"maxLength":2048},"maxItems":50}}},"maxItems":100}}},"spiffeTrustDomains":{"type":"array","items":{"type":"object","required":["name","trustDomain","methods","bundleSource"],"properties":{"name":{"type":"string","minLength":1,"maxLength":253},"trustDomain":{"type":"string","minLength":1,"maxLength":255},"methods":{"type":"array","items":{"type":"string","enum":["spiffe_x509","spiffe_jwt"]},"minItems":1,"maxItems":2},"bundleSource":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["bundle_endpoint","file","workload_api"]},"endpoint":{"type":"object","required":["url","profile"],"properties":{"url":{"type":"string","minLength":1,"maxLength":2048},"profile":{"type":"string","enum":["https_web","https_spiffe"]}}},"file":{"type":"object","required":["configMapName","configMapKey"],"properties":{"configMapName":{"type":"string","minLength":1,"maxLength":253},"configMapKey":{"type":"string","minLength":1,"maxLength":253}}},"workloadAPI":{"type":"object","properties":{}}}}}},"minItems":1,"maxItems":50},"tlsListener":{"type":"object","required":["certificateSecretRef","privateKeySecretRef"],"properties":{"certificateSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"privateKeySecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}},"registrationRateLimit":{"type":"object","required":["maxTokens","refillPeriod"],"properties":{"maxTokens":{"type":"integer","format":"int32","minimum":1},"refillPeriod":{"type":"string"}}},"allowConfidentialClientRegistration":{"type":"boolean"},"allowPrivateKeyJWTRegistration":{"type":"boolean"},"insecureAllowConfidentialOverLoopbackHTTP":{"type":"boolean"},"forceConfidentialRedirectUris":{"type":"array","items":{"type":"string","pattern":"^https://[^\\n]*$"},"maxItems":10},"baselineClientScopes":{"type":"array","items":{"type":"string","minLength":1},"maxItems":10},"cimd":{"type":"object","properties":{"enabled":{"type":"boolean"},"cacheMaxSize":{"type":"integer","format":"int32","minimum":1},"cacheFallbackTtl":{"type":"string","pattern":"^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}}},"primaryUpstreamProvider":{"type":"string","pattern":"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$","minLength":1,"maxLength":63},"disableUpstreamTokenInjection":{"type":"boolean"},"insecureAllowHTTP":{"type":"boolean"}},"$id":"EmbeddedAuthServer"};
 const pattern3 = func3("^https?://[^\\t\\n\\f\\r ?#]+[^/\\t\\n\\f\\r ?#]$", "u");
 const pattern5 = func3("^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$", "u");
-const pattern11 = func3("^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", "u");
-const pattern12 = func3("^https://[^\\n]*$", "u");
 const pattern13 = func3("^https?://[^\\n]*$", "u");
 
 function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -1229,9 +1229,10 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err89 = {instancePath:instancePath+"/storage",schemaPath:"#/properties/storage/type",keyword:"type",params:{type: "object"}};
+if(data14.maxDCRClients !== undefined){
+let data48 = data14.maxDCRClients;
+if(!(((typeof data48 == "number") && (!(data48 % 1) && !isNaN(data48))) && (isFinite(data48)))){
+const err89 = {instancePath:instancePath+"/storage/maxDCRClients",schemaPath:"#/properties/storage/properties/maxDCRClients/type",keyword:"type",params:{type: "integer"}};
 if(vErrors === null){
 vErrors = [err89];
 }
@@ -1241,12 +1242,9 @@ return false;
 }
 errors++;
 }
-}
-if(data.upstreamProviders !== undefined){
-let data48 = data.upstreamProviders;
-if(Array.isArray(data48)){
-if(data48.length < 1){
-const err90 = {instancePath:instancePath+"/upstreamProviders",schemaPath:"#/properties/upstreamProviders/minItems",keyword:"minItems",params:{limit: 1}};
+if((typeof data48 == "number") && (isFinite(data48))){
+if(data48 < 0 || isNaN(data48)){
+const err90 = {instancePath:instancePath+"/storage/maxDCRClients",schemaPath:"#/properties/storage/properties/maxDCRClients/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
 if(vErrors === null){
 vErrors = [err90];
 }
@@ -1256,12 +1254,8 @@ return false;
 }
 errors++;
 }
-const len3 = data48.length;
-for(let i3=0; i3<len3; i3++){
-let data49 = data48[i3];
-if(data49 && typeof data49 == "object" && !Array.isArray(data49)){
-if(data49.name === undefined){
-const err91 = {instancePath:instancePath+"/upstreamProviders/" + i3,schemaPath:"#/properties/upstreamProviders/items/required",keyword:"required",params:{missingProperty: "name"}};
+if(!(formats0.validate(data48))){
+const err91 = {instancePath:instancePath+"/storage/maxDCRClients",schemaPath:"#/properties/storage/properties/maxDCRClients/format",keyword:"format",params:{format: "int32"}};
 if(vErrors === null){
 vErrors = [err91];
 }
@@ -1271,8 +1265,11 @@ return false;
 }
 errors++;
 }
-if(data49.type === undefined){
-const err92 = {instancePath:instancePath+"/upstreamProviders/" + i3,schemaPath:"#/properties/upstreamProviders/items/required",keyword:"required",params:{missingProperty: "type"}};
+}
+}
+}
+else {
+const err92 = {instancePath:instancePath+"/storage",schemaPath:"#/properties/storage/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err92];
 }
@@ -1282,11 +1279,12 @@ return false;
 }
 errors++;
 }
-if(data49.name !== undefined){
-let data50 = data49.name;
-if(typeof data50 === "string"){
-if(func2(data50) > 63){
-const err93 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/upstreamProviders/items/properties/name/maxLength",keyword:"maxLength",params:{limit: 63}};
+}
+if(data.upstreamProviders !== undefined){
+let data49 = data.upstreamProviders;
+if(Array.isArray(data49)){
+if(data49.length < 1){
+const err93 = {instancePath:instancePath+"/upstreamProviders",schemaPath:"#/properties/upstreamProviders/minItems",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err93];
 }
@@ -1296,8 +1294,12 @@ return false;
 }
 errors++;
 }
-if(data50.length < 1){
-const err94 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/upstreamProviders/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+const len3 = data49.length;
+for(let i3=0; i3<len3; i3++){
+let data50 = data49[i3];
+if(data50 && typeof data50 == "object" && !Array.isArray(data50)){
+if(data50.name === undefined){
+const err94 = {instancePath:instancePath+"/upstreamProviders/" + i3,schemaPath:"#/properties/upstreamProviders/items/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err94];
 }
@@ -1307,8 +1309,8 @@ return false;
 }
 errors++;
 }
-if(!pattern11.test(data50)){
-const err95 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/upstreamProviders/items/properties/name/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"}};
+if(data50.type === undefined){
+const err95 = {instancePath:instancePath+"/upstreamProviders/" + i3,schemaPath:"#/properties/upstreamProviders/items/required",keyword:"required",params:{missingProperty: "type"}};
 if(vErrors === null){
 vErrors = [err95];
 }
@@ -1318,9 +1320,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err96 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/upstreamProviders/items/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data50.name !== undefined){
+let data51 = data50.name;
+if(typeof data51 === "string"){
+if(func2(data51) > 63){
+const err96 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/upstreamProviders/items/properties/name/maxLength",keyword:"maxLength",params:{limit: 63}};
 if(vErrors === null){
 vErrors = [err96];
 }
@@ -1330,11 +1334,8 @@ return false;
 }
 errors++;
 }
-}
-if(data49.type !== undefined){
-let data51 = data49.type;
-if(typeof data51 !== "string"){
-const err97 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/type",schemaPath:"#/properties/upstreamProviders/items/properties/type/type",keyword:"type",params:{type: "string"}};
+if(data51.length < 1){
+const err97 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/upstreamProviders/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err97];
 }
@@ -1344,8 +1345,8 @@ return false;
 }
 errors++;
 }
-if(!((data51 === "oidc") || (data51 === "oauth2"))){
-const err98 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/type",schemaPath:"#/properties/upstreamProviders/items/properties/type/enum",keyword:"enum",params:{allowedValues: schema7.properties.upstreamProviders.items.properties.type.enum}};
+if(!pattern11.test(data51)){
+const err98 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/upstreamProviders/items/properties/name/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"}};
 if(vErrors === null){
 vErrors = [err98];
 }
@@ -1356,11 +1357,8 @@ return false;
 errors++;
 }
 }
-if(data49.oidcConfig !== undefined){
-let data52 = data49.oidcConfig;
-if(data52 && typeof data52 == "object" && !Array.isArray(data52)){
-if(data52.issuerUrl === undefined){
-const err99 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/required",keyword:"required",params:{missingProperty: "issuerUrl"}};
+else {
+const err99 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/name",schemaPath:"#/properties/upstreamProviders/items/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err99];
 }
@@ -1370,11 +1368,11 @@ return false;
 }
 errors++;
 }
-if(data52.issuerUrl !== undefined){
-let data53 = data52.issuerUrl;
-if(typeof data53 === "string"){
-if(!pattern12.test(data53)){
-const err100 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/issuerUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/pattern",keyword:"pattern",params:{pattern: "^https://[^\\n]*$"}};
+}
+if(data50.type !== undefined){
+let data52 = data50.type;
+if(typeof data52 !== "string"){
+const err100 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/type",schemaPath:"#/properties/upstreamProviders/items/properties/type/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err100];
 }
@@ -1384,9 +1382,8 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err101 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/issuerUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/type",keyword:"type",params:{type: "string"}};
+if(!((data52 === "oidc") || (data52 === "oauth2"))){
+const err101 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/type",schemaPath:"#/properties/upstreamProviders/items/properties/type/enum",keyword:"enum",params:{allowedValues: schema7.properties.upstreamProviders.items.properties.type.enum}};
 if(vErrors === null){
 vErrors = [err101];
 }
@@ -1397,11 +1394,11 @@ return false;
 errors++;
 }
 }
-if(data52.clientId !== undefined){
-let data54 = data52.clientId;
-if(typeof data54 === "string"){
-if(data54.length < 1){
-const err102 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientId",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
+if(data50.oidcConfig !== undefined){
+let data53 = data50.oidcConfig;
+if(data53 && typeof data53 == "object" && !Array.isArray(data53)){
+if(data53.issuerUrl === undefined){
+const err102 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/required",keyword:"required",params:{missingProperty: "issuerUrl"}};
 if(vErrors === null){
 vErrors = [err102];
 }
@@ -1411,9 +1408,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err103 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientId",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/type",keyword:"type",params:{type: "string"}};
+if(data53.issuerUrl !== undefined){
+let data54 = data53.issuerUrl;
+if(typeof data54 === "string"){
+if(!pattern12.test(data54)){
+const err103 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/issuerUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/pattern",keyword:"pattern",params:{pattern: "^https://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err103];
 }
@@ -1424,11 +1423,8 @@ return false;
 errors++;
 }
 }
-if(data52.clientSecretRef !== undefined){
-let data55 = data52.clientSecretRef;
-if(data55 && typeof data55 == "object" && !Array.isArray(data55)){
-if(data55.name === undefined){
-const err104 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+else {
+const err104 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/issuerUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/issuerUrl/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err104];
 }
@@ -1438,8 +1434,12 @@ return false;
 }
 errors++;
 }
-if(data55.key === undefined){
-const err105 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+if(data53.clientId !== undefined){
+let data55 = data53.clientId;
+if(typeof data55 === "string"){
+if(data55.length < 1){
+const err105 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientId",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err105];
 }
@@ -1449,11 +1449,9 @@ return false;
 }
 errors++;
 }
-if(data55.name !== undefined){
-let data56 = data55.name;
-if(typeof data56 === "string"){
-if(data56.length < 1){
-const err106 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+}
+else {
+const err106 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientId",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientId/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err106];
 }
@@ -1464,8 +1462,11 @@ return false;
 errors++;
 }
 }
-else {
-const err107 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data53.clientSecretRef !== undefined){
+let data56 = data53.clientSecretRef;
+if(data56 && typeof data56 == "object" && !Array.isArray(data56)){
+if(data56.name === undefined){
+const err107 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err107];
 }
@@ -1475,12 +1476,8 @@ return false;
 }
 errors++;
 }
-}
-if(data55.key !== undefined){
-let data57 = data55.key;
-if(typeof data57 === "string"){
-if(data57.length < 1){
-const err108 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(data56.key === undefined){
+const err108 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err108];
 }
@@ -1490,9 +1487,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err109 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(data56.name !== undefined){
+let data57 = data56.name;
+if(typeof data57 === "string"){
+if(data57.length < 1){
+const err109 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err109];
 }
@@ -1503,9 +1502,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err110 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
+const err110 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err110];
 }
@@ -1516,9 +1514,11 @@ return false;
 errors++;
 }
 }
-if(data52.redirectUri !== undefined){
-if(typeof data52.redirectUri !== "string"){
-const err111 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/redirectUri",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/redirectUri/type",keyword:"type",params:{type: "string"}};
+if(data56.key !== undefined){
+let data58 = data56.key;
+if(typeof data58 === "string"){
+if(data58.length < 1){
+const err111 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err111];
 }
@@ -1529,13 +1529,8 @@ return false;
 errors++;
 }
 }
-if(data52.scopes !== undefined){
-let data59 = data52.scopes;
-if(Array.isArray(data59)){
-const len4 = data59.length;
-for(let i4=0; i4<len4; i4++){
-if(typeof data59[i4] !== "string"){
-const err112 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/scopes/" + i4,schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+else {
+const err112 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err112];
 }
@@ -1548,7 +1543,7 @@ errors++;
 }
 }
 else {
-const err113 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/scopes",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/type",keyword:"type",params:{type: "array"}};
+const err113 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/clientSecretRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err113];
 }
@@ -1559,12 +1554,9 @@ return false;
 errors++;
 }
 }
-if(data52.additionalAuthorizationParams !== undefined){
-let data61 = data52.additionalAuthorizationParams;
-if(data61 && typeof data61 == "object" && !Array.isArray(data61)){
-for(const key0 in data61){
-if(typeof data61[key0] !== "string"){
-const err114 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/additionalAuthorizationParams/" + pointerToken(key0),schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(data53.redirectUri !== undefined){
+if(typeof data53.redirectUri !== "string"){
+const err114 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/redirectUri",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/redirectUri/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err114];
 }
@@ -1575,9 +1567,13 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err115 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/additionalAuthorizationParams",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/type",keyword:"type",params:{type: "object"}};
+if(data53.scopes !== undefined){
+let data60 = data53.scopes;
+if(Array.isArray(data60)){
+const len4 = data60.length;
+for(let i4=0; i4<len4; i4++){
+if(typeof data60[i4] !== "string"){
+const err115 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/scopes/" + i4,schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err115];
 }
@@ -1588,11 +1584,9 @@ return false;
 errors++;
 }
 }
-if(data52.userInfoOverride !== undefined){
-let data63 = data52.userInfoOverride;
-if(data63 && typeof data63 == "object" && !Array.isArray(data63)){
-if(data63.endpointUrl === undefined){
-const err116 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/required",keyword:"required",params:{missingProperty: "endpointUrl"}};
+}
+else {
+const err116 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/scopes",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/scopes/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err116];
 }
@@ -1602,11 +1596,13 @@ return false;
 }
 errors++;
 }
-if(data63.endpointUrl !== undefined){
-let data64 = data63.endpointUrl;
-if(typeof data64 === "string"){
-if(!pattern13.test(data64)){
-const err117 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/endpointUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+}
+if(data53.additionalAuthorizationParams !== undefined){
+let data62 = data53.additionalAuthorizationParams;
+if(data62 && typeof data62 == "object" && !Array.isArray(data62)){
+for(const key0 in data62){
+if(typeof data62[key0] !== "string"){
+const err117 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/additionalAuthorizationParams/" + pointerToken(key0),schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err117];
 }
@@ -1617,8 +1613,9 @@ return false;
 errors++;
 }
 }
+}
 else {
-const err118 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/endpointUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/type",keyword:"type",params:{type: "string"}};
+const err118 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/additionalAuthorizationParams",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalAuthorizationParams/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err118];
 }
@@ -1629,10 +1626,11 @@ return false;
 errors++;
 }
 }
-if(data63.httpMethod !== undefined){
-let data65 = data63.httpMethod;
-if(typeof data65 !== "string"){
-const err119 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/httpMethod",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/type",keyword:"type",params:{type: "string"}};
+if(data53.userInfoOverride !== undefined){
+let data64 = data53.userInfoOverride;
+if(data64 && typeof data64 == "object" && !Array.isArray(data64)){
+if(data64.endpointUrl === undefined){
+const err119 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/required",keyword:"required",params:{missingProperty: "endpointUrl"}};
 if(vErrors === null){
 vErrors = [err119];
 }
@@ -1642,8 +1640,11 @@ return false;
 }
 errors++;
 }
-if(!((data65 === "GET") || (data65 === "POST"))){
-const err120 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/httpMethod",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/enum",keyword:"enum",params:{allowedValues: schema7.properties.upstreamProviders.items.properties.oidcConfig.properties.userInfoOverride.properties.httpMethod.enum}};
+if(data64.endpointUrl !== undefined){
+let data65 = data64.endpointUrl;
+if(typeof data65 === "string"){
+if(!pattern13.test(data65)){
+const err120 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/endpointUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err120];
 }
@@ -1654,12 +1655,8 @@ return false;
 errors++;
 }
 }
-if(data63.additionalHeaders !== undefined){
-let data66 = data63.additionalHeaders;
-if(data66 && typeof data66 == "object" && !Array.isArray(data66)){
-for(const key1 in data66){
-if(typeof data66[key1] !== "string"){
-const err121 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/additionalHeaders/" + pointerToken(key1),schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
+else {
+const err121 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/endpointUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/endpointUrl/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err121];
 }
@@ -1670,9 +1667,10 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err122 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/additionalHeaders",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/type",keyword:"type",params:{type: "object"}};
+if(data64.httpMethod !== undefined){
+let data66 = data64.httpMethod;
+if(typeof data66 !== "string"){
+const err122 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/httpMethod",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err122];
 }
@@ -1682,17 +1680,8 @@ return false;
 }
 errors++;
 }
-}
-if(data63.fieldMapping !== undefined){
-let data68 = data63.fieldMapping;
-if(data68 && typeof data68 == "object" && !Array.isArray(data68)){
-if(data68.subjectFields !== undefined){
-let data69 = data68.subjectFields;
-if(Array.isArray(data69)){
-const len5 = data69.length;
-for(let i5=0; i5<len5; i5++){
-if(typeof data69[i5] !== "string"){
-const err123 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/subjectFields/" + i5,schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/items/type",keyword:"type",params:{type: "string"}};
+if(!((data66 === "GET") || (data66 === "POST"))){
+const err123 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/httpMethod",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/httpMethod/enum",keyword:"enum",params:{allowedValues: schema7.properties.upstreamProviders.items.properties.oidcConfig.properties.userInfoOverride.properties.httpMethod.enum}};
 if(vErrors === null){
 vErrors = [err123];
 }
@@ -1703,9 +1692,12 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err124 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/subjectFields",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/type",keyword:"type",params:{type: "array"}};
+if(data64.additionalHeaders !== undefined){
+let data67 = data64.additionalHeaders;
+if(data67 && typeof data67 == "object" && !Array.isArray(data67)){
+for(const key1 in data67){
+if(typeof data67[key1] !== "string"){
+const err124 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/additionalHeaders/" + pointerToken(key1),schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err124];
 }
@@ -1716,13 +1708,9 @@ return false;
 errors++;
 }
 }
-if(data68.nameFields !== undefined){
-let data71 = data68.nameFields;
-if(Array.isArray(data71)){
-const len6 = data71.length;
-for(let i6=0; i6<len6; i6++){
-if(typeof data71[i6] !== "string"){
-const err125 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/nameFields/" + i6,schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/items/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err125 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/additionalHeaders",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/additionalHeaders/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err125];
 }
@@ -1733,9 +1721,16 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err126 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/nameFields",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/type",keyword:"type",params:{type: "array"}};
+if(data64.fieldMapping !== undefined){
+let data69 = data64.fieldMapping;
+if(data69 && typeof data69 == "object" && !Array.isArray(data69)){
+if(data69.subjectFields !== undefined){
+let data70 = data69.subjectFields;
+if(Array.isArray(data70)){
+const len5 = data70.length;
+for(let i5=0; i5<len5; i5++){
+if(typeof data70[i5] !== "string"){
+const err126 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/subjectFields/" + i5,schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err126];
 }
@@ -1746,13 +1741,9 @@ return false;
 errors++;
 }
 }
-if(data68.emailFields !== undefined){
-let data73 = data68.emailFields;
-if(Array.isArray(data73)){
-const len7 = data73.length;
-for(let i7=0; i7<len7; i7++){
-if(typeof data73[i7] !== "string"){
-const err127 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/emailFields/" + i7,schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/items/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err127 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/subjectFields",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/subjectFields/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err127];
 }
@@ -1763,9 +1754,13 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err128 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/emailFields",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/type",keyword:"type",params:{type: "array"}};
+if(data69.nameFields !== undefined){
+let data72 = data69.nameFields;
+if(Array.isArray(data72)){
+const len6 = data72.length;
+for(let i6=0; i6<len6; i6++){
+if(typeof data72[i6] !== "string"){
+const err128 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/nameFields/" + i6,schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err128];
 }
@@ -1778,7 +1773,7 @@ errors++;
 }
 }
 else {
-const err129 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/type",keyword:"type",params:{type: "object"}};
+const err129 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/nameFields",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/nameFields/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err129];
 }
@@ -1789,9 +1784,13 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err130 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/type",keyword:"type",params:{type: "object"}};
+if(data69.emailFields !== undefined){
+let data74 = data69.emailFields;
+if(Array.isArray(data74)){
+const len7 = data74.length;
+for(let i7=0; i7<len7; i7++){
+if(typeof data74[i7] !== "string"){
+const err130 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/emailFields/" + i7,schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err130];
 }
@@ -1802,14 +1801,9 @@ return false;
 errors++;
 }
 }
-if(data52.dcrConfig !== undefined){
-let data75 = data52.dcrConfig;
-if(data75 && typeof data75 == "object" && !Array.isArray(data75)){
-if(data75.discoveryUrl !== undefined){
-let data76 = data75.discoveryUrl;
-if(typeof data76 === "string"){
-if(func2(data76) > 2048){
-const err131 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/discoveryUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/discoveryUrl/maxLength",keyword:"maxLength",params:{limit: 2048}};
+}
+else {
+const err131 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping/emailFields",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/properties/emailFields/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err131];
 }
@@ -1820,8 +1814,9 @@ return false;
 errors++;
 }
 }
+}
 else {
-const err132 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/discoveryUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/discoveryUrl/type",keyword:"type",params:{type: "string"}};
+const err132 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride/fieldMapping",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/properties/fieldMapping/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err132];
 }
@@ -1832,11 +1827,9 @@ return false;
 errors++;
 }
 }
-if(data75.registrationEndpoint !== undefined){
-let data77 = data75.registrationEndpoint;
-if(typeof data77 === "string"){
-if(func2(data77) > 2048){
-const err133 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/registrationEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/registrationEndpoint/maxLength",keyword:"maxLength",params:{limit: 2048}};
+}
+else {
+const err133 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/userInfoOverride",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/userInfoOverride/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err133];
 }
@@ -1847,8 +1840,14 @@ return false;
 errors++;
 }
 }
-else {
-const err134 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/registrationEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/registrationEndpoint/type",keyword:"type",params:{type: "string"}};
+if(data53.dcrConfig !== undefined){
+let data76 = data53.dcrConfig;
+if(data76 && typeof data76 == "object" && !Array.isArray(data76)){
+if(data76.discoveryUrl !== undefined){
+let data77 = data76.discoveryUrl;
+if(typeof data77 === "string"){
+if(func2(data77) > 2048){
+const err134 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/discoveryUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/discoveryUrl/maxLength",keyword:"maxLength",params:{limit: 2048}};
 if(vErrors === null){
 vErrors = [err134];
 }
@@ -1858,12 +1857,8 @@ return false;
 }
 errors++;
 }
-}
-if(data75.initialAccessTokenRef !== undefined){
-let data78 = data75.initialAccessTokenRef;
-if(data78 && typeof data78 == "object" && !Array.isArray(data78)){
-if(data78.name === undefined){
-const err135 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(!pattern12.test(data77)){
+const err135 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/discoveryUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/discoveryUrl/pattern",keyword:"pattern",params:{pattern: "^https://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err135];
 }
@@ -1873,8 +1868,9 @@ return false;
 }
 errors++;
 }
-if(data78.key === undefined){
-const err136 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+else {
+const err136 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/discoveryUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/discoveryUrl/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err136];
 }
@@ -1884,11 +1880,12 @@ return false;
 }
 errors++;
 }
-if(data78.name !== undefined){
-let data79 = data78.name;
-if(typeof data79 === "string"){
-if(data79.length < 1){
-const err137 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+}
+if(data76.registrationEndpoint !== undefined){
+let data78 = data76.registrationEndpoint;
+if(typeof data78 === "string"){
+if(func2(data78) > 2048){
+const err137 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/registrationEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/registrationEndpoint/maxLength",keyword:"maxLength",params:{limit: 2048}};
 if(vErrors === null){
 vErrors = [err137];
 }
@@ -1898,9 +1895,8 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err138 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(!pattern12.test(data78)){
+const err138 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/registrationEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/registrationEndpoint/pattern",keyword:"pattern",params:{pattern: "^https://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err138];
 }
@@ -1911,11 +1907,8 @@ return false;
 errors++;
 }
 }
-if(data78.key !== undefined){
-let data80 = data78.key;
-if(typeof data80 === "string"){
-if(data80.length < 1){
-const err139 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+else {
+const err139 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/registrationEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/registrationEndpoint/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err139];
 }
@@ -1926,8 +1919,11 @@ return false;
 errors++;
 }
 }
-else {
-const err140 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(data76.initialAccessTokenRef !== undefined){
+let data79 = data76.initialAccessTokenRef;
+if(data79 && typeof data79 == "object" && !Array.isArray(data79)){
+if(data79.name === undefined){
+const err140 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err140];
 }
@@ -1937,10 +1933,8 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err141 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/type",keyword:"type",params:{type: "object"}};
+if(data79.key === undefined){
+const err141 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err141];
 }
@@ -1950,12 +1944,11 @@ return false;
 }
 errors++;
 }
-}
-if(data75.softwareId !== undefined){
-let data81 = data75.softwareId;
-if(typeof data81 === "string"){
-if(func2(data81) > 255){
-const err142 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/softwareId",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/softwareId/maxLength",keyword:"maxLength",params:{limit: 255}};
+if(data79.name !== undefined){
+let data80 = data79.name;
+if(typeof data80 === "string"){
+if(data80.length < 1){
+const err142 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err142];
 }
@@ -1967,7 +1960,7 @@ errors++;
 }
 }
 else {
-const err143 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/softwareId",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/softwareId/type",keyword:"type",params:{type: "string"}};
+const err143 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err143];
 }
@@ -1978,11 +1971,11 @@ return false;
 errors++;
 }
 }
-if(data75.softwareStatement !== undefined){
-let data82 = data75.softwareStatement;
-if(typeof data82 === "string"){
-if(func2(data82) > 16384){
-const err144 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/softwareStatement",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/softwareStatement/maxLength",keyword:"maxLength",params:{limit: 16384}};
+if(data79.key !== undefined){
+let data81 = data79.key;
+if(typeof data81 === "string"){
+if(data81.length < 1){
+const err144 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err144];
 }
@@ -1994,7 +1987,7 @@ errors++;
 }
 }
 else {
-const err145 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/softwareStatement",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/softwareStatement/type",keyword:"type",params:{type: "string"}};
+const err145 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err145];
 }
@@ -2007,7 +2000,7 @@ errors++;
 }
 }
 else {
-const err146 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/type",keyword:"type",params:{type: "object"}};
+const err146 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/initialAccessTokenRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err146];
 }
@@ -2018,12 +2011,11 @@ return false;
 errors++;
 }
 }
-if(data52.additionalTokenParams !== undefined){
-let data83 = data52.additionalTokenParams;
-if(data83 && typeof data83 == "object" && !Array.isArray(data83)){
-for(const key2 in data83){
-if(typeof data83[key2] !== "string"){
-const err147 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/additionalTokenParams/" + pointerToken(key2),schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalTokenParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(data76.softwareId !== undefined){
+let data82 = data76.softwareId;
+if(typeof data82 === "string"){
+if(func2(data82) > 255){
+const err147 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/softwareId",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/softwareId/maxLength",keyword:"maxLength",params:{limit: 255}};
 if(vErrors === null){
 vErrors = [err147];
 }
@@ -2034,9 +2026,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err148 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/additionalTokenParams",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalTokenParams/type",keyword:"type",params:{type: "object"}};
+const err148 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/softwareId",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/softwareId/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err148];
 }
@@ -2047,10 +2038,11 @@ return false;
 errors++;
 }
 }
-if(data52.tokenEndpointAuthMethod !== undefined){
-let data85 = data52.tokenEndpointAuthMethod;
-if(typeof data85 !== "string"){
-const err149 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/tokenEndpointAuthMethod",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/tokenEndpointAuthMethod/type",keyword:"type",params:{type: "string"}};
+if(data76.softwareStatement !== undefined){
+let data83 = data76.softwareStatement;
+if(typeof data83 === "string"){
+if(func2(data83) > 16384){
+const err149 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/softwareStatement",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/softwareStatement/maxLength",keyword:"maxLength",params:{limit: 16384}};
 if(vErrors === null){
 vErrors = [err149];
 }
@@ -2060,8 +2052,9 @@ return false;
 }
 errors++;
 }
-if(!(((data85 === "none") || (data85 === "client_secret_basic")) || (data85 === "client_secret_post"))){
-const err150 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/tokenEndpointAuthMethod",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/tokenEndpointAuthMethod/enum",keyword:"enum",params:{allowedValues: schema7.properties.upstreamProviders.items.properties.oidcConfig.properties.tokenEndpointAuthMethod.enum}};
+}
+else {
+const err150 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/softwareStatement",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/softwareStatement/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err150];
 }
@@ -2072,14 +2065,11 @@ return false;
 errors++;
 }
 }
-if(data52.caBundleRef !== undefined){
-let data86 = data52.caBundleRef;
-if(data86 && typeof data86 == "object" && !Array.isArray(data86)){
-if(data86.configMapRef !== undefined){
-let data87 = data86.configMapRef;
-if(data87 && typeof data87 == "object" && !Array.isArray(data87)){
-if(data87.name === undefined){
-const err151 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/caBundleRef/configMapRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(data76.rotationKey !== undefined){
+let data84 = data76.rotationKey;
+if(typeof data84 === "string"){
+if(func2(data84) > 64){
+const err151 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/rotationKey",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/rotationKey/maxLength",keyword:"maxLength",params:{limit: 64}};
 if(vErrors === null){
 vErrors = [err151];
 }
@@ -2089,8 +2079,9 @@ return false;
 }
 errors++;
 }
-if(data87.key === undefined){
-const err152 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/caBundleRef/configMapRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+else {
+const err152 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/rotationKey",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/rotationKey/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err152];
 }
@@ -2100,9 +2091,11 @@ return false;
 }
 errors++;
 }
-if(data87.name !== undefined){
-if(typeof data87.name !== "string"){
-const err153 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/caBundleRef/configMapRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/properties/name/type",keyword:"type",params:{type: "string"}};
+}
+if(data76.registrationProbe !== undefined){
+let data85 = data76.registrationProbe;
+if(typeof data85 !== "string"){
+const err153 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/registrationProbe",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/registrationProbe/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err153];
 }
@@ -2112,10 +2105,8 @@ return false;
 }
 errors++;
 }
-}
-if(data87.key !== undefined){
-if(typeof data87.key !== "string"){
-const err154 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/caBundleRef/configMapRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(!(((data85 === "tokenEndpoint") || (data85 === "authorizationEndpoint")) || (data85 === "none"))){
+const err154 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/registrationProbe",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/registrationProbe/enum",keyword:"enum",params:{allowedValues: schema7.properties.upstreamProviders.items.properties.oidcConfig.properties.dcrConfig.properties.registrationProbe.enum}};
 if(vErrors === null){
 vErrors = [err154];
 }
@@ -2126,9 +2117,11 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err155 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/caBundleRef/configMapRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/type",keyword:"type",params:{type: "object"}};
+if(data76.registrationProbeInterval !== undefined){
+let data86 = data76.registrationProbeInterval;
+if(typeof data86 === "string"){
+if(!pattern5.test(data86)){
+const err155 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/registrationProbeInterval",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/registrationProbeInterval/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
 if(vErrors === null){
 vErrors = [err155];
 }
@@ -2139,9 +2132,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err156 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/caBundleRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/type",keyword:"type",params:{type: "object"}};
+const err156 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig/registrationProbeInterval",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/properties/registrationProbeInterval/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err156];
 }
@@ -2152,9 +2144,9 @@ return false;
 errors++;
 }
 }
-if(data52.allowPrivateIPs !== undefined){
-if(typeof data52.allowPrivateIPs !== "boolean"){
-const err157 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/allowPrivateIPs",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/allowPrivateIPs/type",keyword:"type",params:{type: "boolean"}};
+}
+else {
+const err157 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/dcrConfig",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/dcrConfig/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err157];
 }
@@ -2165,11 +2157,11 @@ return false;
 errors++;
 }
 }
-if(data52.subjectClaim !== undefined){
-let data91 = data52.subjectClaim;
-if(typeof data91 === "string"){
-if(func2(data91) > 128){
-const err158 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/subjectClaim",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/subjectClaim/maxLength",keyword:"maxLength",params:{limit: 128}};
+if(data53.additionalTokenParams !== undefined){
+let data87 = data53.additionalTokenParams;
+if(data87 && typeof data87 == "object" && !Array.isArray(data87)){
+if(Object.keys(data87).length > 16){
+const err158 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/additionalTokenParams",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalTokenParams/maxProperties",keyword:"maxProperties",params:{limit: 16}};
 if(vErrors === null){
 vErrors = [err158];
 }
@@ -2179,9 +2171,9 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err159 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/subjectClaim",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/subjectClaim/type",keyword:"type",params:{type: "string"}};
+for(const key2 in data87){
+if(typeof data87[key2] !== "string"){
+const err159 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/additionalTokenParams/" + pointerToken(key2),schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalTokenParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err159];
 }
@@ -2194,7 +2186,7 @@ errors++;
 }
 }
 else {
-const err160 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/type",keyword:"type",params:{type: "object"}};
+const err160 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/additionalTokenParams",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/additionalTokenParams/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err160];
 }
@@ -2205,11 +2197,14 @@ return false;
 errors++;
 }
 }
-if(data49.oauth2Config !== undefined){
-let data92 = data49.oauth2Config;
-if(data92 && typeof data92 == "object" && !Array.isArray(data92)){
-if(data92.authorizationEndpoint === undefined){
-const err161 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/required",keyword:"required",params:{missingProperty: "authorizationEndpoint"}};
+if(data53.caBundleRef !== undefined){
+let data89 = data53.caBundleRef;
+if(data89 && typeof data89 == "object" && !Array.isArray(data89)){
+if(data89.configMapRef !== undefined){
+let data90 = data89.configMapRef;
+if(data90 && typeof data90 == "object" && !Array.isArray(data90)){
+if(data90.key === undefined){
+const err161 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/caBundleRef/configMapRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err161];
 }
@@ -2219,8 +2214,9 @@ return false;
 }
 errors++;
 }
-if(data92.tokenEndpoint === undefined){
-const err162 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/required",keyword:"required",params:{missingProperty: "tokenEndpoint"}};
+if(data90.name !== undefined){
+if(typeof data90.name !== "string"){
+const err162 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/caBundleRef/configMapRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err162];
 }
@@ -2230,11 +2226,10 @@ return false;
 }
 errors++;
 }
-if(data92.authorizationEndpoint !== undefined){
-let data93 = data92.authorizationEndpoint;
-if(typeof data93 === "string"){
-if(!pattern13.test(data93)){
-const err163 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/authorizationEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+}
+if(data90.key !== undefined){
+if(typeof data90.key !== "string"){
+const err163 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/caBundleRef/configMapRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err163];
 }
@@ -2245,8 +2240,9 @@ return false;
 errors++;
 }
 }
-else {
-const err164 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/authorizationEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/type",keyword:"type",params:{type: "string"}};
+if(data90.optional !== undefined){
+if(typeof data90.optional !== "boolean"){
+const err164 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/caBundleRef/configMapRef/optional",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/properties/optional/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err164];
 }
@@ -2257,11 +2253,9 @@ return false;
 errors++;
 }
 }
-if(data92.tokenEndpoint !== undefined){
-let data94 = data92.tokenEndpoint;
-if(typeof data94 === "string"){
-if(!pattern13.test(data94)){
-const err165 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+}
+else {
+const err165 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/caBundleRef/configMapRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/properties/configMapRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err165];
 }
@@ -2272,8 +2266,9 @@ return false;
 errors++;
 }
 }
+}
 else {
-const err166 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/type",keyword:"type",params:{type: "string"}};
+const err166 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/caBundleRef",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/caBundleRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err166];
 }
@@ -2284,11 +2279,9 @@ return false;
 errors++;
 }
 }
-if(data92.clientId !== undefined){
-let data95 = data92.clientId;
-if(typeof data95 === "string"){
-if(data95.length < 1){
-const err167 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientId",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
+if(data53.omitScopeOnRefresh !== undefined){
+if(typeof data53.omitScopeOnRefresh !== "boolean"){
+const err167 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/omitScopeOnRefresh",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/omitScopeOnRefresh/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err167];
 }
@@ -2299,8 +2292,9 @@ return false;
 errors++;
 }
 }
-else {
-const err168 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientId",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/type",keyword:"type",params:{type: "string"}};
+if(data53.allowPrivateIPs !== undefined){
+if(typeof data53.allowPrivateIPs !== "boolean"){
+const err168 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/allowPrivateIPs",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/allowPrivateIPs/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err168];
 }
@@ -2311,11 +2305,11 @@ return false;
 errors++;
 }
 }
-if(data92.clientSecretRef !== undefined){
-let data96 = data92.clientSecretRef;
-if(data96 && typeof data96 == "object" && !Array.isArray(data96)){
-if(data96.name === undefined){
-const err169 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(data53.subjectClaim !== undefined){
+let data96 = data53.subjectClaim;
+if(typeof data96 === "string"){
+if(func2(data96) > 128){
+const err169 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/subjectClaim",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/subjectClaim/maxLength",keyword:"maxLength",params:{limit: 128}};
 if(vErrors === null){
 vErrors = [err169];
 }
@@ -2325,8 +2319,9 @@ return false;
 }
 errors++;
 }
-if(data96.key === undefined){
-const err170 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+else {
+const err170 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig/subjectClaim",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/properties/subjectClaim/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err170];
 }
@@ -2336,11 +2331,10 @@ return false;
 }
 errors++;
 }
-if(data96.name !== undefined){
-let data97 = data96.name;
-if(typeof data97 === "string"){
-if(data97.length < 1){
-const err171 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+}
+}
+else {
+const err171 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oidcConfig",schemaPath:"#/properties/upstreamProviders/items/properties/oidcConfig/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err171];
 }
@@ -2351,8 +2345,11 @@ return false;
 errors++;
 }
 }
-else {
-const err172 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data50.oauth2Config !== undefined){
+let data97 = data50.oauth2Config;
+if(data97 && typeof data97 == "object" && !Array.isArray(data97)){
+if(data97.authorizationEndpoint === undefined){
+const err172 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/required",keyword:"required",params:{missingProperty: "authorizationEndpoint"}};
 if(vErrors === null){
 vErrors = [err172];
 }
@@ -2362,12 +2359,8 @@ return false;
 }
 errors++;
 }
-}
-if(data96.key !== undefined){
-let data98 = data96.key;
-if(typeof data98 === "string"){
-if(data98.length < 1){
-const err173 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(data97.tokenEndpoint === undefined){
+const err173 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/required",keyword:"required",params:{missingProperty: "tokenEndpoint"}};
 if(vErrors === null){
 vErrors = [err173];
 }
@@ -2377,9 +2370,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err174 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(data97.authorizationEndpoint !== undefined){
+let data98 = data97.authorizationEndpoint;
+if(typeof data98 === "string"){
+if(!pattern13.test(data98)){
+const err174 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/authorizationEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err174];
 }
@@ -2390,9 +2385,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err175 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
+const err175 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/authorizationEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/authorizationEndpoint/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err175];
 }
@@ -2403,9 +2397,11 @@ return false;
 errors++;
 }
 }
-if(data92.redirectUri !== undefined){
-if(typeof data92.redirectUri !== "string"){
-const err176 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/redirectUri",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/redirectUri/type",keyword:"type",params:{type: "string"}};
+if(data97.tokenEndpoint !== undefined){
+let data99 = data97.tokenEndpoint;
+if(typeof data99 === "string"){
+if(!pattern13.test(data99)){
+const err176 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err176];
 }
@@ -2416,13 +2412,8 @@ return false;
 errors++;
 }
 }
-if(data92.scopes !== undefined){
-let data100 = data92.scopes;
-if(Array.isArray(data100)){
-const len8 = data100.length;
-for(let i8=0; i8<len8; i8++){
-if(typeof data100[i8] !== "string"){
-const err177 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/scopes/" + i8,schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+else {
+const err177 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpoint/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err177];
 }
@@ -2433,9 +2424,11 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err178 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/scopes",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/type",keyword:"type",params:{type: "array"}};
+if(data97.clientId !== undefined){
+let data100 = data97.clientId;
+if(typeof data100 === "string"){
+if(data100.length < 1){
+const err178 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientId",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err178];
 }
@@ -2446,12 +2439,8 @@ return false;
 errors++;
 }
 }
-if(data92.additionalAuthorizationParams !== undefined){
-let data102 = data92.additionalAuthorizationParams;
-if(data102 && typeof data102 == "object" && !Array.isArray(data102)){
-for(const key3 in data102){
-if(typeof data102[key3] !== "string"){
-const err179 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/additionalAuthorizationParams/" + pointerToken(key3),schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
+else {
+const err179 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientId",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientId/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err179];
 }
@@ -2462,9 +2451,11 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err180 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/additionalAuthorizationParams",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/type",keyword:"type",params:{type: "object"}};
+if(data97.clientSecretRef !== undefined){
+let data101 = data97.clientSecretRef;
+if(data101 && typeof data101 == "object" && !Array.isArray(data101)){
+if(data101.name === undefined){
+const err180 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err180];
 }
@@ -2474,12 +2465,8 @@ return false;
 }
 errors++;
 }
-}
-if(data92.tokenResponseMapping !== undefined){
-let data104 = data92.tokenResponseMapping;
-if(data104 && typeof data104 == "object" && !Array.isArray(data104)){
-if(data104.accessTokenPath === undefined){
-const err181 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/required",keyword:"required",params:{missingProperty: "accessTokenPath"}};
+if(data101.key === undefined){
+const err181 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err181];
 }
@@ -2489,11 +2476,11 @@ return false;
 }
 errors++;
 }
-if(data104.accessTokenPath !== undefined){
-let data105 = data104.accessTokenPath;
-if(typeof data105 === "string"){
-if(data105.length < 1){
-const err182 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/minLength",keyword:"minLength",params:{limit: 1}};
+if(data101.name !== undefined){
+let data102 = data101.name;
+if(typeof data102 === "string"){
+if(data102.length < 1){
+const err182 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err182];
 }
@@ -2505,7 +2492,7 @@ errors++;
 }
 }
 else {
-const err183 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/type",keyword:"type",params:{type: "string"}};
+const err183 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err183];
 }
@@ -2516,9 +2503,11 @@ return false;
 errors++;
 }
 }
-if(data104.scopePath !== undefined){
-if(typeof data104.scopePath !== "string"){
-const err184 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/scopePath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/scopePath/type",keyword:"type",params:{type: "string"}};
+if(data101.key !== undefined){
+let data103 = data101.key;
+if(typeof data103 === "string"){
+if(data103.length < 1){
+const err184 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err184];
 }
@@ -2529,9 +2518,8 @@ return false;
 errors++;
 }
 }
-if(data104.refreshTokenPath !== undefined){
-if(typeof data104.refreshTokenPath !== "string"){
-const err185 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/refreshTokenPath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/refreshTokenPath/type",keyword:"type",params:{type: "string"}};
+else {
+const err185 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err185];
 }
@@ -2542,9 +2530,9 @@ return false;
 errors++;
 }
 }
-if(data104.expiresInPath !== undefined){
-if(typeof data104.expiresInPath !== "string"){
-const err186 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/expiresInPath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/expiresInPath/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err186 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/clientSecretRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err186];
 }
@@ -2555,9 +2543,9 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err187 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/type",keyword:"type",params:{type: "object"}};
+if(data97.redirectUri !== undefined){
+if(typeof data97.redirectUri !== "string"){
+const err187 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/redirectUri",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/redirectUri/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err187];
 }
@@ -2568,11 +2556,13 @@ return false;
 errors++;
 }
 }
-if(data92.userInfo !== undefined){
-let data109 = data92.userInfo;
-if(data109 && typeof data109 == "object" && !Array.isArray(data109)){
-if(data109.endpointUrl === undefined){
-const err188 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/required",keyword:"required",params:{missingProperty: "endpointUrl"}};
+if(data97.scopes !== undefined){
+let data105 = data97.scopes;
+if(Array.isArray(data105)){
+const len8 = data105.length;
+for(let i8=0; i8<len8; i8++){
+if(typeof data105[i8] !== "string"){
+const err188 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/scopes/" + i8,schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err188];
 }
@@ -2582,11 +2572,10 @@ return false;
 }
 errors++;
 }
-if(data109.endpointUrl !== undefined){
-let data110 = data109.endpointUrl;
-if(typeof data110 === "string"){
-if(!pattern13.test(data110)){
-const err189 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/endpointUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+}
+}
+else {
+const err189 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/scopes",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/scopes/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err189];
 }
@@ -2597,8 +2586,12 @@ return false;
 errors++;
 }
 }
-else {
-const err190 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/endpointUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/type",keyword:"type",params:{type: "string"}};
+if(data97.additionalAuthorizationParams !== undefined){
+let data107 = data97.additionalAuthorizationParams;
+if(data107 && typeof data107 == "object" && !Array.isArray(data107)){
+for(const key3 in data107){
+if(typeof data107[key3] !== "string"){
+const err190 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/additionalAuthorizationParams/" + pointerToken(key3),schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err190];
 }
@@ -2609,10 +2602,9 @@ return false;
 errors++;
 }
 }
-if(data109.httpMethod !== undefined){
-let data111 = data109.httpMethod;
-if(typeof data111 !== "string"){
-const err191 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/httpMethod",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err191 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/additionalAuthorizationParams",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalAuthorizationParams/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err191];
 }
@@ -2622,8 +2614,12 @@ return false;
 }
 errors++;
 }
-if(!((data111 === "GET") || (data111 === "POST"))){
-const err192 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/httpMethod",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/enum",keyword:"enum",params:{allowedValues: schema7.properties.upstreamProviders.items.properties.oauth2Config.properties.userInfo.properties.httpMethod.enum}};
+}
+if(data97.tokenResponseMapping !== undefined){
+let data109 = data97.tokenResponseMapping;
+if(data109 && typeof data109 == "object" && !Array.isArray(data109)){
+if(data109.accessTokenPath === undefined){
+const err192 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/required",keyword:"required",params:{missingProperty: "accessTokenPath"}};
 if(vErrors === null){
 vErrors = [err192];
 }
@@ -2633,13 +2629,11 @@ return false;
 }
 errors++;
 }
-}
-if(data109.additionalHeaders !== undefined){
-let data112 = data109.additionalHeaders;
-if(data112 && typeof data112 == "object" && !Array.isArray(data112)){
-for(const key4 in data112){
-if(typeof data112[key4] !== "string"){
-const err193 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/additionalHeaders/" + pointerToken(key4),schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(data109.accessTokenPath !== undefined){
+let data110 = data109.accessTokenPath;
+if(typeof data110 === "string"){
+if(data110.length < 1){
+const err193 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err193];
 }
@@ -2650,9 +2644,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err194 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/additionalHeaders",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/type",keyword:"type",params:{type: "object"}};
+const err194 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/accessTokenPath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/accessTokenPath/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err194];
 }
@@ -2663,16 +2656,9 @@ return false;
 errors++;
 }
 }
-if(data109.fieldMapping !== undefined){
-let data114 = data109.fieldMapping;
-if(data114 && typeof data114 == "object" && !Array.isArray(data114)){
-if(data114.subjectFields !== undefined){
-let data115 = data114.subjectFields;
-if(Array.isArray(data115)){
-const len9 = data115.length;
-for(let i9=0; i9<len9; i9++){
-if(typeof data115[i9] !== "string"){
-const err195 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/subjectFields/" + i9,schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/items/type",keyword:"type",params:{type: "string"}};
+if(data109.scopePath !== undefined){
+if(typeof data109.scopePath !== "string"){
+const err195 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/scopePath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/scopePath/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err195];
 }
@@ -2683,9 +2669,9 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err196 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/subjectFields",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/type",keyword:"type",params:{type: "array"}};
+if(data109.refreshTokenPath !== undefined){
+if(typeof data109.refreshTokenPath !== "string"){
+const err196 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/refreshTokenPath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/refreshTokenPath/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err196];
 }
@@ -2696,13 +2682,9 @@ return false;
 errors++;
 }
 }
-if(data114.nameFields !== undefined){
-let data117 = data114.nameFields;
-if(Array.isArray(data117)){
-const len10 = data117.length;
-for(let i10=0; i10<len10; i10++){
-if(typeof data117[i10] !== "string"){
-const err197 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/nameFields/" + i10,schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/items/type",keyword:"type",params:{type: "string"}};
+if(data109.expiresInPath !== undefined){
+if(typeof data109.expiresInPath !== "string"){
+const err197 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping/expiresInPath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/properties/expiresInPath/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err197];
 }
@@ -2715,7 +2697,7 @@ errors++;
 }
 }
 else {
-const err198 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/nameFields",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/type",keyword:"type",params:{type: "array"}};
+const err198 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenResponseMapping",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenResponseMapping/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err198];
 }
@@ -2726,13 +2708,11 @@ return false;
 errors++;
 }
 }
-if(data114.emailFields !== undefined){
-let data119 = data114.emailFields;
-if(Array.isArray(data119)){
-const len11 = data119.length;
-for(let i11=0; i11<len11; i11++){
-if(typeof data119[i11] !== "string"){
-const err199 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/emailFields/" + i11,schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/items/type",keyword:"type",params:{type: "string"}};
+if(data97.userInfo !== undefined){
+let data114 = data97.userInfo;
+if(data114 && typeof data114 == "object" && !Array.isArray(data114)){
+if(data114.endpointUrl === undefined){
+const err199 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/required",keyword:"required",params:{missingProperty: "endpointUrl"}};
 if(vErrors === null){
 vErrors = [err199];
 }
@@ -2742,10 +2722,11 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err200 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/emailFields",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/type",keyword:"type",params:{type: "array"}};
+if(data114.endpointUrl !== undefined){
+let data115 = data114.endpointUrl;
+if(typeof data115 === "string"){
+if(!pattern13.test(data115)){
+const err200 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/endpointUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err200];
 }
@@ -2756,9 +2737,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err201 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/type",keyword:"type",params:{type: "object"}};
+const err201 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/endpointUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/endpointUrl/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err201];
 }
@@ -2769,9 +2749,10 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err202 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/type",keyword:"type",params:{type: "object"}};
+if(data114.httpMethod !== undefined){
+let data116 = data114.httpMethod;
+if(typeof data116 !== "string"){
+const err202 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/httpMethod",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err202];
 }
@@ -2781,13 +2762,8 @@ return false;
 }
 errors++;
 }
-}
-if(data92.identityFromToken !== undefined){
-let data121 = data92.identityFromToken;
-if(data121 && typeof data121 == "object" && !Array.isArray(data121)){
-if(data121.subjectPath !== undefined){
-if(typeof data121.subjectPath !== "string"){
-const err203 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/identityFromToken/subjectPath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/subjectPath/type",keyword:"type",params:{type: "string"}};
+if(!((data116 === "GET") || (data116 === "POST"))){
+const err203 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/httpMethod",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/httpMethod/enum",keyword:"enum",params:{allowedValues: schema7.properties.upstreamProviders.items.properties.oauth2Config.properties.userInfo.properties.httpMethod.enum}};
 if(vErrors === null){
 vErrors = [err203];
 }
@@ -2798,9 +2774,12 @@ return false;
 errors++;
 }
 }
-if(data121.namePath !== undefined){
-if(typeof data121.namePath !== "string"){
-const err204 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/identityFromToken/namePath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/namePath/type",keyword:"type",params:{type: "string"}};
+if(data114.additionalHeaders !== undefined){
+let data117 = data114.additionalHeaders;
+if(data117 && typeof data117 == "object" && !Array.isArray(data117)){
+for(const key4 in data117){
+if(typeof data117[key4] !== "string"){
+const err204 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/additionalHeaders/" + pointerToken(key4),schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err204];
 }
@@ -2811,9 +2790,9 @@ return false;
 errors++;
 }
 }
-if(data121.emailPath !== undefined){
-if(typeof data121.emailPath !== "string"){
-const err205 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/identityFromToken/emailPath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/emailPath/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err205 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/additionalHeaders",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/additionalHeaders/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err205];
 }
@@ -2824,9 +2803,16 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err206 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/identityFromToken",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/type",keyword:"type",params:{type: "object"}};
+if(data114.fieldMapping !== undefined){
+let data119 = data114.fieldMapping;
+if(data119 && typeof data119 == "object" && !Array.isArray(data119)){
+if(data119.subjectFields !== undefined){
+let data120 = data119.subjectFields;
+if(Array.isArray(data120)){
+const len9 = data120.length;
+for(let i9=0; i9<len9; i9++){
+if(typeof data120[i9] !== "string"){
+const err206 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/subjectFields/" + i9,schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err206];
 }
@@ -2837,14 +2823,9 @@ return false;
 errors++;
 }
 }
-if(data92.dcrConfig !== undefined){
-let data125 = data92.dcrConfig;
-if(data125 && typeof data125 == "object" && !Array.isArray(data125)){
-if(data125.discoveryUrl !== undefined){
-let data126 = data125.discoveryUrl;
-if(typeof data126 === "string"){
-if(func2(data126) > 2048){
-const err207 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/discoveryUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/discoveryUrl/maxLength",keyword:"maxLength",params:{limit: 2048}};
+}
+else {
+const err207 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/subjectFields",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/subjectFields/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err207];
 }
@@ -2855,8 +2836,13 @@ return false;
 errors++;
 }
 }
-else {
-const err208 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/discoveryUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/discoveryUrl/type",keyword:"type",params:{type: "string"}};
+if(data119.nameFields !== undefined){
+let data122 = data119.nameFields;
+if(Array.isArray(data122)){
+const len10 = data122.length;
+for(let i10=0; i10<len10; i10++){
+if(typeof data122[i10] !== "string"){
+const err208 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/nameFields/" + i10,schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err208];
 }
@@ -2867,11 +2853,9 @@ return false;
 errors++;
 }
 }
-if(data125.registrationEndpoint !== undefined){
-let data127 = data125.registrationEndpoint;
-if(typeof data127 === "string"){
-if(func2(data127) > 2048){
-const err209 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/registrationEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/registrationEndpoint/maxLength",keyword:"maxLength",params:{limit: 2048}};
+}
+else {
+const err209 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/nameFields",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/nameFields/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err209];
 }
@@ -2882,8 +2866,13 @@ return false;
 errors++;
 }
 }
-else {
-const err210 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/registrationEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/registrationEndpoint/type",keyword:"type",params:{type: "string"}};
+if(data119.emailFields !== undefined){
+let data124 = data119.emailFields;
+if(Array.isArray(data124)){
+const len11 = data124.length;
+for(let i11=0; i11<len11; i11++){
+if(typeof data124[i11] !== "string"){
+const err210 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/emailFields/" + i11,schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err210];
 }
@@ -2894,11 +2883,9 @@ return false;
 errors++;
 }
 }
-if(data125.initialAccessTokenRef !== undefined){
-let data128 = data125.initialAccessTokenRef;
-if(data128 && typeof data128 == "object" && !Array.isArray(data128)){
-if(data128.name === undefined){
-const err211 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/required",keyword:"required",params:{missingProperty: "name"}};
+}
+else {
+const err211 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping/emailFields",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/properties/emailFields/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err211];
 }
@@ -2908,8 +2895,10 @@ return false;
 }
 errors++;
 }
-if(data128.key === undefined){
-const err212 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+}
+else {
+const err212 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo/fieldMapping",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/properties/fieldMapping/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err212];
 }
@@ -2919,11 +2908,10 @@ return false;
 }
 errors++;
 }
-if(data128.name !== undefined){
-let data129 = data128.name;
-if(typeof data129 === "string"){
-if(data129.length < 1){
-const err213 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+}
+}
+else {
+const err213 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/userInfo",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/userInfo/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err213];
 }
@@ -2934,8 +2922,11 @@ return false;
 errors++;
 }
 }
-else {
-const err214 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data97.identityFromToken !== undefined){
+let data126 = data97.identityFromToken;
+if(data126 && typeof data126 == "object" && !Array.isArray(data126)){
+if(data126.subjectPath === undefined){
+const err214 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/identityFromToken",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/required",keyword:"required",params:{missingProperty: "subjectPath"}};
 if(vErrors === null){
 vErrors = [err214];
 }
@@ -2945,12 +2936,11 @@ return false;
 }
 errors++;
 }
-}
-if(data128.key !== undefined){
-let data130 = data128.key;
-if(typeof data130 === "string"){
-if(data130.length < 1){
-const err215 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(data126.subjectPath !== undefined){
+let data127 = data126.subjectPath;
+if(typeof data127 === "string"){
+if(func2(data127) > 256){
+const err215 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/identityFromToken/subjectPath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/subjectPath/maxLength",keyword:"maxLength",params:{limit: 256}};
 if(vErrors === null){
 vErrors = [err215];
 }
@@ -2960,9 +2950,8 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err216 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(data127.length < 1){
+const err216 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/identityFromToken/subjectPath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/subjectPath/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err216];
 }
@@ -2973,9 +2962,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err217 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/type",keyword:"type",params:{type: "object"}};
+const err217 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/identityFromToken/subjectPath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/subjectPath/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err217];
 }
@@ -2986,11 +2974,11 @@ return false;
 errors++;
 }
 }
-if(data125.softwareId !== undefined){
-let data131 = data125.softwareId;
-if(typeof data131 === "string"){
-if(func2(data131) > 255){
-const err218 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/softwareId",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/softwareId/maxLength",keyword:"maxLength",params:{limit: 255}};
+if(data126.namePath !== undefined){
+let data128 = data126.namePath;
+if(typeof data128 === "string"){
+if(func2(data128) > 256){
+const err218 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/identityFromToken/namePath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/namePath/maxLength",keyword:"maxLength",params:{limit: 256}};
 if(vErrors === null){
 vErrors = [err218];
 }
@@ -3000,9 +2988,8 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err219 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/softwareId",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/softwareId/type",keyword:"type",params:{type: "string"}};
+if(data128.length < 1){
+const err219 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/identityFromToken/namePath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/namePath/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err219];
 }
@@ -3013,11 +3000,8 @@ return false;
 errors++;
 }
 }
-if(data125.softwareStatement !== undefined){
-let data132 = data125.softwareStatement;
-if(typeof data132 === "string"){
-if(func2(data132) > 16384){
-const err220 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/softwareStatement",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/softwareStatement/maxLength",keyword:"maxLength",params:{limit: 16384}};
+else {
+const err220 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/identityFromToken/namePath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/namePath/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err220];
 }
@@ -3028,8 +3012,11 @@ return false;
 errors++;
 }
 }
-else {
-const err221 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/softwareStatement",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/softwareStatement/type",keyword:"type",params:{type: "string"}};
+if(data126.emailPath !== undefined){
+let data129 = data126.emailPath;
+if(typeof data129 === "string"){
+if(func2(data129) > 256){
+const err221 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/identityFromToken/emailPath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/emailPath/maxLength",keyword:"maxLength",params:{limit: 256}};
 if(vErrors === null){
 vErrors = [err221];
 }
@@ -3039,10 +3026,8 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err222 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/type",keyword:"type",params:{type: "object"}};
+if(data129.length < 1){
+const err222 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/identityFromToken/emailPath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/emailPath/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err222];
 }
@@ -3053,12 +3038,8 @@ return false;
 errors++;
 }
 }
-if(data92.additionalTokenParams !== undefined){
-let data133 = data92.additionalTokenParams;
-if(data133 && typeof data133 == "object" && !Array.isArray(data133)){
-for(const key5 in data133){
-if(typeof data133[key5] !== "string"){
-const err223 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/additionalTokenParams/" + pointerToken(key5),schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalTokenParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
+else {
+const err223 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/identityFromToken/emailPath",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/properties/emailPath/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err223];
 }
@@ -3071,7 +3052,7 @@ errors++;
 }
 }
 else {
-const err224 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/additionalTokenParams",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalTokenParams/type",keyword:"type",params:{type: "object"}};
+const err224 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/identityFromToken",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/identityFromToken/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err224];
 }
@@ -3082,10 +3063,14 @@ return false;
 errors++;
 }
 }
-if(data92.tokenEndpointAuthMethod !== undefined){
-let data135 = data92.tokenEndpointAuthMethod;
-if(typeof data135 !== "string"){
-const err225 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenEndpointAuthMethod",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpointAuthMethod/type",keyword:"type",params:{type: "string"}};
+if(data97.dcrConfig !== undefined){
+let data130 = data97.dcrConfig;
+if(data130 && typeof data130 == "object" && !Array.isArray(data130)){
+if(data130.discoveryUrl !== undefined){
+let data131 = data130.discoveryUrl;
+if(typeof data131 === "string"){
+if(func2(data131) > 2048){
+const err225 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/discoveryUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/discoveryUrl/maxLength",keyword:"maxLength",params:{limit: 2048}};
 if(vErrors === null){
 vErrors = [err225];
 }
@@ -3095,8 +3080,8 @@ return false;
 }
 errors++;
 }
-if(!(((data135 === "none") || (data135 === "client_secret_basic")) || (data135 === "client_secret_post"))){
-const err226 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenEndpointAuthMethod",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpointAuthMethod/enum",keyword:"enum",params:{allowedValues: schema7.properties.upstreamProviders.items.properties.oauth2Config.properties.tokenEndpointAuthMethod.enum}};
+if(!pattern12.test(data131)){
+const err226 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/discoveryUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/discoveryUrl/pattern",keyword:"pattern",params:{pattern: "^https://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err226];
 }
@@ -3107,14 +3092,8 @@ return false;
 errors++;
 }
 }
-if(data92.caBundleRef !== undefined){
-let data136 = data92.caBundleRef;
-if(data136 && typeof data136 == "object" && !Array.isArray(data136)){
-if(data136.configMapRef !== undefined){
-let data137 = data136.configMapRef;
-if(data137 && typeof data137 == "object" && !Array.isArray(data137)){
-if(data137.name === undefined){
-const err227 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/caBundleRef/configMapRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "name"}};
+else {
+const err227 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/discoveryUrl",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/discoveryUrl/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err227];
 }
@@ -3124,8 +3103,12 @@ return false;
 }
 errors++;
 }
-if(data137.key === undefined){
-const err228 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/caBundleRef/configMapRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+if(data130.registrationEndpoint !== undefined){
+let data132 = data130.registrationEndpoint;
+if(typeof data132 === "string"){
+if(func2(data132) > 2048){
+const err228 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/registrationEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/registrationEndpoint/maxLength",keyword:"maxLength",params:{limit: 2048}};
 if(vErrors === null){
 vErrors = [err228];
 }
@@ -3135,9 +3118,8 @@ return false;
 }
 errors++;
 }
-if(data137.name !== undefined){
-if(typeof data137.name !== "string"){
-const err229 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/caBundleRef/configMapRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(!pattern12.test(data132)){
+const err229 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/registrationEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/registrationEndpoint/pattern",keyword:"pattern",params:{pattern: "^https://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err229];
 }
@@ -3148,9 +3130,8 @@ return false;
 errors++;
 }
 }
-if(data137.key !== undefined){
-if(typeof data137.key !== "string"){
-const err230 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/caBundleRef/configMapRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/properties/key/type",keyword:"type",params:{type: "string"}};
+else {
+const err230 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/registrationEndpoint",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/registrationEndpoint/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err230];
 }
@@ -3161,9 +3142,11 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err231 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/caBundleRef/configMapRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/type",keyword:"type",params:{type: "object"}};
+if(data130.initialAccessTokenRef !== undefined){
+let data133 = data130.initialAccessTokenRef;
+if(data133 && typeof data133 == "object" && !Array.isArray(data133)){
+if(data133.name === undefined){
+const err231 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err231];
 }
@@ -3173,10 +3156,8 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err232 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/caBundleRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/type",keyword:"type",params:{type: "object"}};
+if(data133.key === undefined){
+const err232 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err232];
 }
@@ -3186,10 +3167,11 @@ return false;
 }
 errors++;
 }
-}
-if(data92.allowPrivateIPs !== undefined){
-if(typeof data92.allowPrivateIPs !== "boolean"){
-const err233 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/allowPrivateIPs",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/allowPrivateIPs/type",keyword:"type",params:{type: "boolean"}};
+if(data133.name !== undefined){
+let data134 = data133.name;
+if(typeof data134 === "string"){
+if(data134.length < 1){
+const err233 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err233];
 }
@@ -3200,9 +3182,8 @@ return false;
 errors++;
 }
 }
-if(data92.insecureAllowHTTP !== undefined){
-if(typeof data92.insecureAllowHTTP !== "boolean"){
-const err234 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/insecureAllowHTTP",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/insecureAllowHTTP/type",keyword:"type",params:{type: "boolean"}};
+else {
+const err234 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err234];
 }
@@ -3213,9 +3194,11 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err235 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/type",keyword:"type",params:{type: "object"}};
+if(data133.key !== undefined){
+let data135 = data133.key;
+if(typeof data135 === "string"){
+if(data135.length < 1){
+const err235 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err235];
 }
@@ -3226,9 +3209,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err236 = {instancePath:instancePath+"/upstreamProviders/" + i3,schemaPath:"#/properties/upstreamProviders/items/type",keyword:"type",params:{type: "object"}};
+const err236 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err236];
 }
@@ -3241,7 +3223,7 @@ errors++;
 }
 }
 else {
-const err237 = {instancePath:instancePath+"/upstreamProviders",schemaPath:"#/properties/upstreamProviders/type",keyword:"type",params:{type: "array"}};
+const err237 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/initialAccessTokenRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/initialAccessTokenRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err237];
 }
@@ -3252,11 +3234,11 @@ return false;
 errors++;
 }
 }
-if(data.delegateClients !== undefined){
-let data142 = data.delegateClients;
-if(Array.isArray(data142)){
-if(data142.length > 10){
-const err238 = {instancePath:instancePath+"/delegateClients",schemaPath:"#/properties/delegateClients/maxItems",keyword:"maxItems",params:{limit: 10}};
+if(data130.softwareId !== undefined){
+let data136 = data130.softwareId;
+if(typeof data136 === "string"){
+if(func2(data136) > 255){
+const err238 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/softwareId",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/softwareId/maxLength",keyword:"maxLength",params:{limit: 255}};
 if(vErrors === null){
 vErrors = [err238];
 }
@@ -3266,12 +3248,9 @@ return false;
 }
 errors++;
 }
-const len12 = data142.length;
-for(let i12=0; i12<len12; i12++){
-let data143 = data142[i12];
-if(data143 && typeof data143 == "object" && !Array.isArray(data143)){
-if(data143.clientId === undefined){
-const err239 = {instancePath:instancePath+"/delegateClients/" + i12,schemaPath:"#/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "clientId"}};
+}
+else {
+const err239 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/softwareId",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/softwareId/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err239];
 }
@@ -3281,8 +3260,12 @@ return false;
 }
 errors++;
 }
-if(data143.clientSecretRef === undefined){
-const err240 = {instancePath:instancePath+"/delegateClients/" + i12,schemaPath:"#/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "clientSecretRef"}};
+}
+if(data130.softwareStatement !== undefined){
+let data137 = data130.softwareStatement;
+if(typeof data137 === "string"){
+if(func2(data137) > 16384){
+const err240 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/softwareStatement",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/softwareStatement/maxLength",keyword:"maxLength",params:{limit: 16384}};
 if(vErrors === null){
 vErrors = [err240];
 }
@@ -3292,8 +3275,9 @@ return false;
 }
 errors++;
 }
-if(data143.scopes === undefined){
-const err241 = {instancePath:instancePath+"/delegateClients/" + i12,schemaPath:"#/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "scopes"}};
+}
+else {
+const err241 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/softwareStatement",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/softwareStatement/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err241];
 }
@@ -3303,8 +3287,12 @@ return false;
 }
 errors++;
 }
-if(data143.audiences === undefined){
-const err242 = {instancePath:instancePath+"/delegateClients/" + i12,schemaPath:"#/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "audiences"}};
+}
+if(data130.rotationKey !== undefined){
+let data138 = data130.rotationKey;
+if(typeof data138 === "string"){
+if(func2(data138) > 64){
+const err242 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/rotationKey",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/rotationKey/maxLength",keyword:"maxLength",params:{limit: 64}};
 if(vErrors === null){
 vErrors = [err242];
 }
@@ -3314,11 +3302,9 @@ return false;
 }
 errors++;
 }
-if(data143.clientId !== undefined){
-let data144 = data143.clientId;
-if(typeof data144 === "string"){
-if(func2(data144) > 256){
-const err243 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientId",schemaPath:"#/properties/delegateClients/items/properties/clientId/maxLength",keyword:"maxLength",params:{limit: 256}};
+}
+else {
+const err243 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/rotationKey",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/rotationKey/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err243];
 }
@@ -3328,8 +3314,11 @@ return false;
 }
 errors++;
 }
-if(data144.length < 1){
-const err244 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientId",schemaPath:"#/properties/delegateClients/items/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
+}
+if(data130.registrationProbe !== undefined){
+let data139 = data130.registrationProbe;
+if(typeof data139 !== "string"){
+const err244 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/registrationProbe",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/registrationProbe/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err244];
 }
@@ -3339,9 +3328,8 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err245 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientId",schemaPath:"#/properties/delegateClients/items/properties/clientId/type",keyword:"type",params:{type: "string"}};
+if(!(((data139 === "tokenEndpoint") || (data139 === "authorizationEndpoint")) || (data139 === "none"))){
+const err245 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/registrationProbe",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/registrationProbe/enum",keyword:"enum",params:{allowedValues: schema7.properties.upstreamProviders.items.properties.oauth2Config.properties.dcrConfig.properties.registrationProbe.enum}};
 if(vErrors === null){
 vErrors = [err245];
 }
@@ -3352,11 +3340,11 @@ return false;
 errors++;
 }
 }
-if(data143.clientSecretRef !== undefined){
-let data145 = data143.clientSecretRef;
-if(data145 && typeof data145 == "object" && !Array.isArray(data145)){
-if(data145.name === undefined){
-const err246 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientSecretRef",schemaPath:"#/properties/delegateClients/items/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(data130.registrationProbeInterval !== undefined){
+let data140 = data130.registrationProbeInterval;
+if(typeof data140 === "string"){
+if(!pattern5.test(data140)){
+const err246 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/registrationProbeInterval",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/registrationProbeInterval/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
 if(vErrors === null){
 vErrors = [err246];
 }
@@ -3366,8 +3354,9 @@ return false;
 }
 errors++;
 }
-if(data145.key === undefined){
-const err247 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientSecretRef",schemaPath:"#/properties/delegateClients/items/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+else {
+const err247 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig/registrationProbeInterval",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/properties/registrationProbeInterval/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err247];
 }
@@ -3377,11 +3366,10 @@ return false;
 }
 errors++;
 }
-if(data145.name !== undefined){
-let data146 = data145.name;
-if(typeof data146 === "string"){
-if(data146.length < 1){
-const err248 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientSecretRef/name",schemaPath:"#/properties/delegateClients/items/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+}
+}
+else {
+const err248 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/dcrConfig",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/dcrConfig/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err248];
 }
@@ -3392,8 +3380,10 @@ return false;
 errors++;
 }
 }
-else {
-const err249 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientSecretRef/name",schemaPath:"#/properties/delegateClients/items/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data97.tokenEndpointAuthMethod !== undefined){
+let data141 = data97.tokenEndpointAuthMethod;
+if(typeof data141 !== "string"){
+const err249 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenEndpointAuthMethod",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpointAuthMethod/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err249];
 }
@@ -3403,12 +3393,8 @@ return false;
 }
 errors++;
 }
-}
-if(data145.key !== undefined){
-let data147 = data145.key;
-if(typeof data147 === "string"){
-if(data147.length < 1){
-const err250 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientSecretRef/key",schemaPath:"#/properties/delegateClients/items/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(!(((data141 === "none") || (data141 === "client_secret_basic")) || (data141 === "client_secret_post"))){
+const err250 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/tokenEndpointAuthMethod",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/tokenEndpointAuthMethod/enum",keyword:"enum",params:{allowedValues: schema7.properties.upstreamProviders.items.properties.oauth2Config.properties.tokenEndpointAuthMethod.enum}};
 if(vErrors === null){
 vErrors = [err250];
 }
@@ -3419,8 +3405,11 @@ return false;
 errors++;
 }
 }
-else {
-const err251 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientSecretRef/key",schemaPath:"#/properties/delegateClients/items/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(data97.additionalTokenParams !== undefined){
+let data142 = data97.additionalTokenParams;
+if(data142 && typeof data142 == "object" && !Array.isArray(data142)){
+if(Object.keys(data142).length > 16){
+const err251 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/additionalTokenParams",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalTokenParams/maxProperties",keyword:"maxProperties",params:{limit: 16}};
 if(vErrors === null){
 vErrors = [err251];
 }
@@ -3430,10 +3419,9 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err252 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientSecretRef",schemaPath:"#/properties/delegateClients/items/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
+for(const key5 in data142){
+if(typeof data142[key5] !== "string"){
+const err252 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/additionalTokenParams/" + pointerToken(key5),schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalTokenParams/additionalProperties/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err252];
 }
@@ -3444,11 +3432,9 @@ return false;
 errors++;
 }
 }
-if(data143.scopes !== undefined){
-let data148 = data143.scopes;
-if(Array.isArray(data148)){
-if(data148.length > 10){
-const err253 = {instancePath:instancePath+"/delegateClients/" + i12+"/scopes",schemaPath:"#/properties/delegateClients/items/properties/scopes/maxItems",keyword:"maxItems",params:{limit: 10}};
+}
+else {
+const err253 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/additionalTokenParams",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/additionalTokenParams/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err253];
 }
@@ -3458,8 +3444,15 @@ return false;
 }
 errors++;
 }
-if(data148.length < 1){
-const err254 = {instancePath:instancePath+"/delegateClients/" + i12+"/scopes",schemaPath:"#/properties/delegateClients/items/properties/scopes/minItems",keyword:"minItems",params:{limit: 1}};
+}
+if(data97.caBundleRef !== undefined){
+let data144 = data97.caBundleRef;
+if(data144 && typeof data144 == "object" && !Array.isArray(data144)){
+if(data144.configMapRef !== undefined){
+let data145 = data144.configMapRef;
+if(data145 && typeof data145 == "object" && !Array.isArray(data145)){
+if(data145.key === undefined){
+const err254 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/caBundleRef/configMapRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err254];
 }
@@ -3469,12 +3462,9 @@ return false;
 }
 errors++;
 }
-const len13 = data148.length;
-for(let i13=0; i13<len13; i13++){
-let data149 = data148[i13];
-if(typeof data149 === "string"){
-if(func2(data149) > 256){
-const err255 = {instancePath:instancePath+"/delegateClients/" + i12+"/scopes/" + i13,schemaPath:"#/properties/delegateClients/items/properties/scopes/items/maxLength",keyword:"maxLength",params:{limit: 256}};
+if(data145.name !== undefined){
+if(typeof data145.name !== "string"){
+const err255 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/caBundleRef/configMapRef/name",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err255];
 }
@@ -3484,8 +3474,10 @@ return false;
 }
 errors++;
 }
-if(data149.length < 1){
-const err256 = {instancePath:instancePath+"/delegateClients/" + i12+"/scopes/" + i13,schemaPath:"#/properties/delegateClients/items/properties/scopes/items/minLength",keyword:"minLength",params:{limit: 1}};
+}
+if(data145.key !== undefined){
+if(typeof data145.key !== "string"){
+const err256 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/caBundleRef/configMapRef/key",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err256];
 }
@@ -3496,8 +3488,9 @@ return false;
 errors++;
 }
 }
-else {
-const err257 = {instancePath:instancePath+"/delegateClients/" + i12+"/scopes/" + i13,schemaPath:"#/properties/delegateClients/items/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+if(data145.optional !== undefined){
+if(typeof data145.optional !== "boolean"){
+const err257 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/caBundleRef/configMapRef/optional",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/properties/optional/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err257];
 }
@@ -3510,7 +3503,7 @@ errors++;
 }
 }
 else {
-const err258 = {instancePath:instancePath+"/delegateClients/" + i12+"/scopes",schemaPath:"#/properties/delegateClients/items/properties/scopes/type",keyword:"type",params:{type: "array"}};
+const err258 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/caBundleRef/configMapRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/properties/configMapRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err258];
 }
@@ -3521,11 +3514,9 @@ return false;
 errors++;
 }
 }
-if(data143.audiences !== undefined){
-let data150 = data143.audiences;
-if(Array.isArray(data150)){
-if(data150.length > 10){
-const err259 = {instancePath:instancePath+"/delegateClients/" + i12+"/audiences",schemaPath:"#/properties/delegateClients/items/properties/audiences/maxItems",keyword:"maxItems",params:{limit: 10}};
+}
+else {
+const err259 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/caBundleRef",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/caBundleRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err259];
 }
@@ -3535,8 +3526,10 @@ return false;
 }
 errors++;
 }
-if(data150.length < 1){
-const err260 = {instancePath:instancePath+"/delegateClients/" + i12+"/audiences",schemaPath:"#/properties/delegateClients/items/properties/audiences/minItems",keyword:"minItems",params:{limit: 1}};
+}
+if(data97.omitScopeOnRefresh !== undefined){
+if(typeof data97.omitScopeOnRefresh !== "boolean"){
+const err260 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/omitScopeOnRefresh",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/omitScopeOnRefresh/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err260];
 }
@@ -3546,12 +3539,10 @@ return false;
 }
 errors++;
 }
-const len14 = data150.length;
-for(let i14=0; i14<len14; i14++){
-let data151 = data150[i14];
-if(typeof data151 === "string"){
-if(func2(data151) > 2048){
-const err261 = {instancePath:instancePath+"/delegateClients/" + i12+"/audiences/" + i14,schemaPath:"#/properties/delegateClients/items/properties/audiences/items/maxLength",keyword:"maxLength",params:{limit: 2048}};
+}
+if(data97.allowPrivateIPs !== undefined){
+if(typeof data97.allowPrivateIPs !== "boolean"){
+const err261 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/allowPrivateIPs",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/allowPrivateIPs/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err261];
 }
@@ -3561,8 +3552,10 @@ return false;
 }
 errors++;
 }
-if(data151.length < 1){
-const err262 = {instancePath:instancePath+"/delegateClients/" + i12+"/audiences/" + i14,schemaPath:"#/properties/delegateClients/items/properties/audiences/items/minLength",keyword:"minLength",params:{limit: 1}};
+}
+if(data97.insecureAllowHTTP !== undefined){
+if(typeof data97.insecureAllowHTTP !== "boolean"){
+const err262 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config/insecureAllowHTTP",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/properties/insecureAllowHTTP/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err262];
 }
@@ -3573,8 +3566,9 @@ return false;
 errors++;
 }
 }
+}
 else {
-const err263 = {instancePath:instancePath+"/delegateClients/" + i12+"/audiences/" + i14,schemaPath:"#/properties/delegateClients/items/properties/audiences/items/type",keyword:"type",params:{type: "string"}};
+const err263 = {instancePath:instancePath+"/upstreamProviders/" + i3+"/oauth2Config",schemaPath:"#/properties/upstreamProviders/items/properties/oauth2Config/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err263];
 }
@@ -3587,7 +3581,7 @@ errors++;
 }
 }
 else {
-const err264 = {instancePath:instancePath+"/delegateClients/" + i12+"/audiences",schemaPath:"#/properties/delegateClients/items/properties/audiences/type",keyword:"type",params:{type: "array"}};
+const err264 = {instancePath:instancePath+"/upstreamProviders/" + i3,schemaPath:"#/properties/upstreamProviders/items/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err264];
 }
@@ -3600,7 +3594,7 @@ errors++;
 }
 }
 else {
-const err265 = {instancePath:instancePath+"/delegateClients/" + i12,schemaPath:"#/properties/delegateClients/items/type",keyword:"type",params:{type: "object"}};
+const err265 = {instancePath:instancePath+"/upstreamProviders",schemaPath:"#/properties/upstreamProviders/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err265];
 }
@@ -3611,9 +3605,11 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err266 = {instancePath:instancePath+"/delegateClients",schemaPath:"#/properties/delegateClients/type",keyword:"type",params:{type: "array"}};
+if(data.delegateClients !== undefined){
+let data152 = data.delegateClients;
+if(Array.isArray(data152)){
+if(data152.length > 10){
+const err266 = {instancePath:instancePath+"/delegateClients",schemaPath:"#/properties/delegateClients/maxItems",keyword:"maxItems",params:{limit: 10}};
 if(vErrors === null){
 vErrors = [err266];
 }
@@ -3623,12 +3619,12 @@ return false;
 }
 errors++;
 }
-}
-if(data.trustedIssuers !== undefined){
-let data152 = data.trustedIssuers;
-if(Array.isArray(data152)){
-if(data152.length > 20){
-const err267 = {instancePath:instancePath+"/trustedIssuers",schemaPath:"#/properties/trustedIssuers/maxItems",keyword:"maxItems",params:{limit: 20}};
+const len12 = data152.length;
+for(let i12=0; i12<len12; i12++){
+let data153 = data152[i12];
+if(data153 && typeof data153 == "object" && !Array.isArray(data153)){
+if(data153.clientId === undefined){
+const err267 = {instancePath:instancePath+"/delegateClients/" + i12,schemaPath:"#/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "clientId"}};
 if(vErrors === null){
 vErrors = [err267];
 }
@@ -3638,12 +3634,8 @@ return false;
 }
 errors++;
 }
-const len15 = data152.length;
-for(let i15=0; i15<len15; i15++){
-let data153 = data152[i15];
-if(data153 && typeof data153 == "object" && !Array.isArray(data153)){
-if(data153.issuerUrl === undefined){
-const err268 = {instancePath:instancePath+"/trustedIssuers/" + i15,schemaPath:"#/properties/trustedIssuers/items/required",keyword:"required",params:{missingProperty: "issuerUrl"}};
+if(data153.clientSecretRef === undefined){
+const err268 = {instancePath:instancePath+"/delegateClients/" + i12,schemaPath:"#/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "clientSecretRef"}};
 if(vErrors === null){
 vErrors = [err268];
 }
@@ -3653,11 +3645,8 @@ return false;
 }
 errors++;
 }
-if(data153.name !== undefined){
-let data154 = data153.name;
-if(typeof data154 === "string"){
-if(func2(data154) > 253){
-const err269 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/name",schemaPath:"#/properties/trustedIssuers/items/properties/name/maxLength",keyword:"maxLength",params:{limit: 253}};
+if(data153.scopes === undefined){
+const err269 = {instancePath:instancePath+"/delegateClients/" + i12,schemaPath:"#/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "scopes"}};
 if(vErrors === null){
 vErrors = [err269];
 }
@@ -3667,9 +3656,8 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err270 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/name",schemaPath:"#/properties/trustedIssuers/items/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data153.audiences === undefined){
+const err270 = {instancePath:instancePath+"/delegateClients/" + i12,schemaPath:"#/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "audiences"}};
 if(vErrors === null){
 vErrors = [err270];
 }
@@ -3679,12 +3667,11 @@ return false;
 }
 errors++;
 }
-}
-if(data153.issuerUrl !== undefined){
-let data155 = data153.issuerUrl;
-if(typeof data155 === "string"){
-if(func2(data155) > 2048){
-const err271 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/issuerUrl",schemaPath:"#/properties/trustedIssuers/items/properties/issuerUrl/maxLength",keyword:"maxLength",params:{limit: 2048}};
+if(data153.clientId !== undefined){
+let data154 = data153.clientId;
+if(typeof data154 === "string"){
+if(func2(data154) > 256){
+const err271 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientId",schemaPath:"#/properties/delegateClients/items/properties/clientId/maxLength",keyword:"maxLength",params:{limit: 256}};
 if(vErrors === null){
 vErrors = [err271];
 }
@@ -3694,8 +3681,8 @@ return false;
 }
 errors++;
 }
-if(data155.length < 1){
-const err272 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/issuerUrl",schemaPath:"#/properties/trustedIssuers/items/properties/issuerUrl/minLength",keyword:"minLength",params:{limit: 1}};
+if(data154.length < 1){
+const err272 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientId",schemaPath:"#/properties/delegateClients/items/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err272];
 }
@@ -3707,7 +3694,7 @@ errors++;
 }
 }
 else {
-const err273 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/issuerUrl",schemaPath:"#/properties/trustedIssuers/items/properties/issuerUrl/type",keyword:"type",params:{type: "string"}};
+const err273 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientId",schemaPath:"#/properties/delegateClients/items/properties/clientId/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err273];
 }
@@ -3718,11 +3705,11 @@ return false;
 errors++;
 }
 }
-if(data153.jwksUrl !== undefined){
-let data156 = data153.jwksUrl;
-if(typeof data156 === "string"){
-if(func2(data156) > 2048){
-const err274 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwksUrl",schemaPath:"#/properties/trustedIssuers/items/properties/jwksUrl/maxLength",keyword:"maxLength",params:{limit: 2048}};
+if(data153.clientSecretRef !== undefined){
+let data155 = data153.clientSecretRef;
+if(data155 && typeof data155 == "object" && !Array.isArray(data155)){
+if(data155.name === undefined){
+const err274 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientSecretRef",schemaPath:"#/properties/delegateClients/items/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err274];
 }
@@ -3732,9 +3719,8 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err275 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwksUrl",schemaPath:"#/properties/trustedIssuers/items/properties/jwksUrl/type",keyword:"type",params:{type: "string"}};
+if(data155.key === undefined){
+const err275 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientSecretRef",schemaPath:"#/properties/delegateClients/items/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err275];
 }
@@ -3744,10 +3730,11 @@ return false;
 }
 errors++;
 }
-}
-if(data153.insecureAllowHTTP !== undefined){
-if(typeof data153.insecureAllowHTTP !== "boolean"){
-const err276 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/insecureAllowHTTP",schemaPath:"#/properties/trustedIssuers/items/properties/insecureAllowHTTP/type",keyword:"type",params:{type: "boolean"}};
+if(data155.name !== undefined){
+let data156 = data155.name;
+if(typeof data156 === "string"){
+if(data156.length < 1){
+const err276 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientSecretRef/name",schemaPath:"#/properties/delegateClients/items/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err276];
 }
@@ -3758,9 +3745,8 @@ return false;
 errors++;
 }
 }
-if(data153.allowPrivateIPs !== undefined){
-if(typeof data153.allowPrivateIPs !== "boolean"){
-const err277 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowPrivateIPs",schemaPath:"#/properties/trustedIssuers/items/properties/allowPrivateIPs/type",keyword:"type",params:{type: "boolean"}};
+else {
+const err277 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientSecretRef/name",schemaPath:"#/properties/delegateClients/items/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err277];
 }
@@ -3771,14 +3757,11 @@ return false;
 errors++;
 }
 }
-if(data153.caBundleRef !== undefined){
-let data159 = data153.caBundleRef;
-if(data159 && typeof data159 == "object" && !Array.isArray(data159)){
-if(data159.configMapRef !== undefined){
-let data160 = data159.configMapRef;
-if(data160 && typeof data160 == "object" && !Array.isArray(data160)){
-if(data160.name === undefined){
-const err278 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/caBundleRef/configMapRef",schemaPath:"#/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(data155.key !== undefined){
+let data157 = data155.key;
+if(typeof data157 === "string"){
+if(data157.length < 1){
+const err278 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientSecretRef/key",schemaPath:"#/properties/delegateClients/items/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err278];
 }
@@ -3788,8 +3771,9 @@ return false;
 }
 errors++;
 }
-if(data160.key === undefined){
-const err279 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/caBundleRef/configMapRef",schemaPath:"#/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+else {
+const err279 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientSecretRef/key",schemaPath:"#/properties/delegateClients/items/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err279];
 }
@@ -3799,9 +3783,10 @@ return false;
 }
 errors++;
 }
-if(data160.name !== undefined){
-if(typeof data160.name !== "string"){
-const err280 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/caBundleRef/configMapRef/name",schemaPath:"#/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/properties/name/type",keyword:"type",params:{type: "string"}};
+}
+}
+else {
+const err280 = {instancePath:instancePath+"/delegateClients/" + i12+"/clientSecretRef",schemaPath:"#/properties/delegateClients/items/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err280];
 }
@@ -3812,9 +3797,11 @@ return false;
 errors++;
 }
 }
-if(data160.key !== undefined){
-if(typeof data160.key !== "string"){
-const err281 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/caBundleRef/configMapRef/key",schemaPath:"#/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(data153.scopes !== undefined){
+let data158 = data153.scopes;
+if(Array.isArray(data158)){
+if(data158.length > 10){
+const err281 = {instancePath:instancePath+"/delegateClients/" + i12+"/scopes",schemaPath:"#/properties/delegateClients/items/properties/scopes/maxItems",keyword:"maxItems",params:{limit: 10}};
 if(vErrors === null){
 vErrors = [err281];
 }
@@ -3824,10 +3811,8 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err282 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/caBundleRef/configMapRef",schemaPath:"#/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/type",keyword:"type",params:{type: "object"}};
+if(data158.length < 1){
+const err282 = {instancePath:instancePath+"/delegateClients/" + i12+"/scopes",schemaPath:"#/properties/delegateClients/items/properties/scopes/minItems",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err282];
 }
@@ -3837,10 +3822,12 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err283 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/caBundleRef",schemaPath:"#/properties/trustedIssuers/items/properties/caBundleRef/type",keyword:"type",params:{type: "object"}};
+const len13 = data158.length;
+for(let i13=0; i13<len13; i13++){
+let data159 = data158[i13];
+if(typeof data159 === "string"){
+if(func2(data159) > 256){
+const err283 = {instancePath:instancePath+"/delegateClients/" + i12+"/scopes/" + i13,schemaPath:"#/properties/delegateClients/items/properties/scopes/items/maxLength",keyword:"maxLength",params:{limit: 256}};
 if(vErrors === null){
 vErrors = [err283];
 }
@@ -3850,13 +3837,8 @@ return false;
 }
 errors++;
 }
-}
-if(data153.jwtBearerGrant !== undefined){
-let data163 = data153.jwtBearerGrant;
-if(data163 && typeof data163 == "object" && !Array.isArray(data163)){
-if(data163.maxAssertionAge !== undefined){
-if(typeof data163.maxAssertionAge !== "string"){
-const err284 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/maxAssertionAge",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/maxAssertionAge/type",keyword:"type",params:{type: "string"}};
+if(data159.length < 1){
+const err284 = {instancePath:instancePath+"/delegateClients/" + i12+"/scopes/" + i13,schemaPath:"#/properties/delegateClients/items/properties/scopes/items/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err284];
 }
@@ -3867,11 +3849,8 @@ return false;
 errors++;
 }
 }
-if(data163.subjectBindings !== undefined){
-let data165 = data163.subjectBindings;
-if(Array.isArray(data165)){
-if(data165.length > 50){
-const err285 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/maxItems",keyword:"maxItems",params:{limit: 50}};
+else {
+const err285 = {instancePath:instancePath+"/delegateClients/" + i12+"/scopes/" + i13,schemaPath:"#/properties/delegateClients/items/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err285];
 }
@@ -3881,8 +3860,10 @@ return false;
 }
 errors++;
 }
-if(data165.length < 1){
-const err286 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/minItems",keyword:"minItems",params:{limit: 1}};
+}
+}
+else {
+const err286 = {instancePath:instancePath+"/delegateClients/" + i12+"/scopes",schemaPath:"#/properties/delegateClients/items/properties/scopes/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err286];
 }
@@ -3892,12 +3873,12 @@ return false;
 }
 errors++;
 }
-const len16 = data165.length;
-for(let i16=0; i16<len16; i16++){
-let data166 = data165[i16];
-if(data166 && typeof data166 == "object" && !Array.isArray(data166)){
-if(data166.subject === undefined){
-const err287 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16,schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/required",keyword:"required",params:{missingProperty: "subject"}};
+}
+if(data153.audiences !== undefined){
+let data160 = data153.audiences;
+if(Array.isArray(data160)){
+if(data160.length > 10){
+const err287 = {instancePath:instancePath+"/delegateClients/" + i12+"/audiences",schemaPath:"#/properties/delegateClients/items/properties/audiences/maxItems",keyword:"maxItems",params:{limit: 10}};
 if(vErrors === null){
 vErrors = [err287];
 }
@@ -3907,11 +3888,8 @@ return false;
 }
 errors++;
 }
-if(data166.subject !== undefined){
-let data167 = data166.subject;
-if(typeof data167 === "string"){
-if(data167.length < 1){
-const err288 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/subject",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/subject/minLength",keyword:"minLength",params:{limit: 1}};
+if(data160.length < 1){
+const err288 = {instancePath:instancePath+"/delegateClients/" + i12+"/audiences",schemaPath:"#/properties/delegateClients/items/properties/audiences/minItems",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err288];
 }
@@ -3921,9 +3899,12 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err289 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/subject",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/subject/type",keyword:"type",params:{type: "string"}};
+const len14 = data160.length;
+for(let i14=0; i14<len14; i14++){
+let data161 = data160[i14];
+if(typeof data161 === "string"){
+if(func2(data161) > 2048){
+const err289 = {instancePath:instancePath+"/delegateClients/" + i12+"/audiences/" + i14,schemaPath:"#/properties/delegateClients/items/properties/audiences/items/maxLength",keyword:"maxLength",params:{limit: 2048}};
 if(vErrors === null){
 vErrors = [err289];
 }
@@ -3933,12 +3914,8 @@ return false;
 }
 errors++;
 }
-}
-if(data166.allowedResources !== undefined){
-let data168 = data166.allowedResources;
-if(Array.isArray(data168)){
-if(data168.length > 50){
-const err290 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/allowedResources",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(data161.length < 1){
+const err290 = {instancePath:instancePath+"/delegateClients/" + i12+"/audiences/" + i14,schemaPath:"#/properties/delegateClients/items/properties/audiences/items/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err290];
 }
@@ -3948,8 +3925,9 @@ return false;
 }
 errors++;
 }
-if(data168.length < 1){
-const err291 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/allowedResources",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/minItems",keyword:"minItems",params:{limit: 1}};
+}
+else {
+const err291 = {instancePath:instancePath+"/delegateClients/" + i12+"/audiences/" + i14,schemaPath:"#/properties/delegateClients/items/properties/audiences/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err291];
 }
@@ -3959,12 +3937,10 @@ return false;
 }
 errors++;
 }
-const len17 = data168.length;
-for(let i17=0; i17<len17; i17++){
-let data169 = data168[i17];
-if(typeof data169 === "string"){
-if(data169.length < 1){
-const err292 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/allowedResources/" + i17,schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/items/minLength",keyword:"minLength",params:{limit: 1}};
+}
+}
+else {
+const err292 = {instancePath:instancePath+"/delegateClients/" + i12+"/audiences",schemaPath:"#/properties/delegateClients/items/properties/audiences/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err292];
 }
@@ -3975,8 +3951,9 @@ return false;
 errors++;
 }
 }
+}
 else {
-const err293 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/allowedResources/" + i17,schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/items/type",keyword:"type",params:{type: "string"}};
+const err293 = {instancePath:instancePath+"/delegateClients/" + i12,schemaPath:"#/properties/delegateClients/items/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err293];
 }
@@ -3989,7 +3966,7 @@ errors++;
 }
 }
 else {
-const err294 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/allowedResources",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/type",keyword:"type",params:{type: "array"}};
+const err294 = {instancePath:instancePath+"/delegateClients",schemaPath:"#/properties/delegateClients/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err294];
 }
@@ -4000,9 +3977,11 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err295 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16,schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/type",keyword:"type",params:{type: "object"}};
+if(data.trustedIssuers !== undefined){
+let data162 = data.trustedIssuers;
+if(Array.isArray(data162)){
+if(data162.length > 20){
+const err295 = {instancePath:instancePath+"/trustedIssuers",schemaPath:"#/properties/trustedIssuers/maxItems",keyword:"maxItems",params:{limit: 20}};
 if(vErrors === null){
 vErrors = [err295];
 }
@@ -4012,10 +3991,12 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err296 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/type",keyword:"type",params:{type: "array"}};
+const len15 = data162.length;
+for(let i15=0; i15<len15; i15++){
+let data163 = data162[i15];
+if(data163 && typeof data163 == "object" && !Array.isArray(data163)){
+if(data163.issuerUrl === undefined){
+const err296 = {instancePath:instancePath+"/trustedIssuers/" + i15,schemaPath:"#/properties/trustedIssuers/items/required",keyword:"required",params:{missingProperty: "issuerUrl"}};
 if(vErrors === null){
 vErrors = [err296];
 }
@@ -4025,12 +4006,11 @@ return false;
 }
 errors++;
 }
-}
-if(data163.acceptedAudiences !== undefined){
-let data170 = data163.acceptedAudiences;
-if(Array.isArray(data170)){
-if(data170.length > 50){
-const err297 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/acceptedAudiences",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/acceptedAudiences/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(data163.name !== undefined){
+let data164 = data163.name;
+if(typeof data164 === "string"){
+if(func2(data164) > 253){
+const err297 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/name",schemaPath:"#/properties/trustedIssuers/items/properties/name/maxLength",keyword:"maxLength",params:{limit: 253}};
 if(vErrors === null){
 vErrors = [err297];
 }
@@ -4040,12 +4020,8 @@ return false;
 }
 errors++;
 }
-const len18 = data170.length;
-for(let i18=0; i18<len18; i18++){
-let data171 = data170[i18];
-if(typeof data171 === "string"){
-if(data171.length < 1){
-const err298 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/acceptedAudiences/" + i18,schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/acceptedAudiences/items/minLength",keyword:"minLength",params:{limit: 1}};
+if(data164.length < 1){
+const err298 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/name",schemaPath:"#/properties/trustedIssuers/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err298];
 }
@@ -4057,7 +4033,7 @@ errors++;
 }
 }
 else {
-const err299 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/acceptedAudiences/" + i18,schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/acceptedAudiences/items/type",keyword:"type",params:{type: "string"}};
+const err299 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/name",schemaPath:"#/properties/trustedIssuers/items/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err299];
 }
@@ -4068,9 +4044,11 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err300 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/acceptedAudiences",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/acceptedAudiences/type",keyword:"type",params:{type: "array"}};
+if(data163.issuerUrl !== undefined){
+let data165 = data163.issuerUrl;
+if(typeof data165 === "string"){
+if(func2(data165) > 2048){
+const err300 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/issuerUrl",schemaPath:"#/properties/trustedIssuers/items/properties/issuerUrl/maxLength",keyword:"maxLength",params:{limit: 2048}};
 if(vErrors === null){
 vErrors = [err300];
 }
@@ -4080,10 +4058,8 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err301 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/type",keyword:"type",params:{type: "object"}};
+if(data165.length < 1){
+const err301 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/issuerUrl",schemaPath:"#/properties/trustedIssuers/items/properties/issuerUrl/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err301];
 }
@@ -4094,11 +4070,8 @@ return false;
 errors++;
 }
 }
-if(data153.expectedAudience !== undefined){
-let data172 = data153.expectedAudience;
-if(typeof data172 === "string"){
-if(func2(data172) > 2048){
-const err302 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/expectedAudience",schemaPath:"#/properties/trustedIssuers/items/properties/expectedAudience/maxLength",keyword:"maxLength",params:{limit: 2048}};
+else {
+const err302 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/issuerUrl",schemaPath:"#/properties/trustedIssuers/items/properties/issuerUrl/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err302];
 }
@@ -4108,8 +4081,12 @@ return false;
 }
 errors++;
 }
-if(data172.length < 1){
-const err303 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/expectedAudience",schemaPath:"#/properties/trustedIssuers/items/properties/expectedAudience/minLength",keyword:"minLength",params:{limit: 1}};
+}
+if(data163.jwksUrl !== undefined){
+let data166 = data163.jwksUrl;
+if(typeof data166 === "string"){
+if(func2(data166) > 2048){
+const err303 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwksUrl",schemaPath:"#/properties/trustedIssuers/items/properties/jwksUrl/maxLength",keyword:"maxLength",params:{limit: 2048}};
 if(vErrors === null){
 vErrors = [err303];
 }
@@ -4121,7 +4098,7 @@ errors++;
 }
 }
 else {
-const err304 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/expectedAudience",schemaPath:"#/properties/trustedIssuers/items/properties/expectedAudience/type",keyword:"type",params:{type: "string"}};
+const err304 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwksUrl",schemaPath:"#/properties/trustedIssuers/items/properties/jwksUrl/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err304];
 }
@@ -4132,11 +4109,9 @@ return false;
 errors++;
 }
 }
-if(data153.allowedDelegateClients !== undefined){
-let data173 = data153.allowedDelegateClients;
-if(Array.isArray(data173)){
-if(data173.length > 50){
-const err305 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedDelegateClients",schemaPath:"#/properties/trustedIssuers/items/properties/allowedDelegateClients/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(data163.insecureAllowHTTP !== undefined){
+if(typeof data163.insecureAllowHTTP !== "boolean"){
+const err305 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/insecureAllowHTTP",schemaPath:"#/properties/trustedIssuers/items/properties/insecureAllowHTTP/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err305];
 }
@@ -4146,8 +4121,10 @@ return false;
 }
 errors++;
 }
-if(data173.length < 1){
-const err306 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedDelegateClients",schemaPath:"#/properties/trustedIssuers/items/properties/allowedDelegateClients/minItems",keyword:"minItems",params:{limit: 1}};
+}
+if(data163.allowPrivateIPs !== undefined){
+if(typeof data163.allowPrivateIPs !== "boolean"){
+const err306 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowPrivateIPs",schemaPath:"#/properties/trustedIssuers/items/properties/allowPrivateIPs/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err306];
 }
@@ -4157,12 +4134,15 @@ return false;
 }
 errors++;
 }
-const len19 = data173.length;
-for(let i19=0; i19<len19; i19++){
-let data174 = data173[i19];
-if(typeof data174 === "string"){
-if(func2(data174) > 256){
-const err307 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedDelegateClients/" + i19,schemaPath:"#/properties/trustedIssuers/items/properties/allowedDelegateClients/items/maxLength",keyword:"maxLength",params:{limit: 256}};
+}
+if(data163.caBundleRef !== undefined){
+let data169 = data163.caBundleRef;
+if(data169 && typeof data169 == "object" && !Array.isArray(data169)){
+if(data169.configMapRef !== undefined){
+let data170 = data169.configMapRef;
+if(data170 && typeof data170 == "object" && !Array.isArray(data170)){
+if(data170.key === undefined){
+const err307 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/caBundleRef/configMapRef",schemaPath:"#/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err307];
 }
@@ -4172,8 +4152,9 @@ return false;
 }
 errors++;
 }
-if(data174.length < 1){
-const err308 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedDelegateClients/" + i19,schemaPath:"#/properties/trustedIssuers/items/properties/allowedDelegateClients/items/minLength",keyword:"minLength",params:{limit: 1}};
+if(data170.name !== undefined){
+if(typeof data170.name !== "string"){
+const err308 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/caBundleRef/configMapRef/name",schemaPath:"#/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err308];
 }
@@ -4184,8 +4165,9 @@ return false;
 errors++;
 }
 }
-else {
-const err309 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedDelegateClients/" + i19,schemaPath:"#/properties/trustedIssuers/items/properties/allowedDelegateClients/items/type",keyword:"type",params:{type: "string"}};
+if(data170.key !== undefined){
+if(typeof data170.key !== "string"){
+const err309 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/caBundleRef/configMapRef/key",schemaPath:"#/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err309];
 }
@@ -4196,9 +4178,9 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err310 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedDelegateClients",schemaPath:"#/properties/trustedIssuers/items/properties/allowedDelegateClients/type",keyword:"type",params:{type: "array"}};
+if(data170.optional !== undefined){
+if(typeof data170.optional !== "boolean"){
+const err310 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/caBundleRef/configMapRef/optional",schemaPath:"#/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/properties/optional/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err310];
 }
@@ -4209,11 +4191,9 @@ return false;
 errors++;
 }
 }
-if(data153.actorClaim !== undefined){
-let data175 = data153.actorClaim;
-if(typeof data175 === "string"){
-if(func2(data175) > 64){
-const err311 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/actorClaim",schemaPath:"#/properties/trustedIssuers/items/properties/actorClaim/maxLength",keyword:"maxLength",params:{limit: 64}};
+}
+else {
+const err311 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/caBundleRef/configMapRef",schemaPath:"#/properties/trustedIssuers/items/properties/caBundleRef/properties/configMapRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err311];
 }
@@ -4224,8 +4204,9 @@ return false;
 errors++;
 }
 }
+}
 else {
-const err312 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/actorClaim",schemaPath:"#/properties/trustedIssuers/items/properties/actorClaim/type",keyword:"type",params:{type: "string"}};
+const err312 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/caBundleRef",schemaPath:"#/properties/trustedIssuers/items/properties/caBundleRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err312];
 }
@@ -4236,11 +4217,11 @@ return false;
 errors++;
 }
 }
-if(data153.allowedActors !== undefined){
-let data176 = data153.allowedActors;
-if(Array.isArray(data176)){
-if(data176.length > 50){
-const err313 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedActors",schemaPath:"#/properties/trustedIssuers/items/properties/allowedActors/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(data163.jwtBearerGrant !== undefined){
+let data174 = data163.jwtBearerGrant;
+if(data174 && typeof data174 == "object" && !Array.isArray(data174)){
+if(data174.maxAssertionAge === undefined){
+const err313 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/required",keyword:"required",params:{missingProperty: "maxAssertionAge"}};
 if(vErrors === null){
 vErrors = [err313];
 }
@@ -4250,12 +4231,8 @@ return false;
 }
 errors++;
 }
-const len20 = data176.length;
-for(let i20=0; i20<len20; i20++){
-let data177 = data176[i20];
-if(typeof data177 === "string"){
-if(func2(data177) > 256){
-const err314 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedActors/" + i20,schemaPath:"#/properties/trustedIssuers/items/properties/allowedActors/items/maxLength",keyword:"maxLength",params:{limit: 256}};
+if(data174.subjectBindings === undefined){
+const err314 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/required",keyword:"required",params:{missingProperty: "subjectBindings"}};
 if(vErrors === null){
 vErrors = [err314];
 }
@@ -4265,8 +4242,9 @@ return false;
 }
 errors++;
 }
-if(data177.length < 1){
-const err315 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedActors/" + i20,schemaPath:"#/properties/trustedIssuers/items/properties/allowedActors/items/minLength",keyword:"minLength",params:{limit: 1}};
+if(data174.maxAssertionAge !== undefined){
+if(typeof data174.maxAssertionAge !== "string"){
+const err315 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/maxAssertionAge",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/maxAssertionAge/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err315];
 }
@@ -4277,8 +4255,11 @@ return false;
 errors++;
 }
 }
-else {
-const err316 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedActors/" + i20,schemaPath:"#/properties/trustedIssuers/items/properties/allowedActors/items/type",keyword:"type",params:{type: "string"}};
+if(data174.subjectBindings !== undefined){
+let data176 = data174.subjectBindings;
+if(Array.isArray(data176)){
+if(data176.length > 50){
+const err316 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/maxItems",keyword:"maxItems",params:{limit: 50}};
 if(vErrors === null){
 vErrors = [err316];
 }
@@ -4288,10 +4269,8 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err317 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedActors",schemaPath:"#/properties/trustedIssuers/items/properties/allowedActors/type",keyword:"type",params:{type: "array"}};
+if(data176.length < 1){
+const err317 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/minItems",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err317];
 }
@@ -4301,12 +4280,12 @@ return false;
 }
 errors++;
 }
-}
-if(data153.actorMatcher !== undefined){
-let data178 = data153.actorMatcher;
-if(typeof data178 === "string"){
-if(func2(data178) > 4096){
-const err318 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/actorMatcher",schemaPath:"#/properties/trustedIssuers/items/properties/actorMatcher/maxLength",keyword:"maxLength",params:{limit: 4096}};
+const len16 = data176.length;
+for(let i16=0; i16<len16; i16++){
+let data177 = data176[i16];
+if(data177 && typeof data177 == "object" && !Array.isArray(data177)){
+if(data177.subject === undefined){
+const err318 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16,schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/required",keyword:"required",params:{missingProperty: "subject"}};
 if(vErrors === null){
 vErrors = [err318];
 }
@@ -4316,9 +4295,8 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err319 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/actorMatcher",schemaPath:"#/properties/trustedIssuers/items/properties/actorMatcher/type",keyword:"type",params:{type: "string"}};
+if(data177.allowedResources === undefined){
+const err319 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16,schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/required",keyword:"required",params:{missingProperty: "allowedResources"}};
 if(vErrors === null){
 vErrors = [err319];
 }
@@ -4328,10 +4306,11 @@ return false;
 }
 errors++;
 }
-}
-if(data153.allowMayAct !== undefined){
-if(typeof data153.allowMayAct !== "boolean"){
-const err320 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowMayAct",schemaPath:"#/properties/trustedIssuers/items/properties/allowMayAct/type",keyword:"type",params:{type: "boolean"}};
+if(data177.subject !== undefined){
+let data178 = data177.subject;
+if(typeof data178 === "string"){
+if(func2(data178) > 256){
+const err320 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/subject",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/subject/maxLength",keyword:"maxLength",params:{limit: 256}};
 if(vErrors === null){
 vErrors = [err320];
 }
@@ -4341,10 +4320,8 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err321 = {instancePath:instancePath+"/trustedIssuers/" + i15,schemaPath:"#/properties/trustedIssuers/items/type",keyword:"type",params:{type: "object"}};
+if(data178.length < 1){
+const err321 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/subject",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/subject/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err321];
 }
@@ -4355,9 +4332,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err322 = {instancePath:instancePath+"/trustedIssuers",schemaPath:"#/properties/trustedIssuers/type",keyword:"type",params:{type: "array"}};
+const err322 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/subject",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/subject/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err322];
 }
@@ -4368,17 +4344,11 @@ return false;
 errors++;
 }
 }
-if(data.inboundGrants !== undefined){
-let data180 = data.inboundGrants;
-if(data180 && typeof data180 == "object" && !Array.isArray(data180)){
-if(data180.tokenExchange !== undefined){
-let data181 = data180.tokenExchange;
-if(data181 && typeof data181 == "object" && !Array.isArray(data181)){
-if(data181.delegateClients !== undefined){
-let data182 = data181.delegateClients;
-if(Array.isArray(data182)){
-if(data182.length > 10){
-const err323 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/maxItems",keyword:"maxItems",params:{limit: 10}};
+if(data177.allowedResources !== undefined){
+let data179 = data177.allowedResources;
+if(Array.isArray(data179)){
+if(data179.length > 50){
+const err323 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/allowedResources",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/maxItems",keyword:"maxItems",params:{limit: 50}};
 if(vErrors === null){
 vErrors = [err323];
 }
@@ -4388,12 +4358,8 @@ return false;
 }
 errors++;
 }
-const len21 = data182.length;
-for(let i21=0; i21<len21; i21++){
-let data183 = data182[i21];
-if(data183 && typeof data183 == "object" && !Array.isArray(data183)){
-if(data183.clientId === undefined){
-const err324 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "clientId"}};
+if(data179.length < 1){
+const err324 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/allowedResources",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/minItems",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err324];
 }
@@ -4403,8 +4369,12 @@ return false;
 }
 errors++;
 }
-if(data183.clientSecretRef === undefined){
-const err325 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "clientSecretRef"}};
+const len17 = data179.length;
+for(let i17=0; i17<len17; i17++){
+let data180 = data179[i17];
+if(typeof data180 === "string"){
+if(func2(data180) > 2048){
+const err325 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/allowedResources/" + i17,schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/items/maxLength",keyword:"maxLength",params:{limit: 2048}};
 if(vErrors === null){
 vErrors = [err325];
 }
@@ -4414,8 +4384,8 @@ return false;
 }
 errors++;
 }
-if(data183.scopes === undefined){
-const err326 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "scopes"}};
+if(data180.length < 1){
+const err326 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/allowedResources/" + i17,schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/items/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err326];
 }
@@ -4425,8 +4395,8 @@ return false;
 }
 errors++;
 }
-if(data183.audiences === undefined){
-const err327 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "audiences"}};
+if(!pattern13.test(data180)){
+const err327 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/allowedResources/" + i17,schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/items/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err327];
 }
@@ -4436,11 +4406,9 @@ return false;
 }
 errors++;
 }
-if(data183.clientId !== undefined){
-let data184 = data183.clientId;
-if(typeof data184 === "string"){
-if(func2(data184) > 256){
-const err328 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientId",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientId/maxLength",keyword:"maxLength",params:{limit: 256}};
+}
+else {
+const err328 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/allowedResources/" + i17,schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err328];
 }
@@ -4450,8 +4418,10 @@ return false;
 }
 errors++;
 }
-if(data184.length < 1){
-const err329 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientId",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
+}
+}
+else {
+const err329 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16+"/allowedResources",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/properties/allowedResources/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err329];
 }
@@ -4462,8 +4432,9 @@ return false;
 errors++;
 }
 }
+}
 else {
-const err330 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientId",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientId/type",keyword:"type",params:{type: "string"}};
+const err330 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings/" + i16,schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/items/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err330];
 }
@@ -4474,11 +4445,9 @@ return false;
 errors++;
 }
 }
-if(data183.clientSecretRef !== undefined){
-let data185 = data183.clientSecretRef;
-if(data185 && typeof data185 == "object" && !Array.isArray(data185)){
-if(data185.name === undefined){
-const err331 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+}
+else {
+const err331 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/subjectBindings",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/subjectBindings/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err331];
 }
@@ -4488,8 +4457,12 @@ return false;
 }
 errors++;
 }
-if(data185.key === undefined){
-const err332 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+if(data174.acceptedAudiences !== undefined){
+let data181 = data174.acceptedAudiences;
+if(Array.isArray(data181)){
+if(data181.length > 50){
+const err332 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/acceptedAudiences",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/acceptedAudiences/maxItems",keyword:"maxItems",params:{limit: 50}};
 if(vErrors === null){
 vErrors = [err332];
 }
@@ -4499,11 +4472,12 @@ return false;
 }
 errors++;
 }
-if(data185.name !== undefined){
-let data186 = data185.name;
-if(typeof data186 === "string"){
-if(data186.length < 1){
-const err333 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef/name",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+const len18 = data181.length;
+for(let i18=0; i18<len18; i18++){
+let data182 = data181[i18];
+if(typeof data182 === "string"){
+if(func2(data182) > 2048){
+const err333 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/acceptedAudiences/" + i18,schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/acceptedAudiences/items/maxLength",keyword:"maxLength",params:{limit: 2048}};
 if(vErrors === null){
 vErrors = [err333];
 }
@@ -4513,9 +4487,8 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err334 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef/name",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data182.length < 1){
+const err334 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/acceptedAudiences/" + i18,schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/acceptedAudiences/items/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err334];
 }
@@ -4525,12 +4498,8 @@ return false;
 }
 errors++;
 }
-}
-if(data185.key !== undefined){
-let data187 = data185.key;
-if(typeof data187 === "string"){
-if(data187.length < 1){
-const err335 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef/key",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(!pattern13.test(data182)){
+const err335 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/acceptedAudiences/" + i18,schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/acceptedAudiences/items/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err335];
 }
@@ -4542,7 +4511,7 @@ errors++;
 }
 }
 else {
-const err336 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef/key",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+const err336 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/acceptedAudiences/" + i18,schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/acceptedAudiences/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err336];
 }
@@ -4555,7 +4524,7 @@ errors++;
 }
 }
 else {
-const err337 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
+const err337 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant/acceptedAudiences",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/properties/acceptedAudiences/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err337];
 }
@@ -4566,11 +4535,9 @@ return false;
 errors++;
 }
 }
-if(data183.scopes !== undefined){
-let data188 = data183.scopes;
-if(Array.isArray(data188)){
-if(data188.length > 10){
-const err338 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/maxItems",keyword:"maxItems",params:{limit: 10}};
+}
+else {
+const err338 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/jwtBearerGrant",schemaPath:"#/properties/trustedIssuers/items/properties/jwtBearerGrant/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err338];
 }
@@ -4580,8 +4547,12 @@ return false;
 }
 errors++;
 }
-if(data188.length < 1){
-const err339 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/minItems",keyword:"minItems",params:{limit: 1}};
+}
+if(data163.expectedAudience !== undefined){
+let data183 = data163.expectedAudience;
+if(typeof data183 === "string"){
+if(func2(data183) > 2048){
+const err339 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/expectedAudience",schemaPath:"#/properties/trustedIssuers/items/properties/expectedAudience/maxLength",keyword:"maxLength",params:{limit: 2048}};
 if(vErrors === null){
 vErrors = [err339];
 }
@@ -4591,12 +4562,8 @@ return false;
 }
 errors++;
 }
-const len22 = data188.length;
-for(let i22=0; i22<len22; i22++){
-let data189 = data188[i22];
-if(typeof data189 === "string"){
-if(func2(data189) > 256){
-const err340 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes/" + i22,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/items/maxLength",keyword:"maxLength",params:{limit: 256}};
+if(data183.length < 1){
+const err340 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/expectedAudience",schemaPath:"#/properties/trustedIssuers/items/properties/expectedAudience/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err340];
 }
@@ -4606,8 +4573,9 @@ return false;
 }
 errors++;
 }
-if(data189.length < 1){
-const err341 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes/" + i22,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/items/minLength",keyword:"minLength",params:{limit: 1}};
+}
+else {
+const err341 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/expectedAudience",schemaPath:"#/properties/trustedIssuers/items/properties/expectedAudience/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err341];
 }
@@ -4618,8 +4586,11 @@ return false;
 errors++;
 }
 }
-else {
-const err342 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes/" + i22,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+if(data163.allowedDelegateClients !== undefined){
+let data184 = data163.allowedDelegateClients;
+if(Array.isArray(data184)){
+if(data184.length > 50){
+const err342 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedDelegateClients",schemaPath:"#/properties/trustedIssuers/items/properties/allowedDelegateClients/maxItems",keyword:"maxItems",params:{limit: 50}};
 if(vErrors === null){
 vErrors = [err342];
 }
@@ -4629,10 +4600,8 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err343 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/type",keyword:"type",params:{type: "array"}};
+if(data184.length < 1){
+const err343 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedDelegateClients",schemaPath:"#/properties/trustedIssuers/items/properties/allowedDelegateClients/minItems",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err343];
 }
@@ -4642,12 +4611,12 @@ return false;
 }
 errors++;
 }
-}
-if(data183.audiences !== undefined){
-let data190 = data183.audiences;
-if(Array.isArray(data190)){
-if(data190.length > 10){
-const err344 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/maxItems",keyword:"maxItems",params:{limit: 10}};
+const len19 = data184.length;
+for(let i19=0; i19<len19; i19++){
+let data185 = data184[i19];
+if(typeof data185 === "string"){
+if(func2(data185) > 256){
+const err344 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedDelegateClients/" + i19,schemaPath:"#/properties/trustedIssuers/items/properties/allowedDelegateClients/items/maxLength",keyword:"maxLength",params:{limit: 256}};
 if(vErrors === null){
 vErrors = [err344];
 }
@@ -4657,8 +4626,8 @@ return false;
 }
 errors++;
 }
-if(data190.length < 1){
-const err345 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/minItems",keyword:"minItems",params:{limit: 1}};
+if(data185.length < 1){
+const err345 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedDelegateClients/" + i19,schemaPath:"#/properties/trustedIssuers/items/properties/allowedDelegateClients/items/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err345];
 }
@@ -4668,12 +4637,9 @@ return false;
 }
 errors++;
 }
-const len23 = data190.length;
-for(let i23=0; i23<len23; i23++){
-let data191 = data190[i23];
-if(typeof data191 === "string"){
-if(func2(data191) > 2048){
-const err346 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences/" + i23,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/items/maxLength",keyword:"maxLength",params:{limit: 2048}};
+}
+else {
+const err346 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedDelegateClients/" + i19,schemaPath:"#/properties/trustedIssuers/items/properties/allowedDelegateClients/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err346];
 }
@@ -4683,8 +4649,10 @@ return false;
 }
 errors++;
 }
-if(data191.length < 1){
-const err347 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences/" + i23,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/items/minLength",keyword:"minLength",params:{limit: 1}};
+}
+}
+else {
+const err347 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedDelegateClients",schemaPath:"#/properties/trustedIssuers/items/properties/allowedDelegateClients/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err347];
 }
@@ -4695,8 +4663,11 @@ return false;
 errors++;
 }
 }
-else {
-const err348 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences/" + i23,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/items/type",keyword:"type",params:{type: "string"}};
+if(data163.actorClaim !== undefined){
+let data186 = data163.actorClaim;
+if(typeof data186 === "string"){
+if(func2(data186) > 64){
+const err348 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/actorClaim",schemaPath:"#/properties/trustedIssuers/items/properties/actorClaim/maxLength",keyword:"maxLength",params:{limit: 64}};
 if(vErrors === null){
 vErrors = [err348];
 }
@@ -4707,9 +4678,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err349 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/type",keyword:"type",params:{type: "array"}};
+const err349 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/actorClaim",schemaPath:"#/properties/trustedIssuers/items/properties/actorClaim/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err349];
 }
@@ -4720,9 +4690,11 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err350 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/type",keyword:"type",params:{type: "object"}};
+if(data163.allowedActors !== undefined){
+let data187 = data163.allowedActors;
+if(Array.isArray(data187)){
+if(data187.length > 50){
+const err350 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedActors",schemaPath:"#/properties/trustedIssuers/items/properties/allowedActors/maxItems",keyword:"maxItems",params:{limit: 50}};
 if(vErrors === null){
 vErrors = [err350];
 }
@@ -4732,10 +4704,12 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err351 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/type",keyword:"type",params:{type: "array"}};
+const len20 = data187.length;
+for(let i20=0; i20<len20; i20++){
+let data188 = data187[i20];
+if(typeof data188 === "string"){
+if(func2(data188) > 256){
+const err351 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedActors/" + i20,schemaPath:"#/properties/trustedIssuers/items/properties/allowedActors/items/maxLength",keyword:"maxLength",params:{limit: 256}};
 if(vErrors === null){
 vErrors = [err351];
 }
@@ -4745,12 +4719,8 @@ return false;
 }
 errors++;
 }
-}
-if(data181.issuerPolicies !== undefined){
-let data192 = data181.issuerPolicies;
-if(Array.isArray(data192)){
-if(data192.length > 20){
-const err352 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/maxItems",keyword:"maxItems",params:{limit: 20}};
+if(data188.length < 1){
+const err352 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedActors/" + i20,schemaPath:"#/properties/trustedIssuers/items/properties/allowedActors/items/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err352];
 }
@@ -4760,13 +4730,9 @@ return false;
 }
 errors++;
 }
-const len24 = data192.length;
-for(let i24=0; i24<len24; i24++){
-let data193 = data192[i24];
-if(data193 && typeof data193 == "object" && !Array.isArray(data193)){
-if(data193.issuerRef !== undefined){
-if(typeof data193.issuerRef !== "string"){
-const err353 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/issuerRef",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/issuerRef/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err353 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedActors/" + i20,schemaPath:"#/properties/trustedIssuers/items/properties/allowedActors/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err353];
 }
@@ -4777,11 +4743,9 @@ return false;
 errors++;
 }
 }
-if(data193.expectedAudience !== undefined){
-let data195 = data193.expectedAudience;
-if(typeof data195 === "string"){
-if(func2(data195) > 2048){
-const err354 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/expectedAudience",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/expectedAudience/maxLength",keyword:"maxLength",params:{limit: 2048}};
+}
+else {
+const err354 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowedActors",schemaPath:"#/properties/trustedIssuers/items/properties/allowedActors/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err354];
 }
@@ -4791,8 +4755,12 @@ return false;
 }
 errors++;
 }
-if(data195.length < 1){
-const err355 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/expectedAudience",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/expectedAudience/minLength",keyword:"minLength",params:{limit: 1}};
+}
+if(data163.actorMatcher !== undefined){
+let data189 = data163.actorMatcher;
+if(typeof data189 === "string"){
+if(func2(data189) > 4096){
+const err355 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/actorMatcher",schemaPath:"#/properties/trustedIssuers/items/properties/actorMatcher/maxLength",keyword:"maxLength",params:{limit: 4096}};
 if(vErrors === null){
 vErrors = [err355];
 }
@@ -4804,7 +4772,7 @@ errors++;
 }
 }
 else {
-const err356 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/expectedAudience",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/expectedAudience/type",keyword:"type",params:{type: "string"}};
+const err356 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/actorMatcher",schemaPath:"#/properties/trustedIssuers/items/properties/actorMatcher/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err356];
 }
@@ -4815,11 +4783,9 @@ return false;
 errors++;
 }
 }
-if(data193.allowedDelegateClients !== undefined){
-let data196 = data193.allowedDelegateClients;
-if(Array.isArray(data196)){
-if(data196.length > 50){
-const err357 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(data163.allowMayAct !== undefined){
+if(typeof data163.allowMayAct !== "boolean"){
+const err357 = {instancePath:instancePath+"/trustedIssuers/" + i15+"/allowMayAct",schemaPath:"#/properties/trustedIssuers/items/properties/allowMayAct/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err357];
 }
@@ -4829,8 +4795,10 @@ return false;
 }
 errors++;
 }
-if(data196.length < 1){
-const err358 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/minItems",keyword:"minItems",params:{limit: 1}};
+}
+}
+else {
+const err358 = {instancePath:instancePath+"/trustedIssuers/" + i15,schemaPath:"#/properties/trustedIssuers/items/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err358];
 }
@@ -4840,12 +4808,10 @@ return false;
 }
 errors++;
 }
-const len25 = data196.length;
-for(let i25=0; i25<len25; i25++){
-let data197 = data196[i25];
-if(typeof data197 === "string"){
-if(func2(data197) > 256){
-const err359 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients/" + i25,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/items/maxLength",keyword:"maxLength",params:{limit: 256}};
+}
+}
+else {
+const err359 = {instancePath:instancePath+"/trustedIssuers",schemaPath:"#/properties/trustedIssuers/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err359];
 }
@@ -4855,8 +4821,18 @@ return false;
 }
 errors++;
 }
-if(data197.length < 1){
-const err360 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients/" + i25,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/items/minLength",keyword:"minLength",params:{limit: 1}};
+}
+if(data.inboundGrants !== undefined){
+let data191 = data.inboundGrants;
+if(data191 && typeof data191 == "object" && !Array.isArray(data191)){
+if(data191.tokenExchange !== undefined){
+let data192 = data191.tokenExchange;
+if(data192 && typeof data192 == "object" && !Array.isArray(data192)){
+if(data192.delegateClients !== undefined){
+let data193 = data192.delegateClients;
+if(Array.isArray(data193)){
+if(data193.length > 10){
+const err360 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/maxItems",keyword:"maxItems",params:{limit: 10}};
 if(vErrors === null){
 vErrors = [err360];
 }
@@ -4866,9 +4842,12 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err361 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients/" + i25,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/items/type",keyword:"type",params:{type: "string"}};
+const len21 = data193.length;
+for(let i21=0; i21<len21; i21++){
+let data194 = data193[i21];
+if(data194 && typeof data194 == "object" && !Array.isArray(data194)){
+if(data194.clientId === undefined){
+const err361 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "clientId"}};
 if(vErrors === null){
 vErrors = [err361];
 }
@@ -4878,10 +4857,8 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err362 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/type",keyword:"type",params:{type: "array"}};
+if(data194.clientSecretRef === undefined){
+const err362 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "clientSecretRef"}};
 if(vErrors === null){
 vErrors = [err362];
 }
@@ -4891,12 +4868,8 @@ return false;
 }
 errors++;
 }
-}
-if(data193.actorClaim !== undefined){
-let data198 = data193.actorClaim;
-if(typeof data198 === "string"){
-if(func2(data198) > 64){
-const err363 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/actorClaim",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/actorClaim/maxLength",keyword:"maxLength",params:{limit: 64}};
+if(data194.scopes === undefined){
+const err363 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "scopes"}};
 if(vErrors === null){
 vErrors = [err363];
 }
@@ -4906,9 +4879,8 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err364 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/actorClaim",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/actorClaim/type",keyword:"type",params:{type: "string"}};
+if(data194.audiences === undefined){
+const err364 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/required",keyword:"required",params:{missingProperty: "audiences"}};
 if(vErrors === null){
 vErrors = [err364];
 }
@@ -4918,12 +4890,11 @@ return false;
 }
 errors++;
 }
-}
-if(data193.allowedActors !== undefined){
-let data199 = data193.allowedActors;
-if(Array.isArray(data199)){
-if(data199.length > 50){
-const err365 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedActors",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(data194.clientId !== undefined){
+let data195 = data194.clientId;
+if(typeof data195 === "string"){
+if(func2(data195) > 256){
+const err365 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientId",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientId/maxLength",keyword:"maxLength",params:{limit: 256}};
 if(vErrors === null){
 vErrors = [err365];
 }
@@ -4933,12 +4904,8 @@ return false;
 }
 errors++;
 }
-const len26 = data199.length;
-for(let i26=0; i26<len26; i26++){
-let data200 = data199[i26];
-if(typeof data200 === "string"){
-if(func2(data200) > 256){
-const err366 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedActors/" + i26,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/items/maxLength",keyword:"maxLength",params:{limit: 256}};
+if(data195.length < 1){
+const err366 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientId",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err366];
 }
@@ -4948,8 +4915,9 @@ return false;
 }
 errors++;
 }
-if(data200.length < 1){
-const err367 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedActors/" + i26,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/items/minLength",keyword:"minLength",params:{limit: 1}};
+}
+else {
+const err367 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientId",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientId/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err367];
 }
@@ -4960,8 +4928,11 @@ return false;
 errors++;
 }
 }
-else {
-const err368 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedActors/" + i26,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/items/type",keyword:"type",params:{type: "string"}};
+if(data194.clientSecretRef !== undefined){
+let data196 = data194.clientSecretRef;
+if(data196 && typeof data196 == "object" && !Array.isArray(data196)){
+if(data196.name === undefined){
+const err368 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err368];
 }
@@ -4971,10 +4942,8 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err369 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedActors",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/type",keyword:"type",params:{type: "array"}};
+if(data196.key === undefined){
+const err369 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err369];
 }
@@ -4984,12 +4953,11 @@ return false;
 }
 errors++;
 }
-}
-if(data193.actorMatcher !== undefined){
-let data201 = data193.actorMatcher;
-if(typeof data201 === "string"){
-if(func2(data201) > 4096){
-const err370 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/actorMatcher",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/actorMatcher/maxLength",keyword:"maxLength",params:{limit: 4096}};
+if(data196.name !== undefined){
+let data197 = data196.name;
+if(typeof data197 === "string"){
+if(data197.length < 1){
+const err370 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef/name",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err370];
 }
@@ -5001,7 +4969,7 @@ errors++;
 }
 }
 else {
-const err371 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/actorMatcher",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/actorMatcher/type",keyword:"type",params:{type: "string"}};
+const err371 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef/name",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err371];
 }
@@ -5012,9 +4980,11 @@ return false;
 errors++;
 }
 }
-if(data193.allowMayAct !== undefined){
-if(typeof data193.allowMayAct !== "boolean"){
-const err372 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowMayAct",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowMayAct/type",keyword:"type",params:{type: "boolean"}};
+if(data196.key !== undefined){
+let data198 = data196.key;
+if(typeof data198 === "string"){
+if(data198.length < 1){
+const err372 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef/key",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err372];
 }
@@ -5025,9 +4995,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err373 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/type",keyword:"type",params:{type: "object"}};
+const err373 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef/key",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err373];
 }
@@ -5040,7 +5009,7 @@ errors++;
 }
 }
 else {
-const err374 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/type",keyword:"type",params:{type: "array"}};
+const err374 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/clientSecretRef",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err374];
 }
@@ -5051,9 +5020,11 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err375 = {instancePath:instancePath+"/inboundGrants/tokenExchange",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/type",keyword:"type",params:{type: "object"}};
+if(data194.scopes !== undefined){
+let data199 = data194.scopes;
+if(Array.isArray(data199)){
+if(data199.length > 10){
+const err375 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/maxItems",keyword:"maxItems",params:{limit: 10}};
 if(vErrors === null){
 vErrors = [err375];
 }
@@ -5063,15 +5034,8 @@ return false;
 }
 errors++;
 }
-}
-if(data180.jwtBearer !== undefined){
-let data203 = data180.jwtBearer;
-if(data203 && typeof data203 == "object" && !Array.isArray(data203)){
-if(data203.issuerPolicies !== undefined){
-let data204 = data203.issuerPolicies;
-if(Array.isArray(data204)){
-if(data204.length > 20){
-const err376 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/maxItems",keyword:"maxItems",params:{limit: 20}};
+if(data199.length < 1){
+const err376 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/minItems",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err376];
 }
@@ -5081,13 +5045,12 @@ return false;
 }
 errors++;
 }
-const len27 = data204.length;
-for(let i27=0; i27<len27; i27++){
-let data205 = data204[i27];
-if(data205 && typeof data205 == "object" && !Array.isArray(data205)){
-if(data205.issuerRef !== undefined){
-if(typeof data205.issuerRef !== "string"){
-const err377 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/issuerRef",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/issuerRef/type",keyword:"type",params:{type: "string"}};
+const len22 = data199.length;
+for(let i22=0; i22<len22; i22++){
+let data200 = data199[i22];
+if(typeof data200 === "string"){
+if(func2(data200) > 256){
+const err377 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes/" + i22,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/items/maxLength",keyword:"maxLength",params:{limit: 256}};
 if(vErrors === null){
 vErrors = [err377];
 }
@@ -5097,10 +5060,8 @@ return false;
 }
 errors++;
 }
-}
-if(data205.maxAssertionAge !== undefined){
-if(typeof data205.maxAssertionAge !== "string"){
-const err378 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/maxAssertionAge",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/maxAssertionAge/type",keyword:"type",params:{type: "string"}};
+if(data200.length < 1){
+const err378 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes/" + i22,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/items/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err378];
 }
@@ -5111,11 +5072,8 @@ return false;
 errors++;
 }
 }
-if(data205.subjectBindings !== undefined){
-let data208 = data205.subjectBindings;
-if(Array.isArray(data208)){
-if(data208.length > 50){
-const err379 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/maxItems",keyword:"maxItems",params:{limit: 50}};
+else {
+const err379 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes/" + i22,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err379];
 }
@@ -5125,8 +5083,10 @@ return false;
 }
 errors++;
 }
-if(data208.length < 1){
-const err380 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/minItems",keyword:"minItems",params:{limit: 1}};
+}
+}
+else {
+const err380 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/scopes",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/scopes/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err380];
 }
@@ -5136,12 +5096,12 @@ return false;
 }
 errors++;
 }
-const len28 = data208.length;
-for(let i28=0; i28<len28; i28++){
-let data209 = data208[i28];
-if(data209 && typeof data209 == "object" && !Array.isArray(data209)){
-if(data209.subject === undefined){
-const err381 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/required",keyword:"required",params:{missingProperty: "subject"}};
+}
+if(data194.audiences !== undefined){
+let data201 = data194.audiences;
+if(Array.isArray(data201)){
+if(data201.length > 10){
+const err381 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/maxItems",keyword:"maxItems",params:{limit: 10}};
 if(vErrors === null){
 vErrors = [err381];
 }
@@ -5151,11 +5111,8 @@ return false;
 }
 errors++;
 }
-if(data209.subject !== undefined){
-let data210 = data209.subject;
-if(typeof data210 === "string"){
-if(data210.length < 1){
-const err382 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/subject",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/subject/minLength",keyword:"minLength",params:{limit: 1}};
+if(data201.length < 1){
+const err382 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/minItems",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err382];
 }
@@ -5165,9 +5122,12 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err383 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/subject",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/subject/type",keyword:"type",params:{type: "string"}};
+const len23 = data201.length;
+for(let i23=0; i23<len23; i23++){
+let data202 = data201[i23];
+if(typeof data202 === "string"){
+if(func2(data202) > 2048){
+const err383 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences/" + i23,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/items/maxLength",keyword:"maxLength",params:{limit: 2048}};
 if(vErrors === null){
 vErrors = [err383];
 }
@@ -5177,12 +5137,8 @@ return false;
 }
 errors++;
 }
-}
-if(data209.allowedResources !== undefined){
-let data211 = data209.allowedResources;
-if(Array.isArray(data211)){
-if(data211.length > 50){
-const err384 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/allowedResources",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(data202.length < 1){
+const err384 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences/" + i23,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/items/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err384];
 }
@@ -5192,8 +5148,9 @@ return false;
 }
 errors++;
 }
-if(data211.length < 1){
-const err385 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/allowedResources",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/minItems",keyword:"minItems",params:{limit: 1}};
+}
+else {
+const err385 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences/" + i23,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err385];
 }
@@ -5203,12 +5160,10 @@ return false;
 }
 errors++;
 }
-const len29 = data211.length;
-for(let i29=0; i29<len29; i29++){
-let data212 = data211[i29];
-if(typeof data212 === "string"){
-if(data212.length < 1){
-const err386 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/allowedResources/" + i29,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/items/minLength",keyword:"minLength",params:{limit: 1}};
+}
+}
+else {
+const err386 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21+"/audiences",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/properties/audiences/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err386];
 }
@@ -5219,8 +5174,9 @@ return false;
 errors++;
 }
 }
+}
 else {
-const err387 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/allowedResources/" + i29,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/items/type",keyword:"type",params:{type: "string"}};
+const err387 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients/" + i21,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/items/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err387];
 }
@@ -5233,7 +5189,7 @@ errors++;
 }
 }
 else {
-const err388 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/allowedResources",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/type",keyword:"type",params:{type: "array"}};
+const err388 = {instancePath:instancePath+"/inboundGrants/tokenExchange/delegateClients",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/delegateClients/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err388];
 }
@@ -5244,9 +5200,11 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err389 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/type",keyword:"type",params:{type: "object"}};
+if(data192.issuerPolicies !== undefined){
+let data203 = data192.issuerPolicies;
+if(Array.isArray(data203)){
+if(data203.length > 20){
+const err389 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/maxItems",keyword:"maxItems",params:{limit: 20}};
 if(vErrors === null){
 vErrors = [err389];
 }
@@ -5256,10 +5214,12 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err390 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/type",keyword:"type",params:{type: "array"}};
+const len24 = data203.length;
+for(let i24=0; i24<len24; i24++){
+let data204 = data203[i24];
+if(data204 && typeof data204 == "object" && !Array.isArray(data204)){
+if(data204.issuerRef === undefined){
+const err390 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/required",keyword:"required",params:{missingProperty: "issuerRef"}};
 if(vErrors === null){
 vErrors = [err390];
 }
@@ -5269,12 +5229,11 @@ return false;
 }
 errors++;
 }
-}
-if(data205.acceptedAudiences !== undefined){
-let data213 = data205.acceptedAudiences;
-if(Array.isArray(data213)){
-if(data213.length > 50){
-const err391 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/acceptedAudiences",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/acceptedAudiences/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(data204.issuerRef !== undefined){
+let data205 = data204.issuerRef;
+if(typeof data205 === "string"){
+if(func2(data205) > 253){
+const err391 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/issuerRef",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/issuerRef/maxLength",keyword:"maxLength",params:{limit: 253}};
 if(vErrors === null){
 vErrors = [err391];
 }
@@ -5284,12 +5243,8 @@ return false;
 }
 errors++;
 }
-const len30 = data213.length;
-for(let i30=0; i30<len30; i30++){
-let data214 = data213[i30];
-if(typeof data214 === "string"){
-if(data214.length < 1){
-const err392 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/acceptedAudiences/" + i30,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/acceptedAudiences/items/minLength",keyword:"minLength",params:{limit: 1}};
+if(data205.length < 1){
+const err392 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/issuerRef",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/issuerRef/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err392];
 }
@@ -5301,7 +5256,7 @@ errors++;
 }
 }
 else {
-const err393 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/acceptedAudiences/" + i30,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/acceptedAudiences/items/type",keyword:"type",params:{type: "string"}};
+const err393 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/issuerRef",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/issuerRef/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err393];
 }
@@ -5312,9 +5267,11 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err394 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/acceptedAudiences",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/acceptedAudiences/type",keyword:"type",params:{type: "array"}};
+if(data204.expectedAudience !== undefined){
+let data206 = data204.expectedAudience;
+if(typeof data206 === "string"){
+if(func2(data206) > 2048){
+const err394 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/expectedAudience",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/expectedAudience/maxLength",keyword:"maxLength",params:{limit: 2048}};
 if(vErrors === null){
 vErrors = [err394];
 }
@@ -5324,10 +5281,8 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err395 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/type",keyword:"type",params:{type: "object"}};
+if(data206.length < 1){
+const err395 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/expectedAudience",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/expectedAudience/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err395];
 }
@@ -5338,9 +5293,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err396 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/type",keyword:"type",params:{type: "array"}};
+const err396 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/expectedAudience",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/expectedAudience/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err396];
 }
@@ -5351,9 +5305,11 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err397 = {instancePath:instancePath+"/inboundGrants/jwtBearer",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/type",keyword:"type",params:{type: "object"}};
+if(data204.allowedDelegateClients !== undefined){
+let data207 = data204.allowedDelegateClients;
+if(Array.isArray(data207)){
+if(data207.length > 50){
+const err397 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/maxItems",keyword:"maxItems",params:{limit: 50}};
 if(vErrors === null){
 vErrors = [err397];
 }
@@ -5363,12 +5319,8 @@ return false;
 }
 errors++;
 }
-}
-if(data180.spiffeClientAuth !== undefined){
-let data215 = data180.spiffeClientAuth;
-if(Array.isArray(data215)){
-if(data215.length > 100){
-const err398 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/maxItems",keyword:"maxItems",params:{limit: 100}};
+if(data207.length < 1){
+const err398 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/minItems",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err398];
 }
@@ -5378,13 +5330,12 @@ return false;
 }
 errors++;
 }
-const len31 = data215.length;
-for(let i31=0; i31<len31; i31++){
-let data216 = data215[i31];
-if(data216 && typeof data216 == "object" && !Array.isArray(data216)){
-if(data216.clientId !== undefined){
-if(typeof data216.clientId !== "string"){
-const err399 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/clientId",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/clientId/type",keyword:"type",params:{type: "string"}};
+const len25 = data207.length;
+for(let i25=0; i25<len25; i25++){
+let data208 = data207[i25];
+if(typeof data208 === "string"){
+if(func2(data208) > 256){
+const err399 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients/" + i25,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/items/maxLength",keyword:"maxLength",params:{limit: 256}};
 if(vErrors === null){
 vErrors = [err399];
 }
@@ -5394,10 +5345,8 @@ return false;
 }
 errors++;
 }
-}
-if(data216.trustDomain !== undefined){
-if(typeof data216.trustDomain !== "string"){
-const err400 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/trustDomain",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/trustDomain/type",keyword:"type",params:{type: "string"}};
+if(data208.length < 1){
+const err400 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients/" + i25,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/items/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err400];
 }
@@ -5408,9 +5357,8 @@ return false;
 errors++;
 }
 }
-if(data216.spiffeIdPattern !== undefined){
-if(typeof data216.spiffeIdPattern !== "string"){
-const err401 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/spiffeIdPattern",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/spiffeIdPattern/type",keyword:"type",params:{type: "string"}};
+else {
+const err401 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients/" + i25,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err401];
 }
@@ -5423,7 +5371,7 @@ errors++;
 }
 }
 else {
-const err402 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31,schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/type",keyword:"type",params:{type: "object"}};
+const err402 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedDelegateClients",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedDelegateClients/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err402];
 }
@@ -5434,9 +5382,11 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err403 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/type",keyword:"type",params:{type: "array"}};
+if(data204.actorClaim !== undefined){
+let data209 = data204.actorClaim;
+if(typeof data209 === "string"){
+if(func2(data209) > 64){
+const err403 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/actorClaim",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/actorClaim/maxLength",keyword:"maxLength",params:{limit: 64}};
 if(vErrors === null){
 vErrors = [err403];
 }
@@ -5447,9 +5397,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err404 = {instancePath:instancePath+"/inboundGrants",schemaPath:"#/properties/inboundGrants/type",keyword:"type",params:{type: "object"}};
+const err404 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/actorClaim",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/actorClaim/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err404];
 }
@@ -5460,11 +5409,11 @@ return false;
 errors++;
 }
 }
-if(data.spiffeTrustDomains !== undefined){
-let data220 = data.spiffeTrustDomains;
-if(Array.isArray(data220)){
-if(data220.length > 50){
-const err405 = {instancePath:instancePath+"/spiffeTrustDomains",schemaPath:"#/properties/spiffeTrustDomains/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(data204.allowedActors !== undefined){
+let data210 = data204.allowedActors;
+if(Array.isArray(data210)){
+if(data210.length > 50){
+const err405 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedActors",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/maxItems",keyword:"maxItems",params:{limit: 50}};
 if(vErrors === null){
 vErrors = [err405];
 }
@@ -5474,13 +5423,12 @@ return false;
 }
 errors++;
 }
-const len32 = data220.length;
-for(let i32=0; i32<len32; i32++){
-let data221 = data220[i32];
-if(data221 && typeof data221 == "object" && !Array.isArray(data221)){
-if(data221.name !== undefined){
-if(typeof data221.name !== "string"){
-const err406 = {instancePath:instancePath+"/spiffeTrustDomains/" + i32+"/name",schemaPath:"#/properties/spiffeTrustDomains/items/properties/name/type",keyword:"type",params:{type: "string"}};
+const len26 = data210.length;
+for(let i26=0; i26<len26; i26++){
+let data211 = data210[i26];
+if(typeof data211 === "string"){
+if(func2(data211) > 256){
+const err406 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedActors/" + i26,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/items/maxLength",keyword:"maxLength",params:{limit: 256}};
 if(vErrors === null){
 vErrors = [err406];
 }
@@ -5490,10 +5438,8 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err407 = {instancePath:instancePath+"/spiffeTrustDomains/" + i32,schemaPath:"#/properties/spiffeTrustDomains/items/type",keyword:"type",params:{type: "object"}};
+if(data211.length < 1){
+const err407 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedActors/" + i26,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/items/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err407];
 }
@@ -5504,9 +5450,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err408 = {instancePath:instancePath+"/spiffeTrustDomains",schemaPath:"#/properties/spiffeTrustDomains/type",keyword:"type",params:{type: "array"}};
+const err408 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedActors/" + i26,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err408];
 }
@@ -5517,14 +5462,9 @@ return false;
 errors++;
 }
 }
-if(data.tlsListener !== undefined){
-let data223 = data.tlsListener;
-if(data223 && typeof data223 == "object" && !Array.isArray(data223)){
-if(data223.certificateSecretRef !== undefined){
-let data224 = data223.certificateSecretRef;
-if(data224 && typeof data224 == "object" && !Array.isArray(data224)){
-if(data224.name === undefined){
-const err409 = {instancePath:instancePath+"/tlsListener/certificateSecretRef",schemaPath:"#/properties/tlsListener/properties/certificateSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+}
+else {
+const err409 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowedActors",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowedActors/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err409];
 }
@@ -5534,8 +5474,12 @@ return false;
 }
 errors++;
 }
-if(data224.key === undefined){
-const err410 = {instancePath:instancePath+"/tlsListener/certificateSecretRef",schemaPath:"#/properties/tlsListener/properties/certificateSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+if(data204.actorMatcher !== undefined){
+let data212 = data204.actorMatcher;
+if(typeof data212 === "string"){
+if(func2(data212) > 4096){
+const err410 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/actorMatcher",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/actorMatcher/maxLength",keyword:"maxLength",params:{limit: 4096}};
 if(vErrors === null){
 vErrors = [err410];
 }
@@ -5545,11 +5489,9 @@ return false;
 }
 errors++;
 }
-if(data224.name !== undefined){
-let data225 = data224.name;
-if(typeof data225 === "string"){
-if(data225.length < 1){
-const err411 = {instancePath:instancePath+"/tlsListener/certificateSecretRef/name",schemaPath:"#/properties/tlsListener/properties/certificateSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+}
+else {
+const err411 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/actorMatcher",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/actorMatcher/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err411];
 }
@@ -5560,8 +5502,9 @@ return false;
 errors++;
 }
 }
-else {
-const err412 = {instancePath:instancePath+"/tlsListener/certificateSecretRef/name",schemaPath:"#/properties/tlsListener/properties/certificateSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data204.allowMayAct !== undefined){
+if(typeof data204.allowMayAct !== "boolean"){
+const err412 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24+"/allowMayAct",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/properties/allowMayAct/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err412];
 }
@@ -5572,11 +5515,9 @@ return false;
 errors++;
 }
 }
-if(data224.key !== undefined){
-let data226 = data224.key;
-if(typeof data226 === "string"){
-if(data226.length < 1){
-const err413 = {instancePath:instancePath+"/tlsListener/certificateSecretRef/key",schemaPath:"#/properties/tlsListener/properties/certificateSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+}
+else {
+const err413 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies/" + i24,schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/items/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err413];
 }
@@ -5587,8 +5528,9 @@ return false;
 errors++;
 }
 }
+}
 else {
-const err414 = {instancePath:instancePath+"/tlsListener/certificateSecretRef/key",schemaPath:"#/properties/tlsListener/properties/certificateSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+const err414 = {instancePath:instancePath+"/inboundGrants/tokenExchange/issuerPolicies",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/properties/issuerPolicies/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err414];
 }
@@ -5601,7 +5543,7 @@ errors++;
 }
 }
 else {
-const err415 = {instancePath:instancePath+"/tlsListener/certificateSecretRef",schemaPath:"#/properties/tlsListener/properties/certificateSecretRef/type",keyword:"type",params:{type: "object"}};
+const err415 = {instancePath:instancePath+"/inboundGrants/tokenExchange",schemaPath:"#/properties/inboundGrants/properties/tokenExchange/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err415];
 }
@@ -5612,11 +5554,14 @@ return false;
 errors++;
 }
 }
-if(data223.privateKeySecretRef !== undefined){
-let data227 = data223.privateKeySecretRef;
-if(data227 && typeof data227 == "object" && !Array.isArray(data227)){
-if(data227.name === undefined){
-const err416 = {instancePath:instancePath+"/tlsListener/privateKeySecretRef",schemaPath:"#/properties/tlsListener/properties/privateKeySecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(data191.jwtBearer !== undefined){
+let data214 = data191.jwtBearer;
+if(data214 && typeof data214 == "object" && !Array.isArray(data214)){
+if(data214.issuerPolicies !== undefined){
+let data215 = data214.issuerPolicies;
+if(Array.isArray(data215)){
+if(data215.length > 20){
+const err416 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/maxItems",keyword:"maxItems",params:{limit: 20}};
 if(vErrors === null){
 vErrors = [err416];
 }
@@ -5626,8 +5571,12 @@ return false;
 }
 errors++;
 }
-if(data227.key === undefined){
-const err417 = {instancePath:instancePath+"/tlsListener/privateKeySecretRef",schemaPath:"#/properties/tlsListener/properties/privateKeySecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+const len27 = data215.length;
+for(let i27=0; i27<len27; i27++){
+let data216 = data215[i27];
+if(data216 && typeof data216 == "object" && !Array.isArray(data216)){
+if(data216.issuerRef === undefined){
+const err417 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/required",keyword:"required",params:{missingProperty: "issuerRef"}};
 if(vErrors === null){
 vErrors = [err417];
 }
@@ -5637,11 +5586,8 @@ return false;
 }
 errors++;
 }
-if(data227.name !== undefined){
-let data228 = data227.name;
-if(typeof data228 === "string"){
-if(data228.length < 1){
-const err418 = {instancePath:instancePath+"/tlsListener/privateKeySecretRef/name",schemaPath:"#/properties/tlsListener/properties/privateKeySecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(data216.maxAssertionAge === undefined){
+const err418 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/required",keyword:"required",params:{missingProperty: "maxAssertionAge"}};
 if(vErrors === null){
 vErrors = [err418];
 }
@@ -5651,9 +5597,8 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err419 = {instancePath:instancePath+"/tlsListener/privateKeySecretRef/name",schemaPath:"#/properties/tlsListener/properties/privateKeySecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data216.subjectBindings === undefined){
+const err419 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/required",keyword:"required",params:{missingProperty: "subjectBindings"}};
 if(vErrors === null){
 vErrors = [err419];
 }
@@ -5663,12 +5608,11 @@ return false;
 }
 errors++;
 }
-}
-if(data227.key !== undefined){
-let data229 = data227.key;
-if(typeof data229 === "string"){
-if(data229.length < 1){
-const err420 = {instancePath:instancePath+"/tlsListener/privateKeySecretRef/key",schemaPath:"#/properties/tlsListener/properties/privateKeySecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(data216.issuerRef !== undefined){
+let data217 = data216.issuerRef;
+if(typeof data217 === "string"){
+if(func2(data217) > 253){
+const err420 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/issuerRef",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/issuerRef/maxLength",keyword:"maxLength",params:{limit: 253}};
 if(vErrors === null){
 vErrors = [err420];
 }
@@ -5678,9 +5622,8 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err421 = {instancePath:instancePath+"/tlsListener/privateKeySecretRef/key",schemaPath:"#/properties/tlsListener/properties/privateKeySecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(data217.length < 1){
+const err421 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/issuerRef",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/issuerRef/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err421];
 }
@@ -5691,9 +5634,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err422 = {instancePath:instancePath+"/tlsListener/privateKeySecretRef",schemaPath:"#/properties/tlsListener/properties/privateKeySecretRef/type",keyword:"type",params:{type: "object"}};
+const err422 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/issuerRef",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/issuerRef/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err422];
 }
@@ -5704,9 +5646,9 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err423 = {instancePath:instancePath+"/tlsListener",schemaPath:"#/properties/tlsListener/type",keyword:"type",params:{type: "object"}};
+if(data216.maxAssertionAge !== undefined){
+if(typeof data216.maxAssertionAge !== "string"){
+const err423 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/maxAssertionAge",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/maxAssertionAge/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err423];
 }
@@ -5717,9 +5659,11 @@ return false;
 errors++;
 }
 }
-if(data.allowConfidentialClientRegistration !== undefined){
-if(typeof data.allowConfidentialClientRegistration !== "boolean"){
-const err424 = {instancePath:instancePath+"/allowConfidentialClientRegistration",schemaPath:"#/properties/allowConfidentialClientRegistration/type",keyword:"type",params:{type: "boolean"}};
+if(data216.subjectBindings !== undefined){
+let data219 = data216.subjectBindings;
+if(Array.isArray(data219)){
+if(data219.length > 50){
+const err424 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/maxItems",keyword:"maxItems",params:{limit: 50}};
 if(vErrors === null){
 vErrors = [err424];
 }
@@ -5729,10 +5673,8 @@ return false;
 }
 errors++;
 }
-}
-if(data.allowPrivateKeyJWTRegistration !== undefined){
-if(typeof data.allowPrivateKeyJWTRegistration !== "boolean"){
-const err425 = {instancePath:instancePath+"/allowPrivateKeyJWTRegistration",schemaPath:"#/properties/allowPrivateKeyJWTRegistration/type",keyword:"type",params:{type: "boolean"}};
+if(data219.length < 1){
+const err425 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/minItems",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err425];
 }
@@ -5742,10 +5684,12 @@ return false;
 }
 errors++;
 }
-}
-if(data.insecureAllowConfidentialOverLoopbackHTTP !== undefined){
-if(typeof data.insecureAllowConfidentialOverLoopbackHTTP !== "boolean"){
-const err426 = {instancePath:instancePath+"/insecureAllowConfidentialOverLoopbackHTTP",schemaPath:"#/properties/insecureAllowConfidentialOverLoopbackHTTP/type",keyword:"type",params:{type: "boolean"}};
+const len28 = data219.length;
+for(let i28=0; i28<len28; i28++){
+let data220 = data219[i28];
+if(data220 && typeof data220 == "object" && !Array.isArray(data220)){
+if(data220.subject === undefined){
+const err426 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/required",keyword:"required",params:{missingProperty: "subject"}};
 if(vErrors === null){
 vErrors = [err426];
 }
@@ -5755,12 +5699,8 @@ return false;
 }
 errors++;
 }
-}
-if(data.forceConfidentialRedirectUris !== undefined){
-let data233 = data.forceConfidentialRedirectUris;
-if(Array.isArray(data233)){
-if(data233.length > 10){
-const err427 = {instancePath:instancePath+"/forceConfidentialRedirectUris",schemaPath:"#/properties/forceConfidentialRedirectUris/maxItems",keyword:"maxItems",params:{limit: 10}};
+if(data220.allowedResources === undefined){
+const err427 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/required",keyword:"required",params:{missingProperty: "allowedResources"}};
 if(vErrors === null){
 vErrors = [err427];
 }
@@ -5770,10 +5710,11 @@ return false;
 }
 errors++;
 }
-const len33 = data233.length;
-for(let i33=0; i33<len33; i33++){
-if(typeof data233[i33] !== "string"){
-const err428 = {instancePath:instancePath+"/forceConfidentialRedirectUris/" + i33,schemaPath:"#/properties/forceConfidentialRedirectUris/items/type",keyword:"type",params:{type: "string"}};
+if(data220.subject !== undefined){
+let data221 = data220.subject;
+if(typeof data221 === "string"){
+if(func2(data221) > 256){
+const err428 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/subject",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/subject/maxLength",keyword:"maxLength",params:{limit: 256}};
 if(vErrors === null){
 vErrors = [err428];
 }
@@ -5783,10 +5724,8 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err429 = {instancePath:instancePath+"/forceConfidentialRedirectUris",schemaPath:"#/properties/forceConfidentialRedirectUris/type",keyword:"type",params:{type: "array"}};
+if(data221.length < 1){
+const err429 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/subject",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/subject/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err429];
 }
@@ -5797,11 +5736,8 @@ return false;
 errors++;
 }
 }
-if(data.baselineClientScopes !== undefined){
-let data235 = data.baselineClientScopes;
-if(Array.isArray(data235)){
-if(data235.length > 10){
-const err430 = {instancePath:instancePath+"/baselineClientScopes",schemaPath:"#/properties/baselineClientScopes/maxItems",keyword:"maxItems",params:{limit: 10}};
+else {
+const err430 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/subject",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/subject/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err430];
 }
@@ -5811,12 +5747,12 @@ return false;
 }
 errors++;
 }
-const len34 = data235.length;
-for(let i34=0; i34<len34; i34++){
-let data236 = data235[i34];
-if(typeof data236 === "string"){
-if(data236.length < 1){
-const err431 = {instancePath:instancePath+"/baselineClientScopes/" + i34,schemaPath:"#/properties/baselineClientScopes/items/minLength",keyword:"minLength",params:{limit: 1}};
+}
+if(data220.allowedResources !== undefined){
+let data222 = data220.allowedResources;
+if(Array.isArray(data222)){
+if(data222.length > 50){
+const err431 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/allowedResources",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/maxItems",keyword:"maxItems",params:{limit: 50}};
 if(vErrors === null){
 vErrors = [err431];
 }
@@ -5826,9 +5762,8 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err432 = {instancePath:instancePath+"/baselineClientScopes/" + i34,schemaPath:"#/properties/baselineClientScopes/items/type",keyword:"type",params:{type: "string"}};
+if(data222.length < 1){
+const err432 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/allowedResources",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/minItems",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err432];
 }
@@ -5838,10 +5773,12 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err433 = {instancePath:instancePath+"/baselineClientScopes",schemaPath:"#/properties/baselineClientScopes/type",keyword:"type",params:{type: "array"}};
+const len29 = data222.length;
+for(let i29=0; i29<len29; i29++){
+let data223 = data222[i29];
+if(typeof data223 === "string"){
+if(func2(data223) > 2048){
+const err433 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/allowedResources/" + i29,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/items/maxLength",keyword:"maxLength",params:{limit: 2048}};
 if(vErrors === null){
 vErrors = [err433];
 }
@@ -5851,12 +5788,8 @@ return false;
 }
 errors++;
 }
-}
-if(data.cimd !== undefined){
-let data237 = data.cimd;
-if(data237 && typeof data237 == "object" && !Array.isArray(data237)){
-if(data237.enabled === undefined){
-const err434 = {instancePath:instancePath+"/cimd",schemaPath:"#/properties/cimd/required",keyword:"required",params:{missingProperty: "enabled"}};
+if(data223.length < 1){
+const err434 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/allowedResources/" + i29,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/items/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err434];
 }
@@ -5866,9 +5799,8 @@ return false;
 }
 errors++;
 }
-if(data237.enabled !== undefined){
-if(typeof data237.enabled !== "boolean"){
-const err435 = {instancePath:instancePath+"/cimd/enabled",schemaPath:"#/properties/cimd/properties/enabled/type",keyword:"type",params:{type: "boolean"}};
+if(!pattern13.test(data223)){
+const err435 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/allowedResources/" + i29,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/items/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err435];
 }
@@ -5879,10 +5811,8 @@ return false;
 errors++;
 }
 }
-if(data237.cacheMaxSize !== undefined){
-let data239 = data237.cacheMaxSize;
-if(!(((typeof data239 == "number") && (!(data239 % 1) && !isNaN(data239))) && (isFinite(data239)))){
-const err436 = {instancePath:instancePath+"/cimd/cacheMaxSize",schemaPath:"#/properties/cimd/properties/cacheMaxSize/type",keyword:"type",params:{type: "integer"}};
+else {
+const err436 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/allowedResources/" + i29,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err436];
 }
@@ -5892,9 +5822,10 @@ return false;
 }
 errors++;
 }
-if((typeof data239 == "number") && (isFinite(data239))){
-if(!(formats0.validate(data239))){
-const err437 = {instancePath:instancePath+"/cimd/cacheMaxSize",schemaPath:"#/properties/cimd/properties/cacheMaxSize/format",keyword:"format",params:{format: "int32"}};
+}
+}
+else {
+const err437 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28+"/allowedResources",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/properties/allowedResources/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err437];
 }
@@ -5906,9 +5837,8 @@ errors++;
 }
 }
 }
-if(data237.cacheFallbackTtl !== undefined){
-if(typeof data237.cacheFallbackTtl !== "string"){
-const err438 = {instancePath:instancePath+"/cimd/cacheFallbackTtl",schemaPath:"#/properties/cimd/properties/cacheFallbackTtl/type",keyword:"type",params:{type: "string"}};
+else {
+const err438 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings/" + i28,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/items/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err438];
 }
@@ -5921,7 +5851,7 @@ errors++;
 }
 }
 else {
-const err439 = {instancePath:instancePath+"/cimd",schemaPath:"#/properties/cimd/type",keyword:"type",params:{type: "object"}};
+const err439 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/subjectBindings",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/subjectBindings/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err439];
 }
@@ -5932,11 +5862,11 @@ return false;
 errors++;
 }
 }
-if(data.primaryUpstreamProvider !== undefined){
-let data241 = data.primaryUpstreamProvider;
-if(typeof data241 === "string"){
-if(func2(data241) > 63){
-const err440 = {instancePath:instancePath+"/primaryUpstreamProvider",schemaPath:"#/properties/primaryUpstreamProvider/maxLength",keyword:"maxLength",params:{limit: 63}};
+if(data216.acceptedAudiences !== undefined){
+let data224 = data216.acceptedAudiences;
+if(Array.isArray(data224)){
+if(data224.length > 50){
+const err440 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/acceptedAudiences",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/acceptedAudiences/maxItems",keyword:"maxItems",params:{limit: 50}};
 if(vErrors === null){
 vErrors = [err440];
 }
@@ -5946,9 +5876,12 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err441 = {instancePath:instancePath+"/primaryUpstreamProvider",schemaPath:"#/properties/primaryUpstreamProvider/type",keyword:"type",params:{type: "string"}};
+const len30 = data224.length;
+for(let i30=0; i30<len30; i30++){
+let data225 = data224[i30];
+if(typeof data225 === "string"){
+if(func2(data225) > 2048){
+const err441 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/acceptedAudiences/" + i30,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/acceptedAudiences/items/maxLength",keyword:"maxLength",params:{limit: 2048}};
 if(vErrors === null){
 vErrors = [err441];
 }
@@ -5958,10 +5891,8 @@ return false;
 }
 errors++;
 }
-}
-if(data.disableUpstreamTokenInjection !== undefined){
-if(typeof data.disableUpstreamTokenInjection !== "boolean"){
-const err442 = {instancePath:instancePath+"/disableUpstreamTokenInjection",schemaPath:"#/properties/disableUpstreamTokenInjection/type",keyword:"type",params:{type: "boolean"}};
+if(data225.length < 1){
+const err442 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/acceptedAudiences/" + i30,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/acceptedAudiences/items/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err442];
 }
@@ -5971,10 +5902,8 @@ return false;
 }
 errors++;
 }
-}
-if(data.insecureAllowHTTP !== undefined){
-if(typeof data.insecureAllowHTTP !== "boolean"){
-const err443 = {instancePath:instancePath+"/insecureAllowHTTP",schemaPath:"#/properties/insecureAllowHTTP/type",keyword:"type",params:{type: "boolean"}};
+if(!pattern13.test(data225)){
+const err443 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/acceptedAudiences/" + i30,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/acceptedAudiences/items/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err443];
 }
@@ -5985,13 +5914,1747 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err444 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+const err444 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/acceptedAudiences/" + i30,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/acceptedAudiences/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err444];
 }
 else if(vErrors.push(err444) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err445 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27+"/acceptedAudiences",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/properties/acceptedAudiences/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err445];
+}
+else if(vErrors.push(err445) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err446 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies/" + i27,schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err446];
+}
+else if(vErrors.push(err446) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err447 = {instancePath:instancePath+"/inboundGrants/jwtBearer/issuerPolicies",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/properties/issuerPolicies/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err447];
+}
+else if(vErrors.push(err447) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err448 = {instancePath:instancePath+"/inboundGrants/jwtBearer",schemaPath:"#/properties/inboundGrants/properties/jwtBearer/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err448];
+}
+else if(vErrors.push(err448) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data191.spiffeClientAuth !== undefined){
+let data226 = data191.spiffeClientAuth;
+if(Array.isArray(data226)){
+if(data226.length > 100){
+const err449 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/maxItems",keyword:"maxItems",params:{limit: 100}};
+if(vErrors === null){
+vErrors = [err449];
+}
+else if(vErrors.push(err449) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len31 = data226.length;
+for(let i31=0; i31<len31; i31++){
+let data227 = data226[i31];
+if(data227 && typeof data227 == "object" && !Array.isArray(data227)){
+if(data227.clientId === undefined){
+const err450 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31,schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/required",keyword:"required",params:{missingProperty: "clientId"}};
+if(vErrors === null){
+vErrors = [err450];
+}
+else if(vErrors.push(err450) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data227.trustDomainRef === undefined){
+const err451 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31,schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/required",keyword:"required",params:{missingProperty: "trustDomainRef"}};
+if(vErrors === null){
+vErrors = [err451];
+}
+else if(vErrors.push(err451) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data227.principalPattern === undefined){
+const err452 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31,schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/required",keyword:"required",params:{missingProperty: "principalPattern"}};
+if(vErrors === null){
+vErrors = [err452];
+}
+else if(vErrors.push(err452) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data227.methods === undefined){
+const err453 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31,schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/required",keyword:"required",params:{missingProperty: "methods"}};
+if(vErrors === null){
+vErrors = [err453];
+}
+else if(vErrors.push(err453) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data227.scopes === undefined){
+const err454 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31,schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/required",keyword:"required",params:{missingProperty: "scopes"}};
+if(vErrors === null){
+vErrors = [err454];
+}
+else if(vErrors.push(err454) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data227.audiences === undefined){
+const err455 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31,schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/required",keyword:"required",params:{missingProperty: "audiences"}};
+if(vErrors === null){
+vErrors = [err455];
+}
+else if(vErrors.push(err455) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data227.clientId !== undefined){
+let data228 = data227.clientId;
+if(typeof data228 === "string"){
+if(func2(data228) > 253){
+const err456 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/clientId",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/clientId/maxLength",keyword:"maxLength",params:{limit: 253}};
+if(vErrors === null){
+vErrors = [err456];
+}
+else if(vErrors.push(err456) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data228.length < 1){
+const err457 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/clientId",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/clientId/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err457];
+}
+else if(vErrors.push(err457) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err458 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/clientId",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/clientId/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err458];
+}
+else if(vErrors.push(err458) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data227.trustDomainRef !== undefined){
+let data229 = data227.trustDomainRef;
+if(typeof data229 === "string"){
+if(func2(data229) > 253){
+const err459 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/trustDomainRef",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/trustDomainRef/maxLength",keyword:"maxLength",params:{limit: 253}};
+if(vErrors === null){
+vErrors = [err459];
+}
+else if(vErrors.push(err459) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data229.length < 1){
+const err460 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/trustDomainRef",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/trustDomainRef/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err460];
+}
+else if(vErrors.push(err460) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err461 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/trustDomainRef",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/trustDomainRef/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err461];
+}
+else if(vErrors.push(err461) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data227.principalPattern !== undefined){
+let data230 = data227.principalPattern;
+if(typeof data230 === "string"){
+if(func2(data230) > 2048){
+const err462 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/principalPattern",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/principalPattern/maxLength",keyword:"maxLength",params:{limit: 2048}};
+if(vErrors === null){
+vErrors = [err462];
+}
+else if(vErrors.push(err462) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err463 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/principalPattern",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/principalPattern/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err463];
+}
+else if(vErrors.push(err463) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data227.methods !== undefined){
+let data231 = data227.methods;
+if(Array.isArray(data231)){
+if(data231.length > 2){
+const err464 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/methods",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/methods/maxItems",keyword:"maxItems",params:{limit: 2}};
+if(vErrors === null){
+vErrors = [err464];
+}
+else if(vErrors.push(err464) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data231.length < 1){
+const err465 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/methods",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/methods/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err465];
+}
+else if(vErrors.push(err465) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len32 = data231.length;
+for(let i32=0; i32<len32; i32++){
+let data232 = data231[i32];
+if(typeof data232 !== "string"){
+const err466 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/methods/" + i32,schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/methods/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err466];
+}
+else if(vErrors.push(err466) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data232 === "spiffe_x509") || (data232 === "spiffe_jwt"))){
+const err467 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/methods/" + i32,schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/methods/items/enum",keyword:"enum",params:{allowedValues: schema7.properties.inboundGrants.properties.spiffeClientAuth.items.properties.methods.items.enum}};
+if(vErrors === null){
+vErrors = [err467];
+}
+else if(vErrors.push(err467) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err468 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/methods",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/methods/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err468];
+}
+else if(vErrors.push(err468) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data227.scopes !== undefined){
+let data233 = data227.scopes;
+if(Array.isArray(data233)){
+if(data233.length > 50){
+const err469 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/scopes",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/scopes/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(vErrors === null){
+vErrors = [err469];
+}
+else if(vErrors.push(err469) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data233.length < 1){
+const err470 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/scopes",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/scopes/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err470];
+}
+else if(vErrors.push(err470) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len33 = data233.length;
+for(let i33=0; i33<len33; i33++){
+let data234 = data233[i33];
+if(typeof data234 === "string"){
+if(func2(data234) > 256){
+const err471 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/scopes/" + i33,schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/scopes/items/maxLength",keyword:"maxLength",params:{limit: 256}};
+if(vErrors === null){
+vErrors = [err471];
+}
+else if(vErrors.push(err471) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data234.length < 1){
+const err472 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/scopes/" + i33,schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/scopes/items/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err472];
+}
+else if(vErrors.push(err472) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err473 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/scopes/" + i33,schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err473];
+}
+else if(vErrors.push(err473) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err474 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/scopes",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/scopes/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err474];
+}
+else if(vErrors.push(err474) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data227.audiences !== undefined){
+let data235 = data227.audiences;
+if(Array.isArray(data235)){
+if(data235.length > 50){
+const err475 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/audiences",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/audiences/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(vErrors === null){
+vErrors = [err475];
+}
+else if(vErrors.push(err475) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data235.length < 1){
+const err476 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/audiences",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/audiences/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err476];
+}
+else if(vErrors.push(err476) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len34 = data235.length;
+for(let i34=0; i34<len34; i34++){
+let data236 = data235[i34];
+if(typeof data236 === "string"){
+if(func2(data236) > 2048){
+const err477 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/audiences/" + i34,schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/audiences/items/maxLength",keyword:"maxLength",params:{limit: 2048}};
+if(vErrors === null){
+vErrors = [err477];
+}
+else if(vErrors.push(err477) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data236.length < 1){
+const err478 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/audiences/" + i34,schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/audiences/items/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err478];
+}
+else if(vErrors.push(err478) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err479 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/audiences/" + i34,schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/audiences/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err479];
+}
+else if(vErrors.push(err479) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err480 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/audiences",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/audiences/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err480];
+}
+else if(vErrors.push(err480) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data227.resources !== undefined){
+let data237 = data227.resources;
+if(Array.isArray(data237)){
+if(data237.length > 50){
+const err481 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/resources",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/resources/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(vErrors === null){
+vErrors = [err481];
+}
+else if(vErrors.push(err481) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len35 = data237.length;
+for(let i35=0; i35<len35; i35++){
+let data238 = data237[i35];
+if(typeof data238 === "string"){
+if(func2(data238) > 2048){
+const err482 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/resources/" + i35,schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/resources/items/maxLength",keyword:"maxLength",params:{limit: 2048}};
+if(vErrors === null){
+vErrors = [err482];
+}
+else if(vErrors.push(err482) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data238.length < 1){
+const err483 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/resources/" + i35,schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/resources/items/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err483];
+}
+else if(vErrors.push(err483) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!pattern13.test(data238)){
+const err484 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/resources/" + i35,schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/resources/items/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+if(vErrors === null){
+vErrors = [err484];
+}
+else if(vErrors.push(err484) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err485 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/resources/" + i35,schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/resources/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err485];
+}
+else if(vErrors.push(err485) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err486 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31+"/resources",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/properties/resources/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err486];
+}
+else if(vErrors.push(err486) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err487 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth/" + i31,schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err487];
+}
+else if(vErrors.push(err487) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err488 = {instancePath:instancePath+"/inboundGrants/spiffeClientAuth",schemaPath:"#/properties/inboundGrants/properties/spiffeClientAuth/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err488];
+}
+else if(vErrors.push(err488) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err489 = {instancePath:instancePath+"/inboundGrants",schemaPath:"#/properties/inboundGrants/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err489];
+}
+else if(vErrors.push(err489) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.spiffeTrustDomains !== undefined){
+let data239 = data.spiffeTrustDomains;
+if(Array.isArray(data239)){
+if(data239.length > 50){
+const err490 = {instancePath:instancePath+"/spiffeTrustDomains",schemaPath:"#/properties/spiffeTrustDomains/maxItems",keyword:"maxItems",params:{limit: 50}};
+if(vErrors === null){
+vErrors = [err490];
+}
+else if(vErrors.push(err490) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data239.length < 1){
+const err491 = {instancePath:instancePath+"/spiffeTrustDomains",schemaPath:"#/properties/spiffeTrustDomains/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err491];
+}
+else if(vErrors.push(err491) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len36 = data239.length;
+for(let i36=0; i36<len36; i36++){
+let data240 = data239[i36];
+if(data240 && typeof data240 == "object" && !Array.isArray(data240)){
+if(data240.name === undefined){
+const err492 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36,schemaPath:"#/properties/spiffeTrustDomains/items/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err492];
+}
+else if(vErrors.push(err492) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data240.trustDomain === undefined){
+const err493 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36,schemaPath:"#/properties/spiffeTrustDomains/items/required",keyword:"required",params:{missingProperty: "trustDomain"}};
+if(vErrors === null){
+vErrors = [err493];
+}
+else if(vErrors.push(err493) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data240.methods === undefined){
+const err494 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36,schemaPath:"#/properties/spiffeTrustDomains/items/required",keyword:"required",params:{missingProperty: "methods"}};
+if(vErrors === null){
+vErrors = [err494];
+}
+else if(vErrors.push(err494) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data240.bundleSource === undefined){
+const err495 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36,schemaPath:"#/properties/spiffeTrustDomains/items/required",keyword:"required",params:{missingProperty: "bundleSource"}};
+if(vErrors === null){
+vErrors = [err495];
+}
+else if(vErrors.push(err495) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data240.name !== undefined){
+let data241 = data240.name;
+if(typeof data241 === "string"){
+if(func2(data241) > 253){
+const err496 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/name",schemaPath:"#/properties/spiffeTrustDomains/items/properties/name/maxLength",keyword:"maxLength",params:{limit: 253}};
+if(vErrors === null){
+vErrors = [err496];
+}
+else if(vErrors.push(err496) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data241.length < 1){
+const err497 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/name",schemaPath:"#/properties/spiffeTrustDomains/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err497];
+}
+else if(vErrors.push(err497) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err498 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/name",schemaPath:"#/properties/spiffeTrustDomains/items/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err498];
+}
+else if(vErrors.push(err498) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data240.trustDomain !== undefined){
+let data242 = data240.trustDomain;
+if(typeof data242 === "string"){
+if(func2(data242) > 255){
+const err499 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/trustDomain",schemaPath:"#/properties/spiffeTrustDomains/items/properties/trustDomain/maxLength",keyword:"maxLength",params:{limit: 255}};
+if(vErrors === null){
+vErrors = [err499];
+}
+else if(vErrors.push(err499) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data242.length < 1){
+const err500 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/trustDomain",schemaPath:"#/properties/spiffeTrustDomains/items/properties/trustDomain/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err500];
+}
+else if(vErrors.push(err500) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err501 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/trustDomain",schemaPath:"#/properties/spiffeTrustDomains/items/properties/trustDomain/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err501];
+}
+else if(vErrors.push(err501) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data240.methods !== undefined){
+let data243 = data240.methods;
+if(Array.isArray(data243)){
+if(data243.length > 2){
+const err502 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/methods",schemaPath:"#/properties/spiffeTrustDomains/items/properties/methods/maxItems",keyword:"maxItems",params:{limit: 2}};
+if(vErrors === null){
+vErrors = [err502];
+}
+else if(vErrors.push(err502) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data243.length < 1){
+const err503 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/methods",schemaPath:"#/properties/spiffeTrustDomains/items/properties/methods/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err503];
+}
+else if(vErrors.push(err503) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len37 = data243.length;
+for(let i37=0; i37<len37; i37++){
+let data244 = data243[i37];
+if(typeof data244 !== "string"){
+const err504 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/methods/" + i37,schemaPath:"#/properties/spiffeTrustDomains/items/properties/methods/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err504];
+}
+else if(vErrors.push(err504) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data244 === "spiffe_x509") || (data244 === "spiffe_jwt"))){
+const err505 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/methods/" + i37,schemaPath:"#/properties/spiffeTrustDomains/items/properties/methods/items/enum",keyword:"enum",params:{allowedValues: schema7.properties.spiffeTrustDomains.items.properties.methods.items.enum}};
+if(vErrors === null){
+vErrors = [err505];
+}
+else if(vErrors.push(err505) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err506 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/methods",schemaPath:"#/properties/spiffeTrustDomains/items/properties/methods/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err506];
+}
+else if(vErrors.push(err506) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data240.bundleSource !== undefined){
+let data245 = data240.bundleSource;
+if(data245 && typeof data245 == "object" && !Array.isArray(data245)){
+if(data245.type === undefined){
+const err507 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/bundleSource",schemaPath:"#/properties/spiffeTrustDomains/items/properties/bundleSource/required",keyword:"required",params:{missingProperty: "type"}};
+if(vErrors === null){
+vErrors = [err507];
+}
+else if(vErrors.push(err507) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data245.type !== undefined){
+let data246 = data245.type;
+if(typeof data246 !== "string"){
+const err508 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/bundleSource/type",schemaPath:"#/properties/spiffeTrustDomains/items/properties/bundleSource/properties/type/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err508];
+}
+else if(vErrors.push(err508) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(((data246 === "bundle_endpoint") || (data246 === "file")) || (data246 === "workload_api"))){
+const err509 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/bundleSource/type",schemaPath:"#/properties/spiffeTrustDomains/items/properties/bundleSource/properties/type/enum",keyword:"enum",params:{allowedValues: schema7.properties.spiffeTrustDomains.items.properties.bundleSource.properties.type.enum}};
+if(vErrors === null){
+vErrors = [err509];
+}
+else if(vErrors.push(err509) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data245.endpoint !== undefined){
+let data247 = data245.endpoint;
+if(data247 && typeof data247 == "object" && !Array.isArray(data247)){
+if(data247.url === undefined){
+const err510 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/bundleSource/endpoint",schemaPath:"#/properties/spiffeTrustDomains/items/properties/bundleSource/properties/endpoint/required",keyword:"required",params:{missingProperty: "url"}};
+if(vErrors === null){
+vErrors = [err510];
+}
+else if(vErrors.push(err510) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data247.profile === undefined){
+const err511 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/bundleSource/endpoint",schemaPath:"#/properties/spiffeTrustDomains/items/properties/bundleSource/properties/endpoint/required",keyword:"required",params:{missingProperty: "profile"}};
+if(vErrors === null){
+vErrors = [err511];
+}
+else if(vErrors.push(err511) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data247.url !== undefined){
+let data248 = data247.url;
+if(typeof data248 === "string"){
+if(func2(data248) > 2048){
+const err512 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/bundleSource/endpoint/url",schemaPath:"#/properties/spiffeTrustDomains/items/properties/bundleSource/properties/endpoint/properties/url/maxLength",keyword:"maxLength",params:{limit: 2048}};
+if(vErrors === null){
+vErrors = [err512];
+}
+else if(vErrors.push(err512) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data248.length < 1){
+const err513 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/bundleSource/endpoint/url",schemaPath:"#/properties/spiffeTrustDomains/items/properties/bundleSource/properties/endpoint/properties/url/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err513];
+}
+else if(vErrors.push(err513) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err514 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/bundleSource/endpoint/url",schemaPath:"#/properties/spiffeTrustDomains/items/properties/bundleSource/properties/endpoint/properties/url/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err514];
+}
+else if(vErrors.push(err514) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data247.profile !== undefined){
+let data249 = data247.profile;
+if(typeof data249 !== "string"){
+const err515 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/bundleSource/endpoint/profile",schemaPath:"#/properties/spiffeTrustDomains/items/properties/bundleSource/properties/endpoint/properties/profile/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err515];
+}
+else if(vErrors.push(err515) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data249 === "https_web") || (data249 === "https_spiffe"))){
+const err516 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/bundleSource/endpoint/profile",schemaPath:"#/properties/spiffeTrustDomains/items/properties/bundleSource/properties/endpoint/properties/profile/enum",keyword:"enum",params:{allowedValues: schema7.properties.spiffeTrustDomains.items.properties.bundleSource.properties.endpoint.properties.profile.enum}};
+if(vErrors === null){
+vErrors = [err516];
+}
+else if(vErrors.push(err516) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err517 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/bundleSource/endpoint",schemaPath:"#/properties/spiffeTrustDomains/items/properties/bundleSource/properties/endpoint/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err517];
+}
+else if(vErrors.push(err517) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data245.file !== undefined){
+let data250 = data245.file;
+if(data250 && typeof data250 == "object" && !Array.isArray(data250)){
+if(data250.configMapName === undefined){
+const err518 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/bundleSource/file",schemaPath:"#/properties/spiffeTrustDomains/items/properties/bundleSource/properties/file/required",keyword:"required",params:{missingProperty: "configMapName"}};
+if(vErrors === null){
+vErrors = [err518];
+}
+else if(vErrors.push(err518) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data250.configMapKey === undefined){
+const err519 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/bundleSource/file",schemaPath:"#/properties/spiffeTrustDomains/items/properties/bundleSource/properties/file/required",keyword:"required",params:{missingProperty: "configMapKey"}};
+if(vErrors === null){
+vErrors = [err519];
+}
+else if(vErrors.push(err519) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data250.configMapName !== undefined){
+let data251 = data250.configMapName;
+if(typeof data251 === "string"){
+if(func2(data251) > 253){
+const err520 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/bundleSource/file/configMapName",schemaPath:"#/properties/spiffeTrustDomains/items/properties/bundleSource/properties/file/properties/configMapName/maxLength",keyword:"maxLength",params:{limit: 253}};
+if(vErrors === null){
+vErrors = [err520];
+}
+else if(vErrors.push(err520) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data251.length < 1){
+const err521 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/bundleSource/file/configMapName",schemaPath:"#/properties/spiffeTrustDomains/items/properties/bundleSource/properties/file/properties/configMapName/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err521];
+}
+else if(vErrors.push(err521) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err522 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/bundleSource/file/configMapName",schemaPath:"#/properties/spiffeTrustDomains/items/properties/bundleSource/properties/file/properties/configMapName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err522];
+}
+else if(vErrors.push(err522) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data250.configMapKey !== undefined){
+let data252 = data250.configMapKey;
+if(typeof data252 === "string"){
+if(func2(data252) > 253){
+const err523 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/bundleSource/file/configMapKey",schemaPath:"#/properties/spiffeTrustDomains/items/properties/bundleSource/properties/file/properties/configMapKey/maxLength",keyword:"maxLength",params:{limit: 253}};
+if(vErrors === null){
+vErrors = [err523];
+}
+else if(vErrors.push(err523) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data252.length < 1){
+const err524 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/bundleSource/file/configMapKey",schemaPath:"#/properties/spiffeTrustDomains/items/properties/bundleSource/properties/file/properties/configMapKey/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err524];
+}
+else if(vErrors.push(err524) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err525 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/bundleSource/file/configMapKey",schemaPath:"#/properties/spiffeTrustDomains/items/properties/bundleSource/properties/file/properties/configMapKey/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err525];
+}
+else if(vErrors.push(err525) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err526 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/bundleSource/file",schemaPath:"#/properties/spiffeTrustDomains/items/properties/bundleSource/properties/file/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err526];
+}
+else if(vErrors.push(err526) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data245.workloadAPI !== undefined){
+let data253 = data245.workloadAPI;
+if(!(data253 && typeof data253 == "object" && !Array.isArray(data253))){
+const err527 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/bundleSource/workloadAPI",schemaPath:"#/properties/spiffeTrustDomains/items/properties/bundleSource/properties/workloadAPI/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err527];
+}
+else if(vErrors.push(err527) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err528 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36+"/bundleSource",schemaPath:"#/properties/spiffeTrustDomains/items/properties/bundleSource/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err528];
+}
+else if(vErrors.push(err528) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err529 = {instancePath:instancePath+"/spiffeTrustDomains/" + i36,schemaPath:"#/properties/spiffeTrustDomains/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err529];
+}
+else if(vErrors.push(err529) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err530 = {instancePath:instancePath+"/spiffeTrustDomains",schemaPath:"#/properties/spiffeTrustDomains/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err530];
+}
+else if(vErrors.push(err530) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.tlsListener !== undefined){
+let data254 = data.tlsListener;
+if(data254 && typeof data254 == "object" && !Array.isArray(data254)){
+if(data254.certificateSecretRef === undefined){
+const err531 = {instancePath:instancePath+"/tlsListener",schemaPath:"#/properties/tlsListener/required",keyword:"required",params:{missingProperty: "certificateSecretRef"}};
+if(vErrors === null){
+vErrors = [err531];
+}
+else if(vErrors.push(err531) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data254.privateKeySecretRef === undefined){
+const err532 = {instancePath:instancePath+"/tlsListener",schemaPath:"#/properties/tlsListener/required",keyword:"required",params:{missingProperty: "privateKeySecretRef"}};
+if(vErrors === null){
+vErrors = [err532];
+}
+else if(vErrors.push(err532) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data254.certificateSecretRef !== undefined){
+let data255 = data254.certificateSecretRef;
+if(data255 && typeof data255 == "object" && !Array.isArray(data255)){
+if(data255.name === undefined){
+const err533 = {instancePath:instancePath+"/tlsListener/certificateSecretRef",schemaPath:"#/properties/tlsListener/properties/certificateSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err533];
+}
+else if(vErrors.push(err533) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data255.key === undefined){
+const err534 = {instancePath:instancePath+"/tlsListener/certificateSecretRef",schemaPath:"#/properties/tlsListener/properties/certificateSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err534];
+}
+else if(vErrors.push(err534) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data255.name !== undefined){
+let data256 = data255.name;
+if(typeof data256 === "string"){
+if(data256.length < 1){
+const err535 = {instancePath:instancePath+"/tlsListener/certificateSecretRef/name",schemaPath:"#/properties/tlsListener/properties/certificateSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err535];
+}
+else if(vErrors.push(err535) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err536 = {instancePath:instancePath+"/tlsListener/certificateSecretRef/name",schemaPath:"#/properties/tlsListener/properties/certificateSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err536];
+}
+else if(vErrors.push(err536) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data255.key !== undefined){
+let data257 = data255.key;
+if(typeof data257 === "string"){
+if(data257.length < 1){
+const err537 = {instancePath:instancePath+"/tlsListener/certificateSecretRef/key",schemaPath:"#/properties/tlsListener/properties/certificateSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err537];
+}
+else if(vErrors.push(err537) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err538 = {instancePath:instancePath+"/tlsListener/certificateSecretRef/key",schemaPath:"#/properties/tlsListener/properties/certificateSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err538];
+}
+else if(vErrors.push(err538) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err539 = {instancePath:instancePath+"/tlsListener/certificateSecretRef",schemaPath:"#/properties/tlsListener/properties/certificateSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err539];
+}
+else if(vErrors.push(err539) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data254.privateKeySecretRef !== undefined){
+let data258 = data254.privateKeySecretRef;
+if(data258 && typeof data258 == "object" && !Array.isArray(data258)){
+if(data258.name === undefined){
+const err540 = {instancePath:instancePath+"/tlsListener/privateKeySecretRef",schemaPath:"#/properties/tlsListener/properties/privateKeySecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err540];
+}
+else if(vErrors.push(err540) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data258.key === undefined){
+const err541 = {instancePath:instancePath+"/tlsListener/privateKeySecretRef",schemaPath:"#/properties/tlsListener/properties/privateKeySecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err541];
+}
+else if(vErrors.push(err541) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data258.name !== undefined){
+let data259 = data258.name;
+if(typeof data259 === "string"){
+if(data259.length < 1){
+const err542 = {instancePath:instancePath+"/tlsListener/privateKeySecretRef/name",schemaPath:"#/properties/tlsListener/properties/privateKeySecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err542];
+}
+else if(vErrors.push(err542) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err543 = {instancePath:instancePath+"/tlsListener/privateKeySecretRef/name",schemaPath:"#/properties/tlsListener/properties/privateKeySecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err543];
+}
+else if(vErrors.push(err543) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data258.key !== undefined){
+let data260 = data258.key;
+if(typeof data260 === "string"){
+if(data260.length < 1){
+const err544 = {instancePath:instancePath+"/tlsListener/privateKeySecretRef/key",schemaPath:"#/properties/tlsListener/properties/privateKeySecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err544];
+}
+else if(vErrors.push(err544) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err545 = {instancePath:instancePath+"/tlsListener/privateKeySecretRef/key",schemaPath:"#/properties/tlsListener/properties/privateKeySecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err545];
+}
+else if(vErrors.push(err545) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err546 = {instancePath:instancePath+"/tlsListener/privateKeySecretRef",schemaPath:"#/properties/tlsListener/properties/privateKeySecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err546];
+}
+else if(vErrors.push(err546) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err547 = {instancePath:instancePath+"/tlsListener",schemaPath:"#/properties/tlsListener/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err547];
+}
+else if(vErrors.push(err547) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.registrationRateLimit !== undefined){
+let data261 = data.registrationRateLimit;
+if(data261 && typeof data261 == "object" && !Array.isArray(data261)){
+if(data261.maxTokens === undefined){
+const err548 = {instancePath:instancePath+"/registrationRateLimit",schemaPath:"#/properties/registrationRateLimit/required",keyword:"required",params:{missingProperty: "maxTokens"}};
+if(vErrors === null){
+vErrors = [err548];
+}
+else if(vErrors.push(err548) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data261.refillPeriod === undefined){
+const err549 = {instancePath:instancePath+"/registrationRateLimit",schemaPath:"#/properties/registrationRateLimit/required",keyword:"required",params:{missingProperty: "refillPeriod"}};
+if(vErrors === null){
+vErrors = [err549];
+}
+else if(vErrors.push(err549) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data261.maxTokens !== undefined){
+let data262 = data261.maxTokens;
+if(!(((typeof data262 == "number") && (!(data262 % 1) && !isNaN(data262))) && (isFinite(data262)))){
+const err550 = {instancePath:instancePath+"/registrationRateLimit/maxTokens",schemaPath:"#/properties/registrationRateLimit/properties/maxTokens/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err550];
+}
+else if(vErrors.push(err550) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data262 == "number") && (isFinite(data262))){
+if(data262 < 1 || isNaN(data262)){
+const err551 = {instancePath:instancePath+"/registrationRateLimit/maxTokens",schemaPath:"#/properties/registrationRateLimit/properties/maxTokens/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+if(vErrors === null){
+vErrors = [err551];
+}
+else if(vErrors.push(err551) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(formats0.validate(data262))){
+const err552 = {instancePath:instancePath+"/registrationRateLimit/maxTokens",schemaPath:"#/properties/registrationRateLimit/properties/maxTokens/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err552];
+}
+else if(vErrors.push(err552) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+if(data261.refillPeriod !== undefined){
+if(typeof data261.refillPeriod !== "string"){
+const err553 = {instancePath:instancePath+"/registrationRateLimit/refillPeriod",schemaPath:"#/properties/registrationRateLimit/properties/refillPeriod/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err553];
+}
+else if(vErrors.push(err553) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err554 = {instancePath:instancePath+"/registrationRateLimit",schemaPath:"#/properties/registrationRateLimit/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err554];
+}
+else if(vErrors.push(err554) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.allowConfidentialClientRegistration !== undefined){
+if(typeof data.allowConfidentialClientRegistration !== "boolean"){
+const err555 = {instancePath:instancePath+"/allowConfidentialClientRegistration",schemaPath:"#/properties/allowConfidentialClientRegistration/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err555];
+}
+else if(vErrors.push(err555) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.allowPrivateKeyJWTRegistration !== undefined){
+if(typeof data.allowPrivateKeyJWTRegistration !== "boolean"){
+const err556 = {instancePath:instancePath+"/allowPrivateKeyJWTRegistration",schemaPath:"#/properties/allowPrivateKeyJWTRegistration/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err556];
+}
+else if(vErrors.push(err556) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.insecureAllowConfidentialOverLoopbackHTTP !== undefined){
+if(typeof data.insecureAllowConfidentialOverLoopbackHTTP !== "boolean"){
+const err557 = {instancePath:instancePath+"/insecureAllowConfidentialOverLoopbackHTTP",schemaPath:"#/properties/insecureAllowConfidentialOverLoopbackHTTP/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err557];
+}
+else if(vErrors.push(err557) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.forceConfidentialRedirectUris !== undefined){
+let data267 = data.forceConfidentialRedirectUris;
+if(Array.isArray(data267)){
+if(data267.length > 10){
+const err558 = {instancePath:instancePath+"/forceConfidentialRedirectUris",schemaPath:"#/properties/forceConfidentialRedirectUris/maxItems",keyword:"maxItems",params:{limit: 10}};
+if(vErrors === null){
+vErrors = [err558];
+}
+else if(vErrors.push(err558) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len38 = data267.length;
+for(let i38=0; i38<len38; i38++){
+let data268 = data267[i38];
+if(typeof data268 === "string"){
+if(!pattern12.test(data268)){
+const err559 = {instancePath:instancePath+"/forceConfidentialRedirectUris/" + i38,schemaPath:"#/properties/forceConfidentialRedirectUris/items/pattern",keyword:"pattern",params:{pattern: "^https://[^\\n]*$"}};
+if(vErrors === null){
+vErrors = [err559];
+}
+else if(vErrors.push(err559) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err560 = {instancePath:instancePath+"/forceConfidentialRedirectUris/" + i38,schemaPath:"#/properties/forceConfidentialRedirectUris/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err560];
+}
+else if(vErrors.push(err560) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err561 = {instancePath:instancePath+"/forceConfidentialRedirectUris",schemaPath:"#/properties/forceConfidentialRedirectUris/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err561];
+}
+else if(vErrors.push(err561) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.baselineClientScopes !== undefined){
+let data269 = data.baselineClientScopes;
+if(Array.isArray(data269)){
+if(data269.length > 10){
+const err562 = {instancePath:instancePath+"/baselineClientScopes",schemaPath:"#/properties/baselineClientScopes/maxItems",keyword:"maxItems",params:{limit: 10}};
+if(vErrors === null){
+vErrors = [err562];
+}
+else if(vErrors.push(err562) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len39 = data269.length;
+for(let i39=0; i39<len39; i39++){
+let data270 = data269[i39];
+if(typeof data270 === "string"){
+if(data270.length < 1){
+const err563 = {instancePath:instancePath+"/baselineClientScopes/" + i39,schemaPath:"#/properties/baselineClientScopes/items/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err563];
+}
+else if(vErrors.push(err563) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err564 = {instancePath:instancePath+"/baselineClientScopes/" + i39,schemaPath:"#/properties/baselineClientScopes/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err564];
+}
+else if(vErrors.push(err564) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err565 = {instancePath:instancePath+"/baselineClientScopes",schemaPath:"#/properties/baselineClientScopes/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err565];
+}
+else if(vErrors.push(err565) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.cimd !== undefined){
+let data271 = data.cimd;
+if(data271 && typeof data271 == "object" && !Array.isArray(data271)){
+if(data271.enabled !== undefined){
+if(typeof data271.enabled !== "boolean"){
+const err566 = {instancePath:instancePath+"/cimd/enabled",schemaPath:"#/properties/cimd/properties/enabled/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err566];
+}
+else if(vErrors.push(err566) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data271.cacheMaxSize !== undefined){
+let data273 = data271.cacheMaxSize;
+if(!(((typeof data273 == "number") && (!(data273 % 1) && !isNaN(data273))) && (isFinite(data273)))){
+const err567 = {instancePath:instancePath+"/cimd/cacheMaxSize",schemaPath:"#/properties/cimd/properties/cacheMaxSize/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err567];
+}
+else if(vErrors.push(err567) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data273 == "number") && (isFinite(data273))){
+if(data273 < 1 || isNaN(data273)){
+const err568 = {instancePath:instancePath+"/cimd/cacheMaxSize",schemaPath:"#/properties/cimd/properties/cacheMaxSize/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+if(vErrors === null){
+vErrors = [err568];
+}
+else if(vErrors.push(err568) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(formats0.validate(data273))){
+const err569 = {instancePath:instancePath+"/cimd/cacheMaxSize",schemaPath:"#/properties/cimd/properties/cacheMaxSize/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err569];
+}
+else if(vErrors.push(err569) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+if(data271.cacheFallbackTtl !== undefined){
+let data274 = data271.cacheFallbackTtl;
+if(typeof data274 === "string"){
+if(!pattern5.test(data274)){
+const err570 = {instancePath:instancePath+"/cimd/cacheFallbackTtl",schemaPath:"#/properties/cimd/properties/cacheFallbackTtl/pattern",keyword:"pattern",params:{pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"}};
+if(vErrors === null){
+vErrors = [err570];
+}
+else if(vErrors.push(err570) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err571 = {instancePath:instancePath+"/cimd/cacheFallbackTtl",schemaPath:"#/properties/cimd/properties/cacheFallbackTtl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err571];
+}
+else if(vErrors.push(err571) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err572 = {instancePath:instancePath+"/cimd",schemaPath:"#/properties/cimd/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err572];
+}
+else if(vErrors.push(err572) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.primaryUpstreamProvider !== undefined){
+let data275 = data.primaryUpstreamProvider;
+if(typeof data275 === "string"){
+if(func2(data275) > 63){
+const err573 = {instancePath:instancePath+"/primaryUpstreamProvider",schemaPath:"#/properties/primaryUpstreamProvider/maxLength",keyword:"maxLength",params:{limit: 63}};
+if(vErrors === null){
+vErrors = [err573];
+}
+else if(vErrors.push(err573) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data275.length < 1){
+const err574 = {instancePath:instancePath+"/primaryUpstreamProvider",schemaPath:"#/properties/primaryUpstreamProvider/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err574];
+}
+else if(vErrors.push(err574) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!pattern11.test(data275)){
+const err575 = {instancePath:instancePath+"/primaryUpstreamProvider",schemaPath:"#/properties/primaryUpstreamProvider/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"}};
+if(vErrors === null){
+vErrors = [err575];
+}
+else if(vErrors.push(err575) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err576 = {instancePath:instancePath+"/primaryUpstreamProvider",schemaPath:"#/properties/primaryUpstreamProvider/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err576];
+}
+else if(vErrors.push(err576) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.disableUpstreamTokenInjection !== undefined){
+if(typeof data.disableUpstreamTokenInjection !== "boolean"){
+const err577 = {instancePath:instancePath+"/disableUpstreamTokenInjection",schemaPath:"#/properties/disableUpstreamTokenInjection/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err577];
+}
+else if(vErrors.push(err577) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.insecureAllowHTTP !== undefined){
+if(typeof data.insecureAllowHTTP !== "boolean"){
+const err578 = {instancePath:instancePath+"/insecureAllowHTTP",schemaPath:"#/properties/insecureAllowHTTP/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err578];
+}
+else if(vErrors.push(err578) > MOST_FINDINGS){
+validate22.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err579 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err579];
+}
+else if(vErrors.push(err579) > MOST_FINDINGS){
 validate22.errors = vErrors;
 return false;
 }
@@ -7051,7 +8714,7 @@ errors++;
 if(data36.subjectTokenType !== undefined){
 let data45 = data36.subjectTokenType;
 if(typeof data45 === "string"){
-if(!pattern17.test(data45)){
+if(!pattern31.test(data45)){
 const err78 = {instancePath:instancePath+"/spec/tokenExchange/subjectTokenType",schemaPath:"#/properties/spec/properties/tokenExchange/properties/subjectTokenType/pattern",keyword:"pattern",params:{pattern: "^(access_token|id_token|jwt|urn:ietf:params:oauth:token-type:(access_token|id_token|jwt))?$"}};
 if(vErrors === null){
 vErrors = [err78];
@@ -7145,8 +8808,10 @@ errors++;
 }
 }
 if(data48.authority !== undefined){
-if(typeof data48.authority !== "string"){
-const err85 = {instancePath:instancePath+"/spec/obo/authority",schemaPath:"#/properties/spec/properties/obo/properties/authority/type",keyword:"type",params:{type: "string"}};
+let data50 = data48.authority;
+if(typeof data50 === "string"){
+if(!pattern12.test(data50)){
+const err85 = {instancePath:instancePath+"/spec/obo/authority",schemaPath:"#/properties/spec/properties/obo/properties/authority/pattern",keyword:"pattern",params:{pattern: "^https://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err85];
 }
@@ -7157,9 +8822,8 @@ return false;
 errors++;
 }
 }
-if(data48.clientId !== undefined){
-if(typeof data48.clientId !== "string"){
-const err86 = {instancePath:instancePath+"/spec/obo/clientId",schemaPath:"#/properties/spec/properties/obo/properties/clientId/type",keyword:"type",params:{type: "string"}};
+else {
+const err86 = {instancePath:instancePath+"/spec/obo/authority",schemaPath:"#/properties/spec/properties/obo/properties/authority/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err86];
 }
@@ -7170,11 +8834,9 @@ return false;
 errors++;
 }
 }
-if(data48.clientSecretRef !== undefined){
-let data52 = data48.clientSecretRef;
-if(data52 && typeof data52 == "object" && !Array.isArray(data52)){
-if(data52.name === undefined){
-const err87 = {instancePath:instancePath+"/spec/obo/clientSecretRef",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(data48.clientId !== undefined){
+if(typeof data48.clientId !== "string"){
+const err87 = {instancePath:instancePath+"/spec/obo/clientId",schemaPath:"#/properties/spec/properties/obo/properties/clientId/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err87];
 }
@@ -7184,8 +8846,12 @@ return false;
 }
 errors++;
 }
-if(data52.key === undefined){
-const err88 = {instancePath:instancePath+"/spec/obo/clientSecretRef",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+if(data48.clientSecretRef !== undefined){
+let data52 = data48.clientSecretRef;
+if(data52 && typeof data52 == "object" && !Array.isArray(data52)){
+if(data52.name === undefined){
+const err88 = {instancePath:instancePath+"/spec/obo/clientSecretRef",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err88];
 }
@@ -7195,11 +8861,8 @@ return false;
 }
 errors++;
 }
-if(data52.name !== undefined){
-let data53 = data52.name;
-if(typeof data53 === "string"){
-if(data53.length < 1){
-const err89 = {instancePath:instancePath+"/spec/obo/clientSecretRef/name",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(data52.key === undefined){
+const err89 = {instancePath:instancePath+"/spec/obo/clientSecretRef",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err89];
 }
@@ -7209,9 +8872,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err90 = {instancePath:instancePath+"/spec/obo/clientSecretRef/name",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data52.name !== undefined){
+let data53 = data52.name;
+if(typeof data53 === "string"){
+if(data53.length < 1){
+const err90 = {instancePath:instancePath+"/spec/obo/clientSecretRef/name",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err90];
 }
@@ -7222,11 +8887,8 @@ return false;
 errors++;
 }
 }
-if(data52.key !== undefined){
-let data54 = data52.key;
-if(typeof data54 === "string"){
-if(data54.length < 1){
-const err91 = {instancePath:instancePath+"/spec/obo/clientSecretRef/key",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+else {
+const err91 = {instancePath:instancePath+"/spec/obo/clientSecretRef/name",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err91];
 }
@@ -7237,8 +8899,11 @@ return false;
 errors++;
 }
 }
-else {
-const err92 = {instancePath:instancePath+"/spec/obo/clientSecretRef/key",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(data52.key !== undefined){
+let data54 = data52.key;
+if(typeof data54 === "string"){
+if(data54.length < 1){
+const err92 = {instancePath:instancePath+"/spec/obo/clientSecretRef/key",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err92];
 }
@@ -7249,9 +8914,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err93 = {instancePath:instancePath+"/spec/obo/clientSecretRef",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
+const err93 = {instancePath:instancePath+"/spec/obo/clientSecretRef/key",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err93];
 }
@@ -7262,9 +8926,9 @@ return false;
 errors++;
 }
 }
-if(data48.audience !== undefined){
-if(typeof data48.audience !== "string"){
-const err94 = {instancePath:instancePath+"/spec/obo/audience",schemaPath:"#/properties/spec/properties/obo/properties/audience/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err94 = {instancePath:instancePath+"/spec/obo/clientSecretRef",schemaPath:"#/properties/spec/properties/obo/properties/clientSecretRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err94];
 }
@@ -7275,15 +8939,28 @@ return false;
 errors++;
 }
 }
-if(data48.scopes !== undefined){
-let data56 = data48.scopes;
-if(Array.isArray(data56)){
-if(data56.length > 20){
-const err95 = {instancePath:instancePath+"/spec/obo/scopes",schemaPath:"#/properties/spec/properties/obo/properties/scopes/maxItems",keyword:"maxItems",params:{limit: 20}};
+if(data48.audience !== undefined){
+if(typeof data48.audience !== "string"){
+const err95 = {instancePath:instancePath+"/spec/obo/audience",schemaPath:"#/properties/spec/properties/obo/properties/audience/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err95];
 }
 else if(vErrors.push(err95) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data48.scopes !== undefined){
+let data56 = data48.scopes;
+if(Array.isArray(data56)){
+if(data56.length > 20){
+const err96 = {instancePath:instancePath+"/spec/obo/scopes",schemaPath:"#/properties/spec/properties/obo/properties/scopes/maxItems",keyword:"maxItems",params:{limit: 20}};
+if(vErrors === null){
+vErrors = [err96];
+}
+else if(vErrors.push(err96) > MOST_FINDINGS){
 validate21.errors = vErrors;
 return false;
 }
@@ -7294,18 +8971,7 @@ for(let i2=0; i2<len2; i2++){
 let data57 = data56[i2];
 if(typeof data57 === "string"){
 if(func2(data57) > 256){
-const err96 = {instancePath:instancePath+"/spec/obo/scopes/" + i2,schemaPath:"#/properties/spec/properties/obo/properties/scopes/items/maxLength",keyword:"maxLength",params:{limit: 256}};
-if(vErrors === null){
-vErrors = [err96];
-}
-else if(vErrors.push(err96) > MOST_FINDINGS){
-validate21.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data57.length < 1){
-const err97 = {instancePath:instancePath+"/spec/obo/scopes/" + i2,schemaPath:"#/properties/spec/properties/obo/properties/scopes/items/minLength",keyword:"minLength",params:{limit: 1}};
+const err97 = {instancePath:instancePath+"/spec/obo/scopes/" + i2,schemaPath:"#/properties/spec/properties/obo/properties/scopes/items/maxLength",keyword:"maxLength",params:{limit: 256}};
 if(vErrors === null){
 vErrors = [err97];
 }
@@ -7315,9 +8981,8 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err98 = {instancePath:instancePath+"/spec/obo/scopes/" + i2,schemaPath:"#/properties/spec/properties/obo/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+if(data57.length < 1){
+const err98 = {instancePath:instancePath+"/spec/obo/scopes/" + i2,schemaPath:"#/properties/spec/properties/obo/properties/scopes/items/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err98];
 }
@@ -7328,9 +8993,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err99 = {instancePath:instancePath+"/spec/obo/scopes",schemaPath:"#/properties/spec/properties/obo/properties/scopes/type",keyword:"type",params:{type: "array"}};
+const err99 = {instancePath:instancePath+"/spec/obo/scopes/" + i2,schemaPath:"#/properties/spec/properties/obo/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err99];
 }
@@ -7341,9 +9005,9 @@ return false;
 errors++;
 }
 }
-if(data48.subjectTokenProviderName !== undefined){
-if(typeof data48.subjectTokenProviderName !== "string"){
-const err100 = {instancePath:instancePath+"/spec/obo/subjectTokenProviderName",schemaPath:"#/properties/spec/properties/obo/properties/subjectTokenProviderName/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err100 = {instancePath:instancePath+"/spec/obo/scopes",schemaPath:"#/properties/spec/properties/obo/properties/scopes/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err100];
 }
@@ -7354,9 +9018,11 @@ return false;
 errors++;
 }
 }
-if(data48.cacheSkew !== undefined){
-if(typeof data48.cacheSkew !== "string"){
-const err101 = {instancePath:instancePath+"/spec/obo/cacheSkew",schemaPath:"#/properties/spec/properties/obo/properties/cacheSkew/type",keyword:"type",params:{type: "string"}};
+if(data48.subjectTokenProviderName !== undefined){
+let data58 = data48.subjectTokenProviderName;
+if(typeof data58 === "string"){
+if(func2(data58) > 63){
+const err101 = {instancePath:instancePath+"/spec/obo/subjectTokenProviderName",schemaPath:"#/properties/spec/properties/obo/properties/subjectTokenProviderName/maxLength",keyword:"maxLength",params:{limit: 63}};
 if(vErrors === null){
 vErrors = [err101];
 }
@@ -7366,10 +9032,8 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err102 = {instancePath:instancePath+"/spec/obo",schemaPath:"#/properties/spec/properties/obo/type",keyword:"type",params:{type: "object"}};
+if(data58.length < 1){
+const err102 = {instancePath:instancePath+"/spec/obo/subjectTokenProviderName",schemaPath:"#/properties/spec/properties/obo/properties/subjectTokenProviderName/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err102];
 }
@@ -7379,13 +9043,8 @@ return false;
 }
 errors++;
 }
-}
-if(data10.xaa !== undefined){
-let data60 = data10.xaa;
-if(data60 && typeof data60 == "object" && !Array.isArray(data60)){
-if(data60.idpTokenUrl !== undefined){
-if(typeof data60.idpTokenUrl !== "string"){
-const err103 = {instancePath:instancePath+"/spec/xaa/idpTokenUrl",schemaPath:"#/properties/spec/properties/xaa/properties/idpTokenUrl/type",keyword:"type",params:{type: "string"}};
+if(!pattern11.test(data58)){
+const err103 = {instancePath:instancePath+"/spec/obo/subjectTokenProviderName",schemaPath:"#/properties/spec/properties/obo/properties/subjectTokenProviderName/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"}};
 if(vErrors === null){
 vErrors = [err103];
 }
@@ -7396,9 +9055,8 @@ return false;
 errors++;
 }
 }
-if(data60.idpClientId !== undefined){
-if(typeof data60.idpClientId !== "string"){
-const err104 = {instancePath:instancePath+"/spec/xaa/idpClientId",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientId/type",keyword:"type",params:{type: "string"}};
+else {
+const err104 = {instancePath:instancePath+"/spec/obo/subjectTokenProviderName",schemaPath:"#/properties/spec/properties/obo/properties/subjectTokenProviderName/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err104];
 }
@@ -7409,11 +9067,9 @@ return false;
 errors++;
 }
 }
-if(data60.idpClientSecretRef !== undefined){
-let data63 = data60.idpClientSecretRef;
-if(data63 && typeof data63 == "object" && !Array.isArray(data63)){
-if(data63.name === undefined){
-const err105 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(data48.cacheSkew !== undefined){
+if(typeof data48.cacheSkew !== "string"){
+const err105 = {instancePath:instancePath+"/spec/obo/cacheSkew",schemaPath:"#/properties/spec/properties/obo/properties/cacheSkew/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err105];
 }
@@ -7423,8 +9079,10 @@ return false;
 }
 errors++;
 }
-if(data63.key === undefined){
-const err106 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+}
+else {
+const err106 = {instancePath:instancePath+"/spec/obo",schemaPath:"#/properties/spec/properties/obo/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err106];
 }
@@ -7434,11 +9092,12 @@ return false;
 }
 errors++;
 }
-if(data63.name !== undefined){
-let data64 = data63.name;
-if(typeof data64 === "string"){
-if(data64.length < 1){
-const err107 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef/name",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+}
+if(data10.xaa !== undefined){
+let data60 = data10.xaa;
+if(data60 && typeof data60 == "object" && !Array.isArray(data60)){
+if(data60.idpTokenUrl === undefined){
+const err107 = {instancePath:instancePath+"/spec/xaa",schemaPath:"#/properties/spec/properties/xaa/required",keyword:"required",params:{missingProperty: "idpTokenUrl"}};
 if(vErrors === null){
 vErrors = [err107];
 }
@@ -7448,9 +9107,8 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err108 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef/name",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data60.targetTokenUrl === undefined){
+const err108 = {instancePath:instancePath+"/spec/xaa",schemaPath:"#/properties/spec/properties/xaa/required",keyword:"required",params:{missingProperty: "targetTokenUrl"}};
 if(vErrors === null){
 vErrors = [err108];
 }
@@ -7460,12 +9118,8 @@ return false;
 }
 errors++;
 }
-}
-if(data63.key !== undefined){
-let data65 = data63.key;
-if(typeof data65 === "string"){
-if(data65.length < 1){
-const err109 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef/key",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(data60.targetAudience === undefined){
+const err109 = {instancePath:instancePath+"/spec/xaa",schemaPath:"#/properties/spec/properties/xaa/required",keyword:"required",params:{missingProperty: "targetAudience"}};
 if(vErrors === null){
 vErrors = [err109];
 }
@@ -7475,9 +9129,11 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err110 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef/key",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(data60.idpTokenUrl !== undefined){
+let data61 = data60.idpTokenUrl;
+if(typeof data61 === "string"){
+if(!pattern12.test(data61)){
+const err110 = {instancePath:instancePath+"/spec/xaa/idpTokenUrl",schemaPath:"#/properties/spec/properties/xaa/properties/idpTokenUrl/pattern",keyword:"pattern",params:{pattern: "^https://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err110];
 }
@@ -7488,9 +9144,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err111 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/type",keyword:"type",params:{type: "object"}};
+const err111 = {instancePath:instancePath+"/spec/xaa/idpTokenUrl",schemaPath:"#/properties/spec/properties/xaa/properties/idpTokenUrl/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err111];
 }
@@ -7501,9 +9156,9 @@ return false;
 errors++;
 }
 }
-if(data60.targetTokenUrl !== undefined){
-if(typeof data60.targetTokenUrl !== "string"){
-const err112 = {instancePath:instancePath+"/spec/xaa/targetTokenUrl",schemaPath:"#/properties/spec/properties/xaa/properties/targetTokenUrl/type",keyword:"type",params:{type: "string"}};
+if(data60.idpClientId !== undefined){
+if(typeof data60.idpClientId !== "string"){
+const err112 = {instancePath:instancePath+"/spec/xaa/idpClientId",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientId/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err112];
 }
@@ -7514,9 +9169,11 @@ return false;
 errors++;
 }
 }
-if(data60.targetAudience !== undefined){
-if(typeof data60.targetAudience !== "string"){
-const err113 = {instancePath:instancePath+"/spec/xaa/targetAudience",schemaPath:"#/properties/spec/properties/xaa/properties/targetAudience/type",keyword:"type",params:{type: "string"}};
+if(data60.idpClientSecretRef !== undefined){
+let data63 = data60.idpClientSecretRef;
+if(data63 && typeof data63 == "object" && !Array.isArray(data63)){
+if(data63.name === undefined){
+const err113 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err113];
 }
@@ -7526,10 +9183,8 @@ return false;
 }
 errors++;
 }
-}
-if(data60.targetClientId !== undefined){
-if(typeof data60.targetClientId !== "string"){
-const err114 = {instancePath:instancePath+"/spec/xaa/targetClientId",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientId/type",keyword:"type",params:{type: "string"}};
+if(data63.key === undefined){
+const err114 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err114];
 }
@@ -7539,12 +9194,11 @@ return false;
 }
 errors++;
 }
-}
-if(data60.targetClientSecretRef !== undefined){
-let data69 = data60.targetClientSecretRef;
-if(data69 && typeof data69 == "object" && !Array.isArray(data69)){
-if(data69.name === undefined){
-const err115 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(data63.name !== undefined){
+let data64 = data63.name;
+if(typeof data64 === "string"){
+if(data64.length < 1){
+const err115 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef/name",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err115];
 }
@@ -7554,8 +9208,9 @@ return false;
 }
 errors++;
 }
-if(data69.key === undefined){
-const err116 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+}
+else {
+const err116 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef/name",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err116];
 }
@@ -7565,11 +9220,12 @@ return false;
 }
 errors++;
 }
-if(data69.name !== undefined){
-let data70 = data69.name;
-if(typeof data70 === "string"){
-if(data70.length < 1){
-const err117 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef/name",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+}
+if(data63.key !== undefined){
+let data65 = data63.key;
+if(typeof data65 === "string"){
+if(data65.length < 1){
+const err117 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef/key",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err117];
 }
@@ -7581,7 +9237,7 @@ errors++;
 }
 }
 else {
-const err118 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef/name",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+const err118 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef/key",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err118];
 }
@@ -7592,11 +9248,9 @@ return false;
 errors++;
 }
 }
-if(data69.key !== undefined){
-let data71 = data69.key;
-if(typeof data71 === "string"){
-if(data71.length < 1){
-const err119 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef/key",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+}
+else {
+const err119 = {instancePath:instancePath+"/spec/xaa/idpClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/idpClientSecretRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err119];
 }
@@ -7607,8 +9261,9 @@ return false;
 errors++;
 }
 }
-else {
-const err120 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef/key",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(data60.targetTokenUrl !== undefined){
+if(typeof data60.targetTokenUrl !== "string"){
+const err120 = {instancePath:instancePath+"/spec/xaa/targetTokenUrl",schemaPath:"#/properties/spec/properties/xaa/properties/targetTokenUrl/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err120];
 }
@@ -7619,9 +9274,9 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err121 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/type",keyword:"type",params:{type: "object"}};
+if(data60.targetAudience !== undefined){
+if(typeof data60.targetAudience !== "string"){
+const err121 = {instancePath:instancePath+"/spec/xaa/targetAudience",schemaPath:"#/properties/spec/properties/xaa/properties/targetAudience/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err121];
 }
@@ -7632,13 +9287,118 @@ return false;
 errors++;
 }
 }
-if(data60.targetResource !== undefined){
-if(typeof data60.targetResource !== "string"){
-const err122 = {instancePath:instancePath+"/spec/xaa/targetResource",schemaPath:"#/properties/spec/properties/xaa/properties/targetResource/type",keyword:"type",params:{type: "string"}};
+if(data60.targetClientId !== undefined){
+if(typeof data60.targetClientId !== "string"){
+const err122 = {instancePath:instancePath+"/spec/xaa/targetClientId",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientId/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err122];
 }
 else if(vErrors.push(err122) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data60.targetClientSecretRef !== undefined){
+let data69 = data60.targetClientSecretRef;
+if(data69 && typeof data69 == "object" && !Array.isArray(data69)){
+if(data69.name === undefined){
+const err123 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err123];
+}
+else if(vErrors.push(err123) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data69.key === undefined){
+const err124 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err124];
+}
+else if(vErrors.push(err124) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data69.name !== undefined){
+let data70 = data69.name;
+if(typeof data70 === "string"){
+if(data70.length < 1){
+const err125 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef/name",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err125];
+}
+else if(vErrors.push(err125) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err126 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef/name",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err126];
+}
+else if(vErrors.push(err126) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data69.key !== undefined){
+let data71 = data69.key;
+if(typeof data71 === "string"){
+if(data71.length < 1){
+const err127 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef/key",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err127];
+}
+else if(vErrors.push(err127) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err128 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef/key",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err128];
+}
+else if(vErrors.push(err128) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err129 = {instancePath:instancePath+"/spec/xaa/targetClientSecretRef",schemaPath:"#/properties/spec/properties/xaa/properties/targetClientSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err129];
+}
+else if(vErrors.push(err129) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data60.targetResource !== undefined){
+if(typeof data60.targetResource !== "string"){
+const err130 = {instancePath:instancePath+"/spec/xaa/targetResource",schemaPath:"#/properties/spec/properties/xaa/properties/targetResource/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err130];
+}
+else if(vErrors.push(err130) > MOST_FINDINGS){
 validate21.errors = vErrors;
 return false;
 }
@@ -7651,113 +9411,7 @@ if(Array.isArray(data73)){
 const len3 = data73.length;
 for(let i3=0; i3<len3; i3++){
 if(typeof data73[i3] !== "string"){
-const err123 = {instancePath:instancePath+"/spec/xaa/scopes/" + i3,schemaPath:"#/properties/spec/properties/xaa/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err123];
-}
-else if(vErrors.push(err123) > MOST_FINDINGS){
-validate21.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err124 = {instancePath:instancePath+"/spec/xaa/scopes",schemaPath:"#/properties/spec/properties/xaa/properties/scopes/type",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err124];
-}
-else if(vErrors.push(err124) > MOST_FINDINGS){
-validate21.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data60.subjectProviderName !== undefined){
-if(typeof data60.subjectProviderName !== "string"){
-const err125 = {instancePath:instancePath+"/spec/xaa/subjectProviderName",schemaPath:"#/properties/spec/properties/xaa/properties/subjectProviderName/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err125];
-}
-else if(vErrors.push(err125) > MOST_FINDINGS){
-validate21.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data60.subjectTokenType !== undefined){
-if(typeof data60.subjectTokenType !== "string"){
-const err126 = {instancePath:instancePath+"/spec/xaa/subjectTokenType",schemaPath:"#/properties/spec/properties/xaa/properties/subjectTokenType/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err126];
-}
-else if(vErrors.push(err126) > MOST_FINDINGS){
-validate21.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data60.insecureTargetTokenUrl !== undefined){
-if(typeof data60.insecureTargetTokenUrl !== "boolean"){
-const err127 = {instancePath:instancePath+"/spec/xaa/insecureTargetTokenUrl",schemaPath:"#/properties/spec/properties/xaa/properties/insecureTargetTokenUrl/type",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err127];
-}
-else if(vErrors.push(err127) > MOST_FINDINGS){
-validate21.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err128 = {instancePath:instancePath+"/spec/xaa",schemaPath:"#/properties/spec/properties/xaa/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err128];
-}
-else if(vErrors.push(err128) > MOST_FINDINGS){
-validate21.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data10.upstreamInject !== undefined){
-let data78 = data10.upstreamInject;
-if(data78 && typeof data78 == "object" && !Array.isArray(data78)){
-if(data78.providerName === undefined){
-const err129 = {instancePath:instancePath+"/spec/upstreamInject",schemaPath:"#/properties/spec/properties/upstreamInject/required",keyword:"required",params:{missingProperty: "providerName"}};
-if(vErrors === null){
-vErrors = [err129];
-}
-else if(vErrors.push(err129) > MOST_FINDINGS){
-validate21.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data78.providerName !== undefined){
-let data79 = data78.providerName;
-if(typeof data79 === "string"){
-if(data79.length < 1){
-const err130 = {instancePath:instancePath+"/spec/upstreamInject/providerName",schemaPath:"#/properties/spec/properties/upstreamInject/properties/providerName/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err130];
-}
-else if(vErrors.push(err130) > MOST_FINDINGS){
-validate21.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err131 = {instancePath:instancePath+"/spec/upstreamInject/providerName",schemaPath:"#/properties/spec/properties/upstreamInject/properties/providerName/type",keyword:"type",params:{type: "string"}};
+const err131 = {instancePath:instancePath+"/spec/xaa/scopes/" + i3,schemaPath:"#/properties/spec/properties/xaa/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err131];
 }
@@ -7770,7 +9424,7 @@ errors++;
 }
 }
 else {
-const err132 = {instancePath:instancePath+"/spec/upstreamInject",schemaPath:"#/properties/spec/properties/upstreamInject/type",keyword:"type",params:{type: "object"}};
+const err132 = {instancePath:instancePath+"/spec/xaa/scopes",schemaPath:"#/properties/spec/properties/xaa/properties/scopes/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err132];
 }
@@ -7781,13 +9435,131 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err133 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+if(data60.subjectProviderName !== undefined){
+if(typeof data60.subjectProviderName !== "string"){
+const err133 = {instancePath:instancePath+"/spec/xaa/subjectProviderName",schemaPath:"#/properties/spec/properties/xaa/properties/subjectProviderName/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err133];
 }
 else if(vErrors.push(err133) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data60.subjectTokenType !== undefined){
+let data76 = data60.subjectTokenType;
+if(typeof data76 !== "string"){
+const err134 = {instancePath:instancePath+"/spec/xaa/subjectTokenType",schemaPath:"#/properties/spec/properties/xaa/properties/subjectTokenType/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err134];
+}
+else if(vErrors.push(err134) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(data76 === "urn:ietf:params:oauth:token-type:id_token")){
+const err135 = {instancePath:instancePath+"/spec/xaa/subjectTokenType",schemaPath:"#/properties/spec/properties/xaa/properties/subjectTokenType/enum",keyword:"enum",params:{allowedValues: schema6.properties.spec.properties.xaa.properties.subjectTokenType.enum}};
+if(vErrors === null){
+vErrors = [err135];
+}
+else if(vErrors.push(err135) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data60.insecureTargetTokenUrl !== undefined){
+if(typeof data60.insecureTargetTokenUrl !== "boolean"){
+const err136 = {instancePath:instancePath+"/spec/xaa/insecureTargetTokenUrl",schemaPath:"#/properties/spec/properties/xaa/properties/insecureTargetTokenUrl/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err136];
+}
+else if(vErrors.push(err136) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err137 = {instancePath:instancePath+"/spec/xaa",schemaPath:"#/properties/spec/properties/xaa/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err137];
+}
+else if(vErrors.push(err137) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.upstreamInject !== undefined){
+let data78 = data10.upstreamInject;
+if(data78 && typeof data78 == "object" && !Array.isArray(data78)){
+if(data78.providerName === undefined){
+const err138 = {instancePath:instancePath+"/spec/upstreamInject",schemaPath:"#/properties/spec/properties/upstreamInject/required",keyword:"required",params:{missingProperty: "providerName"}};
+if(vErrors === null){
+vErrors = [err138];
+}
+else if(vErrors.push(err138) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data78.providerName !== undefined){
+let data79 = data78.providerName;
+if(typeof data79 === "string"){
+if(data79.length < 1){
+const err139 = {instancePath:instancePath+"/spec/upstreamInject/providerName",schemaPath:"#/properties/spec/properties/upstreamInject/properties/providerName/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err139];
+}
+else if(vErrors.push(err139) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err140 = {instancePath:instancePath+"/spec/upstreamInject/providerName",schemaPath:"#/properties/spec/properties/upstreamInject/properties/providerName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err140];
+}
+else if(vErrors.push(err140) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err141 = {instancePath:instancePath+"/spec/upstreamInject",schemaPath:"#/properties/spec/properties/upstreamInject/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err141];
+}
+else if(vErrors.push(err141) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err142 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err142];
+}
+else if(vErrors.push(err142) > MOST_FINDINGS){
 validate21.errors = vErrors;
 return false;
 }
@@ -7805,113 +9577,7 @@ for(let i4=0; i4<len4; i4++){
 let data82 = data81[i4];
 if(data82 && typeof data82 == "object" && !Array.isArray(data82)){
 if(data82.type === undefined){
-const err134 = {instancePath:instancePath+"/status/conditions/" + i4,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "type"}};
-if(vErrors === null){
-vErrors = [err134];
-}
-else if(vErrors.push(err134) > MOST_FINDINGS){
-validate21.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data82.status === undefined){
-const err135 = {instancePath:instancePath+"/status/conditions/" + i4,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "status"}};
-if(vErrors === null){
-vErrors = [err135];
-}
-else if(vErrors.push(err135) > MOST_FINDINGS){
-validate21.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data82.reason === undefined){
-const err136 = {instancePath:instancePath+"/status/conditions/" + i4,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "reason"}};
-if(vErrors === null){
-vErrors = [err136];
-}
-else if(vErrors.push(err136) > MOST_FINDINGS){
-validate21.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data82.message === undefined){
-const err137 = {instancePath:instancePath+"/status/conditions/" + i4,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "message"}};
-if(vErrors === null){
-vErrors = [err137];
-}
-else if(vErrors.push(err137) > MOST_FINDINGS){
-validate21.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data82.lastTransitionTime === undefined){
-const err138 = {instancePath:instancePath+"/status/conditions/" + i4,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "lastTransitionTime"}};
-if(vErrors === null){
-vErrors = [err138];
-}
-else if(vErrors.push(err138) > MOST_FINDINGS){
-validate21.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(data82.type !== undefined){
-let data83 = data82.type;
-if(typeof data83 === "string"){
-if(func2(data83) > 316){
-const err139 = {instancePath:instancePath+"/status/conditions/" + i4+"/type",schemaPath:"#/properties/status/properties/conditions/items/properties/type/maxLength",keyword:"maxLength",params:{limit: 316}};
-if(vErrors === null){
-vErrors = [err139];
-}
-else if(vErrors.push(err139) > MOST_FINDINGS){
-validate21.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!pattern18.test(data83)){
-const err140 = {instancePath:instancePath+"/status/conditions/" + i4+"/type",schemaPath:"#/properties/status/properties/conditions/items/properties/type/pattern",keyword:"pattern",params:{pattern: "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"}};
-if(vErrors === null){
-vErrors = [err140];
-}
-else if(vErrors.push(err140) > MOST_FINDINGS){
-validate21.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-else {
-const err141 = {instancePath:instancePath+"/status/conditions/" + i4+"/type",schemaPath:"#/properties/status/properties/conditions/items/properties/type/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err141];
-}
-else if(vErrors.push(err141) > MOST_FINDINGS){
-validate21.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-if(data82.status !== undefined){
-let data84 = data82.status;
-if(typeof data84 !== "string"){
-const err142 = {instancePath:instancePath+"/status/conditions/" + i4+"/status",schemaPath:"#/properties/status/properties/conditions/items/properties/status/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err142];
-}
-else if(vErrors.push(err142) > MOST_FINDINGS){
-validate21.errors = vErrors;
-return false;
-}
-errors++;
-}
-if(!(((data84 === "True") || (data84 === "False")) || (data84 === "Unknown"))){
-const err143 = {instancePath:instancePath+"/status/conditions/" + i4+"/status",schemaPath:"#/properties/status/properties/conditions/items/properties/status/enum",keyword:"enum",params:{allowedValues: schema6.properties.status.properties.conditions.items.properties.status.enum}};
+const err143 = {instancePath:instancePath+"/status/conditions/" + i4,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "type"}};
 if(vErrors === null){
 vErrors = [err143];
 }
@@ -7921,12 +9587,8 @@ return false;
 }
 errors++;
 }
-}
-if(data82.reason !== undefined){
-let data85 = data82.reason;
-if(typeof data85 === "string"){
-if(func2(data85) > 1024){
-const err144 = {instancePath:instancePath+"/status/conditions/" + i4+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/maxLength",keyword:"maxLength",params:{limit: 1024}};
+if(data82.status === undefined){
+const err144 = {instancePath:instancePath+"/status/conditions/" + i4,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "status"}};
 if(vErrors === null){
 vErrors = [err144];
 }
@@ -7936,8 +9598,8 @@ return false;
 }
 errors++;
 }
-if(data85.length < 1){
-const err145 = {instancePath:instancePath+"/status/conditions/" + i4+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/minLength",keyword:"minLength",params:{limit: 1}};
+if(data82.reason === undefined){
+const err145 = {instancePath:instancePath+"/status/conditions/" + i4,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "reason"}};
 if(vErrors === null){
 vErrors = [err145];
 }
@@ -7947,8 +9609,8 @@ return false;
 }
 errors++;
 }
-if(!pattern19.test(data85)){
-const err146 = {instancePath:instancePath+"/status/conditions/" + i4+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"}};
+if(data82.message === undefined){
+const err146 = {instancePath:instancePath+"/status/conditions/" + i4,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "message"}};
 if(vErrors === null){
 vErrors = [err146];
 }
@@ -7958,9 +9620,8 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err147 = {instancePath:instancePath+"/status/conditions/" + i4+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/type",keyword:"type",params:{type: "string"}};
+if(data82.lastTransitionTime === undefined){
+const err147 = {instancePath:instancePath+"/status/conditions/" + i4,schemaPath:"#/properties/status/properties/conditions/items/required",keyword:"required",params:{missingProperty: "lastTransitionTime"}};
 if(vErrors === null){
 vErrors = [err147];
 }
@@ -7970,12 +9631,11 @@ return false;
 }
 errors++;
 }
-}
-if(data82.message !== undefined){
-let data86 = data82.message;
-if(typeof data86 === "string"){
-if(func2(data86) > 32768){
-const err148 = {instancePath:instancePath+"/status/conditions/" + i4+"/message",schemaPath:"#/properties/status/properties/conditions/items/properties/message/maxLength",keyword:"maxLength",params:{limit: 32768}};
+if(data82.type !== undefined){
+let data83 = data82.type;
+if(typeof data83 === "string"){
+if(func2(data83) > 316){
+const err148 = {instancePath:instancePath+"/status/conditions/" + i4+"/type",schemaPath:"#/properties/status/properties/conditions/items/properties/type/maxLength",keyword:"maxLength",params:{limit: 316}};
 if(vErrors === null){
 vErrors = [err148];
 }
@@ -7985,9 +9645,8 @@ return false;
 }
 errors++;
 }
-}
-else {
-const err149 = {instancePath:instancePath+"/status/conditions/" + i4+"/message",schemaPath:"#/properties/status/properties/conditions/items/properties/message/type",keyword:"type",params:{type: "string"}};
+if(!pattern35.test(data83)){
+const err149 = {instancePath:instancePath+"/status/conditions/" + i4+"/type",schemaPath:"#/properties/status/properties/conditions/items/properties/type/pattern",keyword:"pattern",params:{pattern: "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"}};
 if(vErrors === null){
 vErrors = [err149];
 }
@@ -7998,11 +9657,8 @@ return false;
 errors++;
 }
 }
-if(data82.lastTransitionTime !== undefined){
-let data87 = data82.lastTransitionTime;
-if(typeof data87 === "string"){
-if(!(formats10.validate(data87))){
-const err150 = {instancePath:instancePath+"/status/conditions/" + i4+"/lastTransitionTime",schemaPath:"#/properties/status/properties/conditions/items/properties/lastTransitionTime/format",keyword:"format",params:{format: "date-time"}};
+else {
+const err150 = {instancePath:instancePath+"/status/conditions/" + i4+"/type",schemaPath:"#/properties/status/properties/conditions/items/properties/type/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err150];
 }
@@ -8013,8 +9669,10 @@ return false;
 errors++;
 }
 }
-else {
-const err151 = {instancePath:instancePath+"/status/conditions/" + i4+"/lastTransitionTime",schemaPath:"#/properties/status/properties/conditions/items/properties/lastTransitionTime/type",keyword:"type",params:{type: "string"}};
+if(data82.status !== undefined){
+let data84 = data82.status;
+if(typeof data84 !== "string"){
+const err151 = {instancePath:instancePath+"/status/conditions/" + i4+"/status",schemaPath:"#/properties/status/properties/conditions/items/properties/status/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err151];
 }
@@ -8024,11 +9682,8 @@ return false;
 }
 errors++;
 }
-}
-if(data82.observedGeneration !== undefined){
-let data88 = data82.observedGeneration;
-if(!(((typeof data88 == "number") && (!(data88 % 1) && !isNaN(data88))) && (isFinite(data88)))){
-const err152 = {instancePath:instancePath+"/status/conditions/" + i4+"/observedGeneration",schemaPath:"#/properties/status/properties/conditions/items/properties/observedGeneration/type",keyword:"type",params:{type: "integer"}};
+if(!(((data84 === "True") || (data84 === "False")) || (data84 === "Unknown"))){
+const err152 = {instancePath:instancePath+"/status/conditions/" + i4+"/status",schemaPath:"#/properties/status/properties/conditions/items/properties/status/enum",keyword:"enum",params:{allowedValues: schema6.properties.status.properties.conditions.items.properties.status.enum}};
 if(vErrors === null){
 vErrors = [err152];
 }
@@ -8038,9 +9693,12 @@ return false;
 }
 errors++;
 }
-if((typeof data88 == "number") && (isFinite(data88))){
-if(data88 < 0 || isNaN(data88)){
-const err153 = {instancePath:instancePath+"/status/conditions/" + i4+"/observedGeneration",schemaPath:"#/properties/status/properties/conditions/items/properties/observedGeneration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+}
+if(data82.reason !== undefined){
+let data85 = data82.reason;
+if(typeof data85 === "string"){
+if(func2(data85) > 1024){
+const err153 = {instancePath:instancePath+"/status/conditions/" + i4+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/maxLength",keyword:"maxLength",params:{limit: 1024}};
 if(vErrors === null){
 vErrors = [err153];
 }
@@ -8050,8 +9708,8 @@ return false;
 }
 errors++;
 }
-if(!(formats12.validate(data88))){
-const err154 = {instancePath:instancePath+"/status/conditions/" + i4+"/observedGeneration",schemaPath:"#/properties/status/properties/conditions/items/properties/observedGeneration/format",keyword:"format",params:{format: "int64"}};
+if(data85.length < 1){
+const err154 = {instancePath:instancePath+"/status/conditions/" + i4+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err154];
 }
@@ -8061,11 +9719,8 @@ return false;
 }
 errors++;
 }
-}
-}
-}
-else {
-const err155 = {instancePath:instancePath+"/status/conditions/" + i4,schemaPath:"#/properties/status/properties/conditions/items/type",keyword:"type",params:{type: "object"}};
+if(!pattern36.test(data85)){
+const err155 = {instancePath:instancePath+"/status/conditions/" + i4+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"}};
 if(vErrors === null){
 vErrors = [err155];
 }
@@ -8076,9 +9731,8 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err156 = {instancePath:instancePath+"/status/conditions",schemaPath:"#/properties/status/properties/conditions/type",keyword:"type",params:{type: "array"}};
+const err156 = {instancePath:instancePath+"/status/conditions/" + i4+"/reason",schemaPath:"#/properties/status/properties/conditions/items/properties/reason/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err156];
 }
@@ -8089,9 +9743,11 @@ return false;
 errors++;
 }
 }
-if(data80.configHash !== undefined){
-if(typeof data80.configHash !== "string"){
-const err157 = {instancePath:instancePath+"/status/configHash",schemaPath:"#/properties/status/properties/configHash/type",keyword:"type",params:{type: "string"}};
+if(data82.message !== undefined){
+let data86 = data82.message;
+if(typeof data86 === "string"){
+if(func2(data86) > 32768){
+const err157 = {instancePath:instancePath+"/status/conditions/" + i4+"/message",schemaPath:"#/properties/status/properties/conditions/items/properties/message/maxLength",keyword:"maxLength",params:{limit: 32768}};
 if(vErrors === null){
 vErrors = [err157];
 }
@@ -8102,10 +9758,8 @@ return false;
 errors++;
 }
 }
-if(data80.observedGeneration !== undefined){
-let data90 = data80.observedGeneration;
-if(!(((typeof data90 == "number") && (!(data90 % 1) && !isNaN(data90))) && (isFinite(data90)))){
-const err158 = {instancePath:instancePath+"/status/observedGeneration",schemaPath:"#/properties/status/properties/observedGeneration/type",keyword:"type",params:{type: "integer"}};
+else {
+const err158 = {instancePath:instancePath+"/status/conditions/" + i4+"/message",schemaPath:"#/properties/status/properties/conditions/items/properties/message/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err158];
 }
@@ -8115,13 +9769,131 @@ return false;
 }
 errors++;
 }
-if((typeof data90 == "number") && (isFinite(data90))){
-if(!(formats12.validate(data90))){
-const err159 = {instancePath:instancePath+"/status/observedGeneration",schemaPath:"#/properties/status/properties/observedGeneration/format",keyword:"format",params:{format: "int64"}};
+}
+if(data82.lastTransitionTime !== undefined){
+let data87 = data82.lastTransitionTime;
+if(typeof data87 === "string"){
+if(!(formats14.validate(data87))){
+const err159 = {instancePath:instancePath+"/status/conditions/" + i4+"/lastTransitionTime",schemaPath:"#/properties/status/properties/conditions/items/properties/lastTransitionTime/format",keyword:"format",params:{format: "date-time"}};
 if(vErrors === null){
 vErrors = [err159];
 }
 else if(vErrors.push(err159) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err160 = {instancePath:instancePath+"/status/conditions/" + i4+"/lastTransitionTime",schemaPath:"#/properties/status/properties/conditions/items/properties/lastTransitionTime/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err160];
+}
+else if(vErrors.push(err160) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data82.observedGeneration !== undefined){
+let data88 = data82.observedGeneration;
+if(!(((typeof data88 == "number") && (!(data88 % 1) && !isNaN(data88))) && (isFinite(data88)))){
+const err161 = {instancePath:instancePath+"/status/conditions/" + i4+"/observedGeneration",schemaPath:"#/properties/status/properties/conditions/items/properties/observedGeneration/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err161];
+}
+else if(vErrors.push(err161) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data88 == "number") && (isFinite(data88))){
+if(data88 < 0 || isNaN(data88)){
+const err162 = {instancePath:instancePath+"/status/conditions/" + i4+"/observedGeneration",schemaPath:"#/properties/status/properties/conditions/items/properties/observedGeneration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err162];
+}
+else if(vErrors.push(err162) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(formats16.validate(data88))){
+const err163 = {instancePath:instancePath+"/status/conditions/" + i4+"/observedGeneration",schemaPath:"#/properties/status/properties/conditions/items/properties/observedGeneration/format",keyword:"format",params:{format: "int64"}};
+if(vErrors === null){
+vErrors = [err163];
+}
+else if(vErrors.push(err163) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+}
+else {
+const err164 = {instancePath:instancePath+"/status/conditions/" + i4,schemaPath:"#/properties/status/properties/conditions/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err164];
+}
+else if(vErrors.push(err164) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err165 = {instancePath:instancePath+"/status/conditions",schemaPath:"#/properties/status/properties/conditions/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err165];
+}
+else if(vErrors.push(err165) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data80.configHash !== undefined){
+if(typeof data80.configHash !== "string"){
+const err166 = {instancePath:instancePath+"/status/configHash",schemaPath:"#/properties/status/properties/configHash/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err166];
+}
+else if(vErrors.push(err166) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data80.observedGeneration !== undefined){
+let data90 = data80.observedGeneration;
+if(!(((typeof data90 == "number") && (!(data90 % 1) && !isNaN(data90))) && (isFinite(data90)))){
+const err167 = {instancePath:instancePath+"/status/observedGeneration",schemaPath:"#/properties/status/properties/observedGeneration/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err167];
+}
+else if(vErrors.push(err167) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data90 == "number") && (isFinite(data90))){
+if(!(formats16.validate(data90))){
+const err168 = {instancePath:instancePath+"/status/observedGeneration",schemaPath:"#/properties/status/properties/observedGeneration/format",keyword:"format",params:{format: "int64"}};
+if(vErrors === null){
+vErrors = [err168];
+}
+else if(vErrors.push(err168) > MOST_FINDINGS){
 validate21.errors = vErrors;
 return false;
 }
@@ -8137,22 +9909,22 @@ for(let i5=0; i5<len5; i5++){
 let data92 = data91[i5];
 if(data92 && typeof data92 == "object" && !Array.isArray(data92)){
 if(data92.kind === undefined){
-const err160 = {instancePath:instancePath+"/status/referencingWorkloads/" + i5,schemaPath:"#/properties/status/properties/referencingWorkloads/items/required",keyword:"required",params:{missingProperty: "kind"}};
+const err169 = {instancePath:instancePath+"/status/referencingWorkloads/" + i5,schemaPath:"#/properties/status/properties/referencingWorkloads/items/required",keyword:"required",params:{missingProperty: "kind"}};
 if(vErrors === null){
-vErrors = [err160];
+vErrors = [err169];
 }
-else if(vErrors.push(err160) > MOST_FINDINGS){
+else if(vErrors.push(err169) > MOST_FINDINGS){
 validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 if(data92.name === undefined){
-const err161 = {instancePath:instancePath+"/status/referencingWorkloads/" + i5,schemaPath:"#/properties/status/properties/referencingWorkloads/items/required",keyword:"required",params:{missingProperty: "name"}};
+const err170 = {instancePath:instancePath+"/status/referencingWorkloads/" + i5,schemaPath:"#/properties/status/properties/referencingWorkloads/items/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
-vErrors = [err161];
+vErrors = [err170];
 }
-else if(vErrors.push(err161) > MOST_FINDINGS){
+else if(vErrors.push(err170) > MOST_FINDINGS){
 validate21.errors = vErrors;
 return false;
 }
@@ -8161,22 +9933,22 @@ errors++;
 if(data92.kind !== undefined){
 let data93 = data92.kind;
 if(typeof data93 !== "string"){
-const err162 = {instancePath:instancePath+"/status/referencingWorkloads/" + i5+"/kind",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/kind/type",keyword:"type",params:{type: "string"}};
+const err171 = {instancePath:instancePath+"/status/referencingWorkloads/" + i5+"/kind",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/kind/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
-vErrors = [err162];
+vErrors = [err171];
 }
-else if(vErrors.push(err162) > MOST_FINDINGS){
+else if(vErrors.push(err171) > MOST_FINDINGS){
 validate21.errors = vErrors;
 return false;
 }
 errors++;
 }
 if(!(((data93 === "MCPServer") || (data93 === "VirtualMCPServer")) || (data93 === "MCPRemoteProxy"))){
-const err163 = {instancePath:instancePath+"/status/referencingWorkloads/" + i5+"/kind",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/kind/enum",keyword:"enum",params:{allowedValues: schema6.properties.status.properties.referencingWorkloads.items.properties.kind.enum}};
+const err172 = {instancePath:instancePath+"/status/referencingWorkloads/" + i5+"/kind",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/kind/enum",keyword:"enum",params:{allowedValues: schema6.properties.status.properties.referencingWorkloads.items.properties.kind.enum}};
 if(vErrors === null){
-vErrors = [err163];
+vErrors = [err172];
 }
-else if(vErrors.push(err163) > MOST_FINDINGS){
+else if(vErrors.push(err172) > MOST_FINDINGS){
 validate21.errors = vErrors;
 return false;
 }
@@ -8187,11 +9959,11 @@ if(data92.name !== undefined){
 let data94 = data92.name;
 if(typeof data94 === "string"){
 if(data94.length < 1){
-const err164 = {instancePath:instancePath+"/status/referencingWorkloads/" + i5+"/name",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+const err173 = {instancePath:instancePath+"/status/referencingWorkloads/" + i5+"/name",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
-vErrors = [err164];
+vErrors = [err173];
 }
-else if(vErrors.push(err164) > MOST_FINDINGS){
+else if(vErrors.push(err173) > MOST_FINDINGS){
 validate21.errors = vErrors;
 return false;
 }
@@ -8199,24 +9971,11 @@ errors++;
 }
 }
 else {
-const err165 = {instancePath:instancePath+"/status/referencingWorkloads/" + i5+"/name",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/name/type",keyword:"type",params:{type: "string"}};
+const err174 = {instancePath:instancePath+"/status/referencingWorkloads/" + i5+"/name",schemaPath:"#/properties/status/properties/referencingWorkloads/items/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
-vErrors = [err165];
+vErrors = [err174];
 }
-else if(vErrors.push(err165) > MOST_FINDINGS){
-validate21.errors = vErrors;
-return false;
-}
-errors++;
-}
-}
-}
-else {
-const err166 = {instancePath:instancePath+"/status/referencingWorkloads/" + i5,schemaPath:"#/properties/status/properties/referencingWorkloads/items/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err166];
-}
-else if(vErrors.push(err166) > MOST_FINDINGS){
+else if(vErrors.push(err174) > MOST_FINDINGS){
 validate21.errors = vErrors;
 return false;
 }
@@ -8225,11 +9984,11 @@ errors++;
 }
 }
 else {
-const err167 = {instancePath:instancePath+"/status/referencingWorkloads",schemaPath:"#/properties/status/properties/referencingWorkloads/type",keyword:"type",params:{type: "array"}};
+const err175 = {instancePath:instancePath+"/status/referencingWorkloads/" + i5,schemaPath:"#/properties/status/properties/referencingWorkloads/items/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err167];
+vErrors = [err175];
 }
-else if(vErrors.push(err167) > MOST_FINDINGS){
+else if(vErrors.push(err175) > MOST_FINDINGS){
 validate21.errors = vErrors;
 return false;
 }
@@ -8238,11 +9997,11 @@ errors++;
 }
 }
 else {
-const err168 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+const err176 = {instancePath:instancePath+"/status/referencingWorkloads",schemaPath:"#/properties/status/properties/referencingWorkloads/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
-vErrors = [err168];
+vErrors = [err176];
 }
-else if(vErrors.push(err168) > MOST_FINDINGS){
+else if(vErrors.push(err176) > MOST_FINDINGS){
 validate21.errors = vErrors;
 return false;
 }
@@ -8251,11 +10010,24 @@ errors++;
 }
 }
 else {
-const err169 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+const err177 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err169];
+vErrors = [err177];
 }
-else if(vErrors.push(err169) > MOST_FINDINGS){
+else if(vErrors.push(err177) > MOST_FINDINGS){
+validate21.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err178 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err178];
+}
+else if(vErrors.push(err178) > MOST_FINDINGS){
 validate21.errors = vErrors;
 return false;
 }
@@ -8266,7 +10038,7 @@ return errors === 0;
 }
 
 export const VirtualMCPServer = validate24;
-const schema8 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"incomingAuth":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["anonymous","oidc"]},"oidcConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1},"audience":{"type":"string"}}},"audience":{"type":"string"},"oidcConfig":{}}},"outgoingAuth":{"type":"object","properties":{"source":{"type":"string","enum":["discovered","inline"]},"backends":{"type":"object","additionalProperties":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["externalAuthConfigRef","discovered"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}}},"default":{"type":"object","properties":{"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}}}},"authServerConfig":{"$ref":"EmbeddedAuthServer"}}},"status":{"type":"object","properties":{"discoveredBackends":{"type":"array","items":{"type":"object","properties":{"authConfigRef":{"type":["string","object"]}}}}}}},"$id":"VirtualMCPServer"};
+const schema8 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"incomingAuth":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["anonymous","oidc"]},"oidcConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1},"audience":{"type":"string"},"resourceUrl":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}}}},"audience":{"type":"string"},"authzConfig":{"type":"object","properties":{"type":{"type":"string","enum":["configMap","inline"]},"configMap":{"type":"object","required":["name"],"properties":{"name":{"type":"string"},"key":{"type":"string"}}},"inline":{"type":"object","required":["policies"],"properties":{"policies":{"type":"array","items":{"type":"string"},"minItems":1},"entitiesJson":{"type":"string"},"primaryUpstreamProvider":{"type":"string","pattern":"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$","minLength":1,"maxLength":63}}},"groupClaimName":{"type":"string","maxLength":253},"groupEntityType":{"type":"string","maxLength":63},"roleClaimName":{"type":"string","maxLength":253}}},"authzConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"oidcConfig":{}}},"outgoingAuth":{"type":"object","properties":{"source":{"type":"string","enum":["discovered","inline"]},"backends":{"type":"object","additionalProperties":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["externalAuthConfigRef","discovered"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}}},"default":{"type":"object","properties":{"type":{"type":"string","enum":["externalAuthConfigRef","discovered"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}}}},"authServerConfig":{"$ref":"EmbeddedAuthServer"},"authServerUpstreamFilter":{"type":"object","required":["rules"],"properties":{"claim":{"type":"string","minLength":1,"maxLength":253},"defaultUpstreams":{"type":"array","items":{"type":"string"},"maxItems":100},"rules":{"type":"array","items":{"type":"object","required":["groups","upstreamProviders"],"properties":{"groups":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":100},"upstreamProviders":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":100}}},"minItems":1,"maxItems":100}}},"passthroughHeaders":{"type":"array","items":{"type":"string"}},"config":{"type":"object","properties":{"incomingAuth":{},"outgoingAuth":{},"passthroughHeaders":{"type":"array","items":{"type":"string"}}}},"replicas":{"type":"integer","format":"int32","minimum":0},"sessionStorage":{"type":"object","required":["provider"],"properties":{"provider":{"type":"string","enum":["memory","redis"]},"address":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32","minimum":0},"keyPrefix":{"type":"string"},"passwordRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}}}}}},"status":{"type":"object","properties":{"discoveredBackends":{"type":"array","items":{"type":"object","properties":{"authConfigRef":{"type":["string","object"]}}}}}}},"$id":"VirtualMCPServer"};
 
 function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="VirtualMCPServer" */;
@@ -8573,9 +10345,9 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err22 = {instancePath:instancePath+"/spec/incomingAuth/oidcConfigRef",schemaPath:"#/properties/spec/properties/incomingAuth/properties/oidcConfigRef/type",keyword:"type",params:{type: "object"}};
+if(data15.resourceUrl !== undefined){
+if(typeof data15.resourceUrl !== "string"){
+const err22 = {instancePath:instancePath+"/spec/incomingAuth/oidcConfigRef/resourceUrl",schemaPath:"#/properties/spec/properties/incomingAuth/properties/oidcConfigRef/properties/resourceUrl/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -8586,9 +10358,13 @@ return false;
 errors++;
 }
 }
-if(data13.audience !== undefined){
-if(typeof data13.audience !== "string"){
-const err23 = {instancePath:instancePath+"/spec/incomingAuth/audience",schemaPath:"#/properties/spec/properties/incomingAuth/properties/audience/type",keyword:"type",params:{type: "string"}};
+if(data15.scopes !== undefined){
+let data19 = data15.scopes;
+if(Array.isArray(data19)){
+const len0 = data19.length;
+for(let i0=0; i0<len0; i0++){
+if(typeof data19[i0] !== "string"){
+const err23 = {instancePath:instancePath+"/spec/incomingAuth/oidcConfigRef/scopes/" + i0,schemaPath:"#/properties/spec/properties/incomingAuth/properties/oidcConfigRef/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -8601,7 +10377,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/spec/incomingAuth",schemaPath:"#/properties/spec/properties/incomingAuth/type",keyword:"type",params:{type: "object"}};
+const err24 = {instancePath:instancePath+"/spec/incomingAuth/oidcConfigRef/scopes",schemaPath:"#/properties/spec/properties/incomingAuth/properties/oidcConfigRef/properties/scopes/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -8612,13 +10388,9 @@ return false;
 errors++;
 }
 }
-if(data10.outgoingAuth !== undefined){
-let data19 = data10.outgoingAuth;
-if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
-if(data19.source !== undefined){
-let data20 = data19.source;
-if(typeof data20 !== "string"){
-const err25 = {instancePath:instancePath+"/spec/outgoingAuth/source",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/source/type",keyword:"type",params:{type: "string"}};
+}
+else {
+const err25 = {instancePath:instancePath+"/spec/incomingAuth/oidcConfigRef",schemaPath:"#/properties/spec/properties/incomingAuth/properties/oidcConfigRef/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -8628,8 +10400,10 @@ return false;
 }
 errors++;
 }
-if(!((data20 === "discovered") || (data20 === "inline"))){
-const err26 = {instancePath:instancePath+"/spec/outgoingAuth/source",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/source/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.outgoingAuth.properties.source.enum}};
+}
+if(data13.audience !== undefined){
+if(typeof data13.audience !== "string"){
+const err26 = {instancePath:instancePath+"/spec/incomingAuth/audience",schemaPath:"#/properties/spec/properties/incomingAuth/properties/audience/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -8640,14 +10414,13 @@ return false;
 errors++;
 }
 }
-if(data19.backends !== undefined){
-let data21 = data19.backends;
-if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
-for(const key2 in data21){
-let data22 = data21[key2];
+if(data13.authzConfig !== undefined){
+let data22 = data13.authzConfig;
 if(data22 && typeof data22 == "object" && !Array.isArray(data22)){
-if(data22.type === undefined){
-const err27 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2),schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/required",keyword:"required",params:{missingProperty: "type"}};
+if(data22.type !== undefined){
+let data23 = data22.type;
+if(typeof data23 !== "string"){
+const err27 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/type",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/type/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -8657,10 +10430,8 @@ return false;
 }
 errors++;
 }
-if(data22.type !== undefined){
-let data23 = data22.type;
-if(typeof data23 !== "string"){
-const err28 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/type/type",keyword:"type",params:{type: "string"}};
+if(!((data23 === "configMap") || (data23 === "inline"))){
+const err28 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/type",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/type/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.incomingAuth.properties.authzConfig.properties.type.enum}};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -8670,8 +10441,12 @@ return false;
 }
 errors++;
 }
-if(!((data23 === "externalAuthConfigRef") || (data23 === "discovered"))){
-const err29 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/type/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.outgoingAuth.properties.backends.additionalProperties.properties.type.enum}};
+}
+if(data22.configMap !== undefined){
+let data24 = data22.configMap;
+if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
+if(data24.name === undefined){
+const err29 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/configMap",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/configMap/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -8681,12 +10456,9 @@ return false;
 }
 errors++;
 }
-}
-if(data22.externalAuthConfigRef !== undefined){
-let data24 = data22.externalAuthConfigRef;
-if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
-if(data24.name === undefined){
-const err30 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(data24.name !== undefined){
+if(typeof data24.name !== "string"){
+const err30 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/configMap/name",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/configMap/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -8696,11 +10468,10 @@ return false;
 }
 errors++;
 }
-if(data24.name !== undefined){
-let data25 = data24.name;
-if(typeof data25 === "string"){
-if(data25.length < 1){
-const err31 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+}
+if(data24.key !== undefined){
+if(typeof data24.key !== "string"){
+const err31 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/configMap/key",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/configMap/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -8711,8 +10482,9 @@ return false;
 errors++;
 }
 }
+}
 else {
-const err32 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
+const err32 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/configMap",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/configMap/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -8723,9 +10495,11 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err33 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/type",keyword:"type",params:{type: "object"}};
+if(data22.inline !== undefined){
+let data27 = data22.inline;
+if(data27 && typeof data27 == "object" && !Array.isArray(data27)){
+if(data27.policies === undefined){
+const err33 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/inline",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/inline/required",keyword:"required",params:{missingProperty: "policies"}};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -8735,10 +10509,11 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err34 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2),schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/type",keyword:"type",params:{type: "object"}};
+if(data27.policies !== undefined){
+let data28 = data27.policies;
+if(Array.isArray(data28)){
+if(data28.length < 1){
+const err34 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/inline/policies",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/inline/properties/policies/minItems",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -8748,10 +10523,10 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err35 = {instancePath:instancePath+"/spec/outgoingAuth/backends",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/type",keyword:"type",params:{type: "object"}};
+const len1 = data28.length;
+for(let i1=0; i1<len1; i1++){
+if(typeof data28[i1] !== "string"){
+const err35 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/inline/policies/" + i1,schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/inline/properties/policies/items/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -8762,14 +10537,9 @@ return false;
 errors++;
 }
 }
-if(data19.default !== undefined){
-let data26 = data19.default;
-if(data26 && typeof data26 == "object" && !Array.isArray(data26)){
-if(data26.externalAuthConfigRef !== undefined){
-let data27 = data26.externalAuthConfigRef;
-if(data27 && typeof data27 == "object" && !Array.isArray(data27)){
-if(data27.name === undefined){
-const err36 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
+}
+else {
+const err36 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/inline/policies",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/inline/properties/policies/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -8779,11 +10549,10 @@ return false;
 }
 errors++;
 }
-if(data27.name !== undefined){
-let data28 = data27.name;
-if(typeof data28 === "string"){
-if(data28.length < 1){
-const err37 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+}
+if(data27.entitiesJson !== undefined){
+if(typeof data27.entitiesJson !== "string"){
+const err37 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/inline/entitiesJson",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/inline/properties/entitiesJson/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -8794,8 +10563,11 @@ return false;
 errors++;
 }
 }
-else {
-const err38 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(data27.primaryUpstreamProvider !== undefined){
+let data31 = data27.primaryUpstreamProvider;
+if(typeof data31 === "string"){
+if(func2(data31) > 63){
+const err38 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/maxLength",keyword:"maxLength",params:{limit: 63}};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -8805,10 +10577,8 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err39 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/type",keyword:"type",params:{type: "object"}};
+if(data31.length < 1){
+const err39 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -8818,10 +10588,8 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err40 = {instancePath:instancePath+"/spec/outgoingAuth/default",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/type",keyword:"type",params:{type: "object"}};
+if(!pattern11.test(data31)){
+const err40 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"}};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -8832,13 +10600,444 @@ return false;
 errors++;
 }
 }
-}
 else {
-const err41 = {instancePath:instancePath+"/spec/outgoingAuth",schemaPath:"#/properties/spec/properties/outgoingAuth/type",keyword:"type",params:{type: "object"}};
+const err41 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err41];
 }
 else if(vErrors.push(err41) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err42 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/inline",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/inline/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err42];
+}
+else if(vErrors.push(err42) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data22.groupClaimName !== undefined){
+let data32 = data22.groupClaimName;
+if(typeof data32 === "string"){
+if(func2(data32) > 253){
+const err43 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/groupClaimName",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/groupClaimName/maxLength",keyword:"maxLength",params:{limit: 253}};
+if(vErrors === null){
+vErrors = [err43];
+}
+else if(vErrors.push(err43) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err44 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/groupClaimName",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/groupClaimName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err44];
+}
+else if(vErrors.push(err44) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data22.groupEntityType !== undefined){
+let data33 = data22.groupEntityType;
+if(typeof data33 === "string"){
+if(func2(data33) > 63){
+const err45 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/groupEntityType",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/groupEntityType/maxLength",keyword:"maxLength",params:{limit: 63}};
+if(vErrors === null){
+vErrors = [err45];
+}
+else if(vErrors.push(err45) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err46 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/groupEntityType",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/groupEntityType/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err46];
+}
+else if(vErrors.push(err46) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data22.roleClaimName !== undefined){
+let data34 = data22.roleClaimName;
+if(typeof data34 === "string"){
+if(func2(data34) > 253){
+const err47 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/roleClaimName",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/roleClaimName/maxLength",keyword:"maxLength",params:{limit: 253}};
+if(vErrors === null){
+vErrors = [err47];
+}
+else if(vErrors.push(err47) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err48 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig/roleClaimName",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/properties/roleClaimName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err48];
+}
+else if(vErrors.push(err48) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err49 = {instancePath:instancePath+"/spec/incomingAuth/authzConfig",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfig/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err49];
+}
+else if(vErrors.push(err49) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data13.authzConfigRef !== undefined){
+let data35 = data13.authzConfigRef;
+if(data35 && typeof data35 == "object" && !Array.isArray(data35)){
+if(data35.name === undefined){
+const err50 = {instancePath:instancePath+"/spec/incomingAuth/authzConfigRef",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err50];
+}
+else if(vErrors.push(err50) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data35.name !== undefined){
+let data36 = data35.name;
+if(typeof data36 === "string"){
+if(data36.length < 1){
+const err51 = {instancePath:instancePath+"/spec/incomingAuth/authzConfigRef/name",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err51];
+}
+else if(vErrors.push(err51) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err52 = {instancePath:instancePath+"/spec/incomingAuth/authzConfigRef/name",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err52];
+}
+else if(vErrors.push(err52) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err53 = {instancePath:instancePath+"/spec/incomingAuth/authzConfigRef",schemaPath:"#/properties/spec/properties/incomingAuth/properties/authzConfigRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err53];
+}
+else if(vErrors.push(err53) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err54 = {instancePath:instancePath+"/spec/incomingAuth",schemaPath:"#/properties/spec/properties/incomingAuth/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err54];
+}
+else if(vErrors.push(err54) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.outgoingAuth !== undefined){
+let data37 = data10.outgoingAuth;
+if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
+if(data37.source !== undefined){
+let data38 = data37.source;
+if(typeof data38 !== "string"){
+const err55 = {instancePath:instancePath+"/spec/outgoingAuth/source",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/source/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err55];
+}
+else if(vErrors.push(err55) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data38 === "discovered") || (data38 === "inline"))){
+const err56 = {instancePath:instancePath+"/spec/outgoingAuth/source",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/source/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.outgoingAuth.properties.source.enum}};
+if(vErrors === null){
+vErrors = [err56];
+}
+else if(vErrors.push(err56) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data37.backends !== undefined){
+let data39 = data37.backends;
+if(data39 && typeof data39 == "object" && !Array.isArray(data39)){
+for(const key2 in data39){
+let data40 = data39[key2];
+if(data40 && typeof data40 == "object" && !Array.isArray(data40)){
+if(data40.type === undefined){
+const err57 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2),schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/required",keyword:"required",params:{missingProperty: "type"}};
+if(vErrors === null){
+vErrors = [err57];
+}
+else if(vErrors.push(err57) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data40.type !== undefined){
+let data41 = data40.type;
+if(typeof data41 !== "string"){
+const err58 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/type/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err58];
+}
+else if(vErrors.push(err58) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data41 === "externalAuthConfigRef") || (data41 === "discovered"))){
+const err59 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/type/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.outgoingAuth.properties.backends.additionalProperties.properties.type.enum}};
+if(vErrors === null){
+vErrors = [err59];
+}
+else if(vErrors.push(err59) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data40.externalAuthConfigRef !== undefined){
+let data42 = data40.externalAuthConfigRef;
+if(data42 && typeof data42 == "object" && !Array.isArray(data42)){
+if(data42.name === undefined){
+const err60 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err60];
+}
+else if(vErrors.push(err60) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data42.name !== undefined){
+let data43 = data42.name;
+if(typeof data43 === "string"){
+if(data43.length < 1){
+const err61 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err61];
+}
+else if(vErrors.push(err61) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err62 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err62];
+}
+else if(vErrors.push(err62) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err63 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2)+"/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/properties/externalAuthConfigRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err63];
+}
+else if(vErrors.push(err63) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err64 = {instancePath:instancePath+"/spec/outgoingAuth/backends/" + pointerToken(key2),schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/additionalProperties/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err64];
+}
+else if(vErrors.push(err64) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err65 = {instancePath:instancePath+"/spec/outgoingAuth/backends",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/backends/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err65];
+}
+else if(vErrors.push(err65) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data37.default !== undefined){
+let data44 = data37.default;
+if(data44 && typeof data44 == "object" && !Array.isArray(data44)){
+if(data44.type !== undefined){
+let data45 = data44.type;
+if(typeof data45 !== "string"){
+const err66 = {instancePath:instancePath+"/spec/outgoingAuth/default/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/type/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err66];
+}
+else if(vErrors.push(err66) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data45 === "externalAuthConfigRef") || (data45 === "discovered"))){
+const err67 = {instancePath:instancePath+"/spec/outgoingAuth/default/type",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/type/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.outgoingAuth.properties.default.properties.type.enum}};
+if(vErrors === null){
+vErrors = [err67];
+}
+else if(vErrors.push(err67) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data44.externalAuthConfigRef !== undefined){
+let data46 = data44.externalAuthConfigRef;
+if(data46 && typeof data46 == "object" && !Array.isArray(data46)){
+if(data46.name === undefined){
+const err68 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err68];
+}
+else if(vErrors.push(err68) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data46.name !== undefined){
+let data47 = data46.name;
+if(typeof data47 === "string"){
+if(data47.length < 1){
+const err69 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err69];
+}
+else if(vErrors.push(err69) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err70 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef/name",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err70];
+}
+else if(vErrors.push(err70) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err71 = {instancePath:instancePath+"/spec/outgoingAuth/default/externalAuthConfigRef",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/properties/externalAuthConfigRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err71];
+}
+else if(vErrors.push(err71) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err72 = {instancePath:instancePath+"/spec/outgoingAuth/default",schemaPath:"#/properties/spec/properties/outgoingAuth/properties/default/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err72];
+}
+else if(vErrors.push(err72) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err73 = {instancePath:instancePath+"/spec/outgoingAuth",schemaPath:"#/properties/spec/properties/outgoingAuth/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err73];
+}
+else if(vErrors.push(err73) > MOST_FINDINGS){
 validate24.errors = vErrors;
 return false;
 }
@@ -8851,13 +11050,757 @@ vErrors = vErrors === null ? validate22.errors : vErrors.concat(validate22.error
 errors = vErrors.length;
 }
 }
+if(data10.authServerUpstreamFilter !== undefined){
+let data49 = data10.authServerUpstreamFilter;
+if(data49 && typeof data49 == "object" && !Array.isArray(data49)){
+if(data49.rules === undefined){
+const err74 = {instancePath:instancePath+"/spec/authServerUpstreamFilter",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/required",keyword:"required",params:{missingProperty: "rules"}};
+if(vErrors === null){
+vErrors = [err74];
+}
+else if(vErrors.push(err74) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data49.claim !== undefined){
+let data50 = data49.claim;
+if(typeof data50 === "string"){
+if(func2(data50) > 253){
+const err75 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/claim",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/claim/maxLength",keyword:"maxLength",params:{limit: 253}};
+if(vErrors === null){
+vErrors = [err75];
+}
+else if(vErrors.push(err75) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data50.length < 1){
+const err76 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/claim",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/claim/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err76];
+}
+else if(vErrors.push(err76) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
 }
 else {
-const err42 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+const err77 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/claim",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/claim/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
-vErrors = [err42];
+vErrors = [err77];
 }
-else if(vErrors.push(err42) > MOST_FINDINGS){
+else if(vErrors.push(err77) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data49.defaultUpstreams !== undefined){
+let data51 = data49.defaultUpstreams;
+if(Array.isArray(data51)){
+if(data51.length > 100){
+const err78 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/defaultUpstreams",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/defaultUpstreams/maxItems",keyword:"maxItems",params:{limit: 100}};
+if(vErrors === null){
+vErrors = [err78];
+}
+else if(vErrors.push(err78) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len2 = data51.length;
+for(let i2=0; i2<len2; i2++){
+if(typeof data51[i2] !== "string"){
+const err79 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/defaultUpstreams/" + i2,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/defaultUpstreams/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err79];
+}
+else if(vErrors.push(err79) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err80 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/defaultUpstreams",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/defaultUpstreams/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err80];
+}
+else if(vErrors.push(err80) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data49.rules !== undefined){
+let data53 = data49.rules;
+if(Array.isArray(data53)){
+if(data53.length > 100){
+const err81 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/maxItems",keyword:"maxItems",params:{limit: 100}};
+if(vErrors === null){
+vErrors = [err81];
+}
+else if(vErrors.push(err81) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data53.length < 1){
+const err82 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err82];
+}
+else if(vErrors.push(err82) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len3 = data53.length;
+for(let i3=0; i3<len3; i3++){
+let data54 = data53[i3];
+if(data54 && typeof data54 == "object" && !Array.isArray(data54)){
+if(data54.groups === undefined){
+const err83 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i3,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/required",keyword:"required",params:{missingProperty: "groups"}};
+if(vErrors === null){
+vErrors = [err83];
+}
+else if(vErrors.push(err83) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data54.upstreamProviders === undefined){
+const err84 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i3,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/required",keyword:"required",params:{missingProperty: "upstreamProviders"}};
+if(vErrors === null){
+vErrors = [err84];
+}
+else if(vErrors.push(err84) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data54.groups !== undefined){
+let data55 = data54.groups;
+if(Array.isArray(data55)){
+if(data55.length > 100){
+const err85 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i3+"/groups",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/groups/maxItems",keyword:"maxItems",params:{limit: 100}};
+if(vErrors === null){
+vErrors = [err85];
+}
+else if(vErrors.push(err85) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data55.length < 1){
+const err86 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i3+"/groups",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/groups/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err86];
+}
+else if(vErrors.push(err86) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len4 = data55.length;
+for(let i4=0; i4<len4; i4++){
+if(typeof data55[i4] !== "string"){
+const err87 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i3+"/groups/" + i4,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/groups/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err87];
+}
+else if(vErrors.push(err87) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err88 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i3+"/groups",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/groups/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err88];
+}
+else if(vErrors.push(err88) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data54.upstreamProviders !== undefined){
+let data57 = data54.upstreamProviders;
+if(Array.isArray(data57)){
+if(data57.length > 100){
+const err89 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i3+"/upstreamProviders",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/upstreamProviders/maxItems",keyword:"maxItems",params:{limit: 100}};
+if(vErrors === null){
+vErrors = [err89];
+}
+else if(vErrors.push(err89) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data57.length < 1){
+const err90 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i3+"/upstreamProviders",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/upstreamProviders/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err90];
+}
+else if(vErrors.push(err90) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len5 = data57.length;
+for(let i5=0; i5<len5; i5++){
+if(typeof data57[i5] !== "string"){
+const err91 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i3+"/upstreamProviders/" + i5,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/upstreamProviders/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err91];
+}
+else if(vErrors.push(err91) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err92 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i3+"/upstreamProviders",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/properties/upstreamProviders/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err92];
+}
+else if(vErrors.push(err92) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err93 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules/" + i3,schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err93];
+}
+else if(vErrors.push(err93) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err94 = {instancePath:instancePath+"/spec/authServerUpstreamFilter/rules",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/properties/rules/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err94];
+}
+else if(vErrors.push(err94) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err95 = {instancePath:instancePath+"/spec/authServerUpstreamFilter",schemaPath:"#/properties/spec/properties/authServerUpstreamFilter/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err95];
+}
+else if(vErrors.push(err95) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.passthroughHeaders !== undefined){
+let data59 = data10.passthroughHeaders;
+if(Array.isArray(data59)){
+const len6 = data59.length;
+for(let i6=0; i6<len6; i6++){
+if(typeof data59[i6] !== "string"){
+const err96 = {instancePath:instancePath+"/spec/passthroughHeaders/" + i6,schemaPath:"#/properties/spec/properties/passthroughHeaders/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err96];
+}
+else if(vErrors.push(err96) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err97 = {instancePath:instancePath+"/spec/passthroughHeaders",schemaPath:"#/properties/spec/properties/passthroughHeaders/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err97];
+}
+else if(vErrors.push(err97) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.config !== undefined){
+let data61 = data10.config;
+if(data61 && typeof data61 == "object" && !Array.isArray(data61)){
+if(data61.passthroughHeaders !== undefined){
+let data62 = data61.passthroughHeaders;
+if(Array.isArray(data62)){
+const len7 = data62.length;
+for(let i7=0; i7<len7; i7++){
+if(typeof data62[i7] !== "string"){
+const err98 = {instancePath:instancePath+"/spec/config/passthroughHeaders/" + i7,schemaPath:"#/properties/spec/properties/config/properties/passthroughHeaders/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err98];
+}
+else if(vErrors.push(err98) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err99 = {instancePath:instancePath+"/spec/config/passthroughHeaders",schemaPath:"#/properties/spec/properties/config/properties/passthroughHeaders/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err99];
+}
+else if(vErrors.push(err99) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err100 = {instancePath:instancePath+"/spec/config",schemaPath:"#/properties/spec/properties/config/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err100];
+}
+else if(vErrors.push(err100) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.replicas !== undefined){
+let data64 = data10.replicas;
+if(!(((typeof data64 == "number") && (!(data64 % 1) && !isNaN(data64))) && (isFinite(data64)))){
+const err101 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err101];
+}
+else if(vErrors.push(err101) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data64 == "number") && (isFinite(data64))){
+if(data64 < 0 || isNaN(data64)){
+const err102 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err102];
+}
+else if(vErrors.push(err102) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(formats0.validate(data64))){
+const err103 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err103];
+}
+else if(vErrors.push(err103) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+if(data10.sessionStorage !== undefined){
+let data65 = data10.sessionStorage;
+if(data65 && typeof data65 == "object" && !Array.isArray(data65)){
+if(data65.provider === undefined){
+const err104 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/required",keyword:"required",params:{missingProperty: "provider"}};
+if(vErrors === null){
+vErrors = [err104];
+}
+else if(vErrors.push(err104) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data65.provider !== undefined){
+let data66 = data65.provider;
+if(typeof data66 !== "string"){
+const err105 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err105];
+}
+else if(vErrors.push(err105) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data66 === "memory") || (data66 === "redis"))){
+const err106 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/enum",keyword:"enum",params:{allowedValues: schema8.properties.spec.properties.sessionStorage.properties.provider.enum}};
+if(vErrors === null){
+vErrors = [err106];
+}
+else if(vErrors.push(err106) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data65.address !== undefined){
+let data67 = data65.address;
+if(typeof data67 === "string"){
+if(data67.length < 1){
+const err107 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err107];
+}
+else if(vErrors.push(err107) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err108 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err108];
+}
+else if(vErrors.push(err108) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data65.db !== undefined){
+let data68 = data65.db;
+if(!(((typeof data68 == "number") && (!(data68 % 1) && !isNaN(data68))) && (isFinite(data68)))){
+const err109 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err109];
+}
+else if(vErrors.push(err109) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data68 == "number") && (isFinite(data68))){
+if(data68 < 0 || isNaN(data68)){
+const err110 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err110];
+}
+else if(vErrors.push(err110) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(formats0.validate(data68))){
+const err111 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err111];
+}
+else if(vErrors.push(err111) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+if(data65.keyPrefix !== undefined){
+if(typeof data65.keyPrefix !== "string"){
+const err112 = {instancePath:instancePath+"/spec/sessionStorage/keyPrefix",schemaPath:"#/properties/spec/properties/sessionStorage/properties/keyPrefix/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err112];
+}
+else if(vErrors.push(err112) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data65.passwordRef !== undefined){
+let data70 = data65.passwordRef;
+if(data70 && typeof data70 == "object" && !Array.isArray(data70)){
+if(data70.name === undefined){
+const err113 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err113];
+}
+else if(vErrors.push(err113) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data70.key === undefined){
+const err114 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err114];
+}
+else if(vErrors.push(err114) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data70.name !== undefined){
+let data71 = data70.name;
+if(typeof data71 === "string"){
+if(data71.length < 1){
+const err115 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err115];
+}
+else if(vErrors.push(err115) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err116 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err116];
+}
+else if(vErrors.push(err116) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data70.key !== undefined){
+let data72 = data70.key;
+if(typeof data72 === "string"){
+if(data72.length < 1){
+const err117 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err117];
+}
+else if(vErrors.push(err117) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err118 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err118];
+}
+else if(vErrors.push(err118) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err119 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err119];
+}
+else if(vErrors.push(err119) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data65.tls !== undefined){
+let data73 = data65.tls;
+if(data73 && typeof data73 == "object" && !Array.isArray(data73)){
+if(data73.caCertSecretRef !== undefined){
+let data74 = data73.caCertSecretRef;
+if(data74 && typeof data74 == "object" && !Array.isArray(data74)){
+if(data74.name === undefined){
+const err120 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err120];
+}
+else if(vErrors.push(err120) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data74.key === undefined){
+const err121 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err121];
+}
+else if(vErrors.push(err121) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data74.name !== undefined){
+let data75 = data74.name;
+if(typeof data75 === "string"){
+if(data75.length < 1){
+const err122 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err122];
+}
+else if(vErrors.push(err122) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err123 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err123];
+}
+else if(vErrors.push(err123) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data74.key !== undefined){
+let data76 = data74.key;
+if(typeof data76 === "string"){
+if(data76.length < 1){
+const err124 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err124];
+}
+else if(vErrors.push(err124) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err125 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err125];
+}
+else if(vErrors.push(err125) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err126 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err126];
+}
+else if(vErrors.push(err126) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data73.insecureSkipVerify !== undefined){
+if(typeof data73.insecureSkipVerify !== "boolean"){
+const err127 = {instancePath:instancePath+"/spec/sessionStorage/tls/insecureSkipVerify",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err127];
+}
+else if(vErrors.push(err127) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err128 = {instancePath:instancePath+"/spec/sessionStorage/tls",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err128];
+}
+else if(vErrors.push(err128) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err129 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err129];
+}
+else if(vErrors.push(err129) > MOST_FINDINGS){
+validate24.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err130 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err130];
+}
+else if(vErrors.push(err130) > MOST_FINDINGS){
 validate24.errors = vErrors;
 return false;
 }
@@ -8865,23 +11808,23 @@ errors++;
 }
 }
 if(data.status !== undefined){
-let data30 = data.status;
-if(data30 && typeof data30 == "object" && !Array.isArray(data30)){
-if(data30.discoveredBackends !== undefined){
-let data31 = data30.discoveredBackends;
-if(Array.isArray(data31)){
-const len0 = data31.length;
-for(let i0=0; i0<len0; i0++){
-let data32 = data31[i0];
-if(data32 && typeof data32 == "object" && !Array.isArray(data32)){
-if(data32.authConfigRef !== undefined){
-let data33 = data32.authConfigRef;
-if((typeof data33 !== "string") && (!(data33 && typeof data33 == "object" && !Array.isArray(data33)))){
-const err43 = {instancePath:instancePath+"/status/discoveredBackends/" + i0+"/authConfigRef",schemaPath:"#/properties/status/properties/discoveredBackends/items/properties/authConfigRef/type",keyword:"type",params:{type: schema8.properties.status.properties.discoveredBackends.items.properties.authConfigRef.type}};
+let data78 = data.status;
+if(data78 && typeof data78 == "object" && !Array.isArray(data78)){
+if(data78.discoveredBackends !== undefined){
+let data79 = data78.discoveredBackends;
+if(Array.isArray(data79)){
+const len8 = data79.length;
+for(let i8=0; i8<len8; i8++){
+let data80 = data79[i8];
+if(data80 && typeof data80 == "object" && !Array.isArray(data80)){
+if(data80.authConfigRef !== undefined){
+let data81 = data80.authConfigRef;
+if((typeof data81 !== "string") && (!(data81 && typeof data81 == "object" && !Array.isArray(data81)))){
+const err131 = {instancePath:instancePath+"/status/discoveredBackends/" + i8+"/authConfigRef",schemaPath:"#/properties/status/properties/discoveredBackends/items/properties/authConfigRef/type",keyword:"type",params:{type: schema8.properties.status.properties.discoveredBackends.items.properties.authConfigRef.type}};
 if(vErrors === null){
-vErrors = [err43];
+vErrors = [err131];
 }
-else if(vErrors.push(err43) > MOST_FINDINGS){
+else if(vErrors.push(err131) > MOST_FINDINGS){
 validate24.errors = vErrors;
 return false;
 }
@@ -8890,11 +11833,11 @@ errors++;
 }
 }
 else {
-const err44 = {instancePath:instancePath+"/status/discoveredBackends/" + i0,schemaPath:"#/properties/status/properties/discoveredBackends/items/type",keyword:"type",params:{type: "object"}};
+const err132 = {instancePath:instancePath+"/status/discoveredBackends/" + i8,schemaPath:"#/properties/status/properties/discoveredBackends/items/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err44];
+vErrors = [err132];
 }
-else if(vErrors.push(err44) > MOST_FINDINGS){
+else if(vErrors.push(err132) > MOST_FINDINGS){
 validate24.errors = vErrors;
 return false;
 }
@@ -8903,11 +11846,11 @@ errors++;
 }
 }
 else {
-const err45 = {instancePath:instancePath+"/status/discoveredBackends",schemaPath:"#/properties/status/properties/discoveredBackends/type",keyword:"type",params:{type: "array"}};
+const err133 = {instancePath:instancePath+"/status/discoveredBackends",schemaPath:"#/properties/status/properties/discoveredBackends/type",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
-vErrors = [err45];
+vErrors = [err133];
 }
-else if(vErrors.push(err45) > MOST_FINDINGS){
+else if(vErrors.push(err133) > MOST_FINDINGS){
 validate24.errors = vErrors;
 return false;
 }
@@ -8916,11 +11859,11 @@ errors++;
 }
 }
 else {
-const err46 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+const err134 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err46];
+vErrors = [err134];
 }
-else if(vErrors.push(err46) > MOST_FINDINGS){
+else if(vErrors.push(err134) > MOST_FINDINGS){
 validate24.errors = vErrors;
 return false;
 }
@@ -8929,11 +11872,11 @@ errors++;
 }
 }
 else {
-const err47 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+const err135 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err47];
+vErrors = [err135];
 }
-else if(vErrors.push(err47) > MOST_FINDINGS){
+else if(vErrors.push(err135) > MOST_FINDINGS){
 validate24.errors = vErrors;
 return false;
 }
@@ -8944,7 +11887,7 @@ return errors === 0;
 }
 
 export const MCPOIDCConfig = validate26;
-const schema9 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["inline","kubernetesServiceAccount"]},"inline":{"type":"object","required":["issuer"],"properties":{"issuer":{"type":"string","minLength":1},"clientId":{"type":"string"},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"jwksUrl":{"type":"string"},"insecureAllowHTTP":{"type":"boolean"},"jwksAllowPrivateIP":{"type":"boolean"}}},"kubernetesServiceAccount":{"type":"object","properties":{}},"jwksAllowPrivateIP":{"type":"boolean"}}},"status":{"type":"object","properties":{}}},"$id":"MCPOIDCConfig"};
+const schema9 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["inline","kubernetesServiceAccount"]},"inline":{"type":"object","required":["issuer"],"properties":{"issuer":{"type":"string","minLength":1},"clientId":{"type":"string"},"clientSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"jwksUrl":{"type":"string"},"insecureAllowHTTP":{"type":"boolean"},"jwksAllowPrivateIP":{"type":"boolean"},"introspectionUrl":{"type":"string"},"jwksAuthTokenPath":{"type":"string"},"protectedResourceAllowPrivateIP":{"type":"boolean"},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["key"],"properties":{"name":{"type":"string"},"key":{"type":"string"},"optional":{"type":"boolean"}}}}}}},"kubernetesServiceAccount":{"type":"object","properties":{"serviceAccount":{"type":"string"},"namespace":{"type":"string"},"issuer":{"type":"string"},"jwksUrl":{"type":"string"},"introspectionUrl":{"type":"string"},"useClusterAuth":{"type":"boolean"}}},"jwksAllowPrivateIP":{"type":"boolean"}}},"status":{"type":"object","properties":{}}},"$id":"MCPOIDCConfig"};
 
 function validate26(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="MCPOIDCConfig" */;
@@ -9325,9 +12268,9 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err28 = {instancePath:instancePath+"/spec/inline",schemaPath:"#/properties/spec/properties/inline/type",keyword:"type",params:{type: "object"}};
+if(data12.introspectionUrl !== undefined){
+if(typeof data12.introspectionUrl !== "string"){
+const err28 = {instancePath:instancePath+"/spec/inline/introspectionUrl",schemaPath:"#/properties/spec/properties/inline/properties/introspectionUrl/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -9338,10 +12281,9 @@ return false;
 errors++;
 }
 }
-if(data10.kubernetesServiceAccount !== undefined){
-let data21 = data10.kubernetesServiceAccount;
-if(!(data21 && typeof data21 == "object" && !Array.isArray(data21))){
-const err29 = {instancePath:instancePath+"/spec/kubernetesServiceAccount",schemaPath:"#/properties/spec/properties/kubernetesServiceAccount/type",keyword:"type",params:{type: "object"}};
+if(data12.jwksAuthTokenPath !== undefined){
+if(typeof data12.jwksAuthTokenPath !== "string"){
+const err29 = {instancePath:instancePath+"/spec/inline/jwksAuthTokenPath",schemaPath:"#/properties/spec/properties/inline/properties/jwksAuthTokenPath/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -9352,9 +12294,9 @@ return false;
 errors++;
 }
 }
-if(data10.jwksAllowPrivateIP !== undefined){
-if(typeof data10.jwksAllowPrivateIP !== "boolean"){
-const err30 = {instancePath:instancePath+"/spec/jwksAllowPrivateIP",schemaPath:"#/properties/spec/properties/jwksAllowPrivateIP/type",keyword:"type",params:{type: "boolean"}};
+if(data12.protectedResourceAllowPrivateIP !== undefined){
+if(typeof data12.protectedResourceAllowPrivateIP !== "boolean"){
+const err30 = {instancePath:instancePath+"/spec/inline/protectedResourceAllowPrivateIP",schemaPath:"#/properties/spec/properties/inline/properties/protectedResourceAllowPrivateIP/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -9365,9 +12307,14 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err31 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+if(data12.caBundleRef !== undefined){
+let data24 = data12.caBundleRef;
+if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
+if(data24.configMapRef !== undefined){
+let data25 = data24.configMapRef;
+if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
+if(data25.key === undefined){
+const err31 = {instancePath:instancePath+"/spec/inline/caBundleRef/configMapRef",schemaPath:"#/properties/spec/properties/inline/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "key"}};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -9377,11 +12324,9 @@ return false;
 }
 errors++;
 }
-}
-if(data.status !== undefined){
-let data23 = data.status;
-if(!(data23 && typeof data23 == "object" && !Array.isArray(data23))){
-const err32 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+if(data25.name !== undefined){
+if(typeof data25.name !== "string"){
+const err32 = {instancePath:instancePath+"/spec/inline/caBundleRef/configMapRef/name",schemaPath:"#/properties/spec/properties/inline/properties/caBundleRef/properties/configMapRef/properties/name/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -9392,13 +12337,212 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err33 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(data25.key !== undefined){
+if(typeof data25.key !== "string"){
+const err33 = {instancePath:instancePath+"/spec/inline/caBundleRef/configMapRef/key",schemaPath:"#/properties/spec/properties/inline/properties/caBundleRef/properties/configMapRef/properties/key/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err33];
 }
 else if(vErrors.push(err33) > MOST_FINDINGS){
+validate26.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data25.optional !== undefined){
+if(typeof data25.optional !== "boolean"){
+const err34 = {instancePath:instancePath+"/spec/inline/caBundleRef/configMapRef/optional",schemaPath:"#/properties/spec/properties/inline/properties/caBundleRef/properties/configMapRef/properties/optional/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err34];
+}
+else if(vErrors.push(err34) > MOST_FINDINGS){
+validate26.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err35 = {instancePath:instancePath+"/spec/inline/caBundleRef/configMapRef",schemaPath:"#/properties/spec/properties/inline/properties/caBundleRef/properties/configMapRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err35];
+}
+else if(vErrors.push(err35) > MOST_FINDINGS){
+validate26.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err36 = {instancePath:instancePath+"/spec/inline/caBundleRef",schemaPath:"#/properties/spec/properties/inline/properties/caBundleRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err36];
+}
+else if(vErrors.push(err36) > MOST_FINDINGS){
+validate26.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err37 = {instancePath:instancePath+"/spec/inline",schemaPath:"#/properties/spec/properties/inline/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err37];
+}
+else if(vErrors.push(err37) > MOST_FINDINGS){
+validate26.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.kubernetesServiceAccount !== undefined){
+let data29 = data10.kubernetesServiceAccount;
+if(data29 && typeof data29 == "object" && !Array.isArray(data29)){
+if(data29.serviceAccount !== undefined){
+if(typeof data29.serviceAccount !== "string"){
+const err38 = {instancePath:instancePath+"/spec/kubernetesServiceAccount/serviceAccount",schemaPath:"#/properties/spec/properties/kubernetesServiceAccount/properties/serviceAccount/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err38];
+}
+else if(vErrors.push(err38) > MOST_FINDINGS){
+validate26.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data29.namespace !== undefined){
+if(typeof data29.namespace !== "string"){
+const err39 = {instancePath:instancePath+"/spec/kubernetesServiceAccount/namespace",schemaPath:"#/properties/spec/properties/kubernetesServiceAccount/properties/namespace/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err39];
+}
+else if(vErrors.push(err39) > MOST_FINDINGS){
+validate26.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data29.issuer !== undefined){
+if(typeof data29.issuer !== "string"){
+const err40 = {instancePath:instancePath+"/spec/kubernetesServiceAccount/issuer",schemaPath:"#/properties/spec/properties/kubernetesServiceAccount/properties/issuer/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err40];
+}
+else if(vErrors.push(err40) > MOST_FINDINGS){
+validate26.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data29.jwksUrl !== undefined){
+if(typeof data29.jwksUrl !== "string"){
+const err41 = {instancePath:instancePath+"/spec/kubernetesServiceAccount/jwksUrl",schemaPath:"#/properties/spec/properties/kubernetesServiceAccount/properties/jwksUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err41];
+}
+else if(vErrors.push(err41) > MOST_FINDINGS){
+validate26.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data29.introspectionUrl !== undefined){
+if(typeof data29.introspectionUrl !== "string"){
+const err42 = {instancePath:instancePath+"/spec/kubernetesServiceAccount/introspectionUrl",schemaPath:"#/properties/spec/properties/kubernetesServiceAccount/properties/introspectionUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err42];
+}
+else if(vErrors.push(err42) > MOST_FINDINGS){
+validate26.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data29.useClusterAuth !== undefined){
+if(typeof data29.useClusterAuth !== "boolean"){
+const err43 = {instancePath:instancePath+"/spec/kubernetesServiceAccount/useClusterAuth",schemaPath:"#/properties/spec/properties/kubernetesServiceAccount/properties/useClusterAuth/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err43];
+}
+else if(vErrors.push(err43) > MOST_FINDINGS){
+validate26.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err44 = {instancePath:instancePath+"/spec/kubernetesServiceAccount",schemaPath:"#/properties/spec/properties/kubernetesServiceAccount/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err44];
+}
+else if(vErrors.push(err44) > MOST_FINDINGS){
+validate26.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.jwksAllowPrivateIP !== undefined){
+if(typeof data10.jwksAllowPrivateIP !== "boolean"){
+const err45 = {instancePath:instancePath+"/spec/jwksAllowPrivateIP",schemaPath:"#/properties/spec/properties/jwksAllowPrivateIP/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err45];
+}
+else if(vErrors.push(err45) > MOST_FINDINGS){
+validate26.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err46 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err46];
+}
+else if(vErrors.push(err46) > MOST_FINDINGS){
+validate26.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.status !== undefined){
+let data37 = data.status;
+if(!(data37 && typeof data37 == "object" && !Array.isArray(data37))){
+const err47 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err47];
+}
+else if(vErrors.push(err47) > MOST_FINDINGS){
+validate26.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err48 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err48];
+}
+else if(vErrors.push(err48) > MOST_FINDINGS){
 validate26.errors = vErrors;
 return false;
 }
@@ -9409,7 +12553,7 @@ return errors === 0;
 }
 
 export const MCPServer = validate27;
-const schema10 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}},"status":{"type":"object","properties":{}}},"$id":"MCPServer"};
+const schema10 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"oidcConfigRef":{"type":"object","required":["name","audience"],"properties":{"name":{"type":"string","minLength":1},"audience":{"type":"string","minLength":1},"resourceUrl":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}}}},"authServerRef":{"type":"object","required":["name"],"properties":{"kind":{"type":"string","enum":["MCPExternalAuthConfig"]},"name":{"type":"string","minLength":1}}},"authzConfig":{"type":"object","properties":{"type":{"type":"string","enum":["configMap","inline"]},"configMap":{"type":"object","required":["name"],"properties":{"name":{"type":"string"},"key":{"type":"string"}}},"inline":{"type":"object","required":["policies"],"properties":{"policies":{"type":"array","items":{"type":"string"},"minItems":1},"entitiesJson":{"type":"string"},"primaryUpstreamProvider":{"type":"string","pattern":"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$","minLength":1,"maxLength":63}}},"groupClaimName":{"type":"string","maxLength":253},"groupEntityType":{"type":"string","maxLength":63},"roleClaimName":{"type":"string","maxLength":253}}},"authzConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"proxyPort":{"type":"integer","format":"int32","minimum":1,"maximum":65535},"replicas":{"type":"integer","format":"int32","minimum":0},"sessionStorage":{"type":"object","required":["provider"],"properties":{"provider":{"type":"string","enum":["memory","redis"]},"address":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32","minimum":0},"keyPrefix":{"type":"string"},"passwordRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}}}},"transport":{"type":"string","enum":["stdio","streamable-http","sse"]},"endpointPrefix":{"type":"string"},"trustProxyHeaders":{"type":"boolean"}}},"status":{"type":"object","properties":{}}},"$id":"MCPServer"};
 
 function validate27(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="MCPServer" */;
@@ -9690,9 +12834,11 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err20 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+if(data10.oidcConfigRef !== undefined){
+let data15 = data10.oidcConfigRef;
+if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
+if(data15.name === undefined){
+const err20 = {instancePath:instancePath+"/spec/oidcConfigRef",schemaPath:"#/properties/spec/properties/oidcConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -9702,11 +12848,8 @@ return false;
 }
 errors++;
 }
-}
-if(data.status !== undefined){
-let data15 = data.status;
-if(!(data15 && typeof data15 == "object" && !Array.isArray(data15))){
-const err21 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+if(data15.audience === undefined){
+const err21 = {instancePath:instancePath+"/spec/oidcConfigRef",schemaPath:"#/properties/spec/properties/oidcConfigRef/required",keyword:"required",params:{missingProperty: "audience"}};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -9716,14 +12859,1069 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(data15.name !== undefined){
+let data16 = data15.name;
+if(typeof data16 === "string"){
+if(data16.length < 1){
+const err22 = {instancePath:instancePath+"/spec/oidcConfigRef/name",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err22];
 }
 else if(vErrors.push(err22) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err23 = {instancePath:instancePath+"/spec/oidcConfigRef/name",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err23];
+}
+else if(vErrors.push(err23) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data15.audience !== undefined){
+let data17 = data15.audience;
+if(typeof data17 === "string"){
+if(data17.length < 1){
+const err24 = {instancePath:instancePath+"/spec/oidcConfigRef/audience",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/audience/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err24];
+}
+else if(vErrors.push(err24) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err25 = {instancePath:instancePath+"/spec/oidcConfigRef/audience",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/audience/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err25];
+}
+else if(vErrors.push(err25) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data15.resourceUrl !== undefined){
+if(typeof data15.resourceUrl !== "string"){
+const err26 = {instancePath:instancePath+"/spec/oidcConfigRef/resourceUrl",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/resourceUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err26];
+}
+else if(vErrors.push(err26) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data15.scopes !== undefined){
+let data19 = data15.scopes;
+if(Array.isArray(data19)){
+const len0 = data19.length;
+for(let i0=0; i0<len0; i0++){
+if(typeof data19[i0] !== "string"){
+const err27 = {instancePath:instancePath+"/spec/oidcConfigRef/scopes/" + i0,schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err27];
+}
+else if(vErrors.push(err27) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err28 = {instancePath:instancePath+"/spec/oidcConfigRef/scopes",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/scopes/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err28];
+}
+else if(vErrors.push(err28) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err29 = {instancePath:instancePath+"/spec/oidcConfigRef",schemaPath:"#/properties/spec/properties/oidcConfigRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err29];
+}
+else if(vErrors.push(err29) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.authServerRef !== undefined){
+let data21 = data10.authServerRef;
+if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
+if(data21.name === undefined){
+const err30 = {instancePath:instancePath+"/spec/authServerRef",schemaPath:"#/properties/spec/properties/authServerRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err30];
+}
+else if(vErrors.push(err30) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data21.kind !== undefined){
+let data22 = data21.kind;
+if(typeof data22 !== "string"){
+const err31 = {instancePath:instancePath+"/spec/authServerRef/kind",schemaPath:"#/properties/spec/properties/authServerRef/properties/kind/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err31];
+}
+else if(vErrors.push(err31) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(data22 === "MCPExternalAuthConfig")){
+const err32 = {instancePath:instancePath+"/spec/authServerRef/kind",schemaPath:"#/properties/spec/properties/authServerRef/properties/kind/enum",keyword:"enum",params:{allowedValues: schema10.properties.spec.properties.authServerRef.properties.kind.enum}};
+if(vErrors === null){
+vErrors = [err32];
+}
+else if(vErrors.push(err32) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data21.name !== undefined){
+let data23 = data21.name;
+if(typeof data23 === "string"){
+if(data23.length < 1){
+const err33 = {instancePath:instancePath+"/spec/authServerRef/name",schemaPath:"#/properties/spec/properties/authServerRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err33];
+}
+else if(vErrors.push(err33) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err34 = {instancePath:instancePath+"/spec/authServerRef/name",schemaPath:"#/properties/spec/properties/authServerRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err34];
+}
+else if(vErrors.push(err34) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err35 = {instancePath:instancePath+"/spec/authServerRef",schemaPath:"#/properties/spec/properties/authServerRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err35];
+}
+else if(vErrors.push(err35) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.authzConfig !== undefined){
+let data24 = data10.authzConfig;
+if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
+if(data24.type !== undefined){
+let data25 = data24.type;
+if(typeof data25 !== "string"){
+const err36 = {instancePath:instancePath+"/spec/authzConfig/type",schemaPath:"#/properties/spec/properties/authzConfig/properties/type/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err36];
+}
+else if(vErrors.push(err36) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data25 === "configMap") || (data25 === "inline"))){
+const err37 = {instancePath:instancePath+"/spec/authzConfig/type",schemaPath:"#/properties/spec/properties/authzConfig/properties/type/enum",keyword:"enum",params:{allowedValues: schema10.properties.spec.properties.authzConfig.properties.type.enum}};
+if(vErrors === null){
+vErrors = [err37];
+}
+else if(vErrors.push(err37) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data24.configMap !== undefined){
+let data26 = data24.configMap;
+if(data26 && typeof data26 == "object" && !Array.isArray(data26)){
+if(data26.name === undefined){
+const err38 = {instancePath:instancePath+"/spec/authzConfig/configMap",schemaPath:"#/properties/spec/properties/authzConfig/properties/configMap/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err38];
+}
+else if(vErrors.push(err38) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data26.name !== undefined){
+if(typeof data26.name !== "string"){
+const err39 = {instancePath:instancePath+"/spec/authzConfig/configMap/name",schemaPath:"#/properties/spec/properties/authzConfig/properties/configMap/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err39];
+}
+else if(vErrors.push(err39) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data26.key !== undefined){
+if(typeof data26.key !== "string"){
+const err40 = {instancePath:instancePath+"/spec/authzConfig/configMap/key",schemaPath:"#/properties/spec/properties/authzConfig/properties/configMap/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err40];
+}
+else if(vErrors.push(err40) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err41 = {instancePath:instancePath+"/spec/authzConfig/configMap",schemaPath:"#/properties/spec/properties/authzConfig/properties/configMap/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err41];
+}
+else if(vErrors.push(err41) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data24.inline !== undefined){
+let data29 = data24.inline;
+if(data29 && typeof data29 == "object" && !Array.isArray(data29)){
+if(data29.policies === undefined){
+const err42 = {instancePath:instancePath+"/spec/authzConfig/inline",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/required",keyword:"required",params:{missingProperty: "policies"}};
+if(vErrors === null){
+vErrors = [err42];
+}
+else if(vErrors.push(err42) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data29.policies !== undefined){
+let data30 = data29.policies;
+if(Array.isArray(data30)){
+if(data30.length < 1){
+const err43 = {instancePath:instancePath+"/spec/authzConfig/inline/policies",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/policies/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err43];
+}
+else if(vErrors.push(err43) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len1 = data30.length;
+for(let i1=0; i1<len1; i1++){
+if(typeof data30[i1] !== "string"){
+const err44 = {instancePath:instancePath+"/spec/authzConfig/inline/policies/" + i1,schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/policies/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err44];
+}
+else if(vErrors.push(err44) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err45 = {instancePath:instancePath+"/spec/authzConfig/inline/policies",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/policies/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err45];
+}
+else if(vErrors.push(err45) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data29.entitiesJson !== undefined){
+if(typeof data29.entitiesJson !== "string"){
+const err46 = {instancePath:instancePath+"/spec/authzConfig/inline/entitiesJson",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/entitiesJson/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err46];
+}
+else if(vErrors.push(err46) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data29.primaryUpstreamProvider !== undefined){
+let data33 = data29.primaryUpstreamProvider;
+if(typeof data33 === "string"){
+if(func2(data33) > 63){
+const err47 = {instancePath:instancePath+"/spec/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/maxLength",keyword:"maxLength",params:{limit: 63}};
+if(vErrors === null){
+vErrors = [err47];
+}
+else if(vErrors.push(err47) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data33.length < 1){
+const err48 = {instancePath:instancePath+"/spec/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err48];
+}
+else if(vErrors.push(err48) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!pattern11.test(data33)){
+const err49 = {instancePath:instancePath+"/spec/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"}};
+if(vErrors === null){
+vErrors = [err49];
+}
+else if(vErrors.push(err49) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err50 = {instancePath:instancePath+"/spec/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err50];
+}
+else if(vErrors.push(err50) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err51 = {instancePath:instancePath+"/spec/authzConfig/inline",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err51];
+}
+else if(vErrors.push(err51) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data24.groupClaimName !== undefined){
+let data34 = data24.groupClaimName;
+if(typeof data34 === "string"){
+if(func2(data34) > 253){
+const err52 = {instancePath:instancePath+"/spec/authzConfig/groupClaimName",schemaPath:"#/properties/spec/properties/authzConfig/properties/groupClaimName/maxLength",keyword:"maxLength",params:{limit: 253}};
+if(vErrors === null){
+vErrors = [err52];
+}
+else if(vErrors.push(err52) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err53 = {instancePath:instancePath+"/spec/authzConfig/groupClaimName",schemaPath:"#/properties/spec/properties/authzConfig/properties/groupClaimName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err53];
+}
+else if(vErrors.push(err53) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data24.groupEntityType !== undefined){
+let data35 = data24.groupEntityType;
+if(typeof data35 === "string"){
+if(func2(data35) > 63){
+const err54 = {instancePath:instancePath+"/spec/authzConfig/groupEntityType",schemaPath:"#/properties/spec/properties/authzConfig/properties/groupEntityType/maxLength",keyword:"maxLength",params:{limit: 63}};
+if(vErrors === null){
+vErrors = [err54];
+}
+else if(vErrors.push(err54) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err55 = {instancePath:instancePath+"/spec/authzConfig/groupEntityType",schemaPath:"#/properties/spec/properties/authzConfig/properties/groupEntityType/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err55];
+}
+else if(vErrors.push(err55) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data24.roleClaimName !== undefined){
+let data36 = data24.roleClaimName;
+if(typeof data36 === "string"){
+if(func2(data36) > 253){
+const err56 = {instancePath:instancePath+"/spec/authzConfig/roleClaimName",schemaPath:"#/properties/spec/properties/authzConfig/properties/roleClaimName/maxLength",keyword:"maxLength",params:{limit: 253}};
+if(vErrors === null){
+vErrors = [err56];
+}
+else if(vErrors.push(err56) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err57 = {instancePath:instancePath+"/spec/authzConfig/roleClaimName",schemaPath:"#/properties/spec/properties/authzConfig/properties/roleClaimName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err57];
+}
+else if(vErrors.push(err57) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err58 = {instancePath:instancePath+"/spec/authzConfig",schemaPath:"#/properties/spec/properties/authzConfig/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err58];
+}
+else if(vErrors.push(err58) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.authzConfigRef !== undefined){
+let data37 = data10.authzConfigRef;
+if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
+if(data37.name === undefined){
+const err59 = {instancePath:instancePath+"/spec/authzConfigRef",schemaPath:"#/properties/spec/properties/authzConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err59];
+}
+else if(vErrors.push(err59) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data37.name !== undefined){
+let data38 = data37.name;
+if(typeof data38 === "string"){
+if(data38.length < 1){
+const err60 = {instancePath:instancePath+"/spec/authzConfigRef/name",schemaPath:"#/properties/spec/properties/authzConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err60];
+}
+else if(vErrors.push(err60) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err61 = {instancePath:instancePath+"/spec/authzConfigRef/name",schemaPath:"#/properties/spec/properties/authzConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err61];
+}
+else if(vErrors.push(err61) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err62 = {instancePath:instancePath+"/spec/authzConfigRef",schemaPath:"#/properties/spec/properties/authzConfigRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err62];
+}
+else if(vErrors.push(err62) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.proxyPort !== undefined){
+let data39 = data10.proxyPort;
+if(!(((typeof data39 == "number") && (!(data39 % 1) && !isNaN(data39))) && (isFinite(data39)))){
+const err63 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err63];
+}
+else if(vErrors.push(err63) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data39 == "number") && (isFinite(data39))){
+if(data39 > 65535 || isNaN(data39)){
+const err64 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535}};
+if(vErrors === null){
+vErrors = [err64];
+}
+else if(vErrors.push(err64) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data39 < 1 || isNaN(data39)){
+const err65 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+if(vErrors === null){
+vErrors = [err65];
+}
+else if(vErrors.push(err65) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(formats0.validate(data39))){
+const err66 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err66];
+}
+else if(vErrors.push(err66) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+if(data10.replicas !== undefined){
+let data40 = data10.replicas;
+if(!(((typeof data40 == "number") && (!(data40 % 1) && !isNaN(data40))) && (isFinite(data40)))){
+const err67 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err67];
+}
+else if(vErrors.push(err67) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data40 == "number") && (isFinite(data40))){
+if(data40 < 0 || isNaN(data40)){
+const err68 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err68];
+}
+else if(vErrors.push(err68) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(formats0.validate(data40))){
+const err69 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err69];
+}
+else if(vErrors.push(err69) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+if(data10.sessionStorage !== undefined){
+let data41 = data10.sessionStorage;
+if(data41 && typeof data41 == "object" && !Array.isArray(data41)){
+if(data41.provider === undefined){
+const err70 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/required",keyword:"required",params:{missingProperty: "provider"}};
+if(vErrors === null){
+vErrors = [err70];
+}
+else if(vErrors.push(err70) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data41.provider !== undefined){
+let data42 = data41.provider;
+if(typeof data42 !== "string"){
+const err71 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err71];
+}
+else if(vErrors.push(err71) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data42 === "memory") || (data42 === "redis"))){
+const err72 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/enum",keyword:"enum",params:{allowedValues: schema10.properties.spec.properties.sessionStorage.properties.provider.enum}};
+if(vErrors === null){
+vErrors = [err72];
+}
+else if(vErrors.push(err72) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data41.address !== undefined){
+let data43 = data41.address;
+if(typeof data43 === "string"){
+if(data43.length < 1){
+const err73 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err73];
+}
+else if(vErrors.push(err73) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err74 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err74];
+}
+else if(vErrors.push(err74) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data41.db !== undefined){
+let data44 = data41.db;
+if(!(((typeof data44 == "number") && (!(data44 % 1) && !isNaN(data44))) && (isFinite(data44)))){
+const err75 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err75];
+}
+else if(vErrors.push(err75) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data44 == "number") && (isFinite(data44))){
+if(data44 < 0 || isNaN(data44)){
+const err76 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err76];
+}
+else if(vErrors.push(err76) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(formats0.validate(data44))){
+const err77 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err77];
+}
+else if(vErrors.push(err77) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+if(data41.keyPrefix !== undefined){
+if(typeof data41.keyPrefix !== "string"){
+const err78 = {instancePath:instancePath+"/spec/sessionStorage/keyPrefix",schemaPath:"#/properties/spec/properties/sessionStorage/properties/keyPrefix/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err78];
+}
+else if(vErrors.push(err78) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data41.passwordRef !== undefined){
+let data46 = data41.passwordRef;
+if(data46 && typeof data46 == "object" && !Array.isArray(data46)){
+if(data46.name === undefined){
+const err79 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err79];
+}
+else if(vErrors.push(err79) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data46.key === undefined){
+const err80 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err80];
+}
+else if(vErrors.push(err80) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data46.name !== undefined){
+let data47 = data46.name;
+if(typeof data47 === "string"){
+if(data47.length < 1){
+const err81 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err81];
+}
+else if(vErrors.push(err81) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err82 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err82];
+}
+else if(vErrors.push(err82) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data46.key !== undefined){
+let data48 = data46.key;
+if(typeof data48 === "string"){
+if(data48.length < 1){
+const err83 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err83];
+}
+else if(vErrors.push(err83) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err84 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err84];
+}
+else if(vErrors.push(err84) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err85 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err85];
+}
+else if(vErrors.push(err85) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data41.tls !== undefined){
+let data49 = data41.tls;
+if(data49 && typeof data49 == "object" && !Array.isArray(data49)){
+if(data49.caCertSecretRef !== undefined){
+let data50 = data49.caCertSecretRef;
+if(data50 && typeof data50 == "object" && !Array.isArray(data50)){
+if(data50.name === undefined){
+const err86 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err86];
+}
+else if(vErrors.push(err86) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data50.key === undefined){
+const err87 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err87];
+}
+else if(vErrors.push(err87) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data50.name !== undefined){
+let data51 = data50.name;
+if(typeof data51 === "string"){
+if(data51.length < 1){
+const err88 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err88];
+}
+else if(vErrors.push(err88) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err89 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err89];
+}
+else if(vErrors.push(err89) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data50.key !== undefined){
+let data52 = data50.key;
+if(typeof data52 === "string"){
+if(data52.length < 1){
+const err90 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err90];
+}
+else if(vErrors.push(err90) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err91 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err91];
+}
+else if(vErrors.push(err91) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err92 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err92];
+}
+else if(vErrors.push(err92) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data49.insecureSkipVerify !== undefined){
+if(typeof data49.insecureSkipVerify !== "boolean"){
+const err93 = {instancePath:instancePath+"/spec/sessionStorage/tls/insecureSkipVerify",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err93];
+}
+else if(vErrors.push(err93) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err94 = {instancePath:instancePath+"/spec/sessionStorage/tls",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err94];
+}
+else if(vErrors.push(err94) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err95 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err95];
+}
+else if(vErrors.push(err95) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.transport !== undefined){
+let data54 = data10.transport;
+if(typeof data54 !== "string"){
+const err96 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err96];
+}
+else if(vErrors.push(err96) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(((data54 === "stdio") || (data54 === "streamable-http")) || (data54 === "sse"))){
+const err97 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/enum",keyword:"enum",params:{allowedValues: schema10.properties.spec.properties.transport.enum}};
+if(vErrors === null){
+vErrors = [err97];
+}
+else if(vErrors.push(err97) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.endpointPrefix !== undefined){
+if(typeof data10.endpointPrefix !== "string"){
+const err98 = {instancePath:instancePath+"/spec/endpointPrefix",schemaPath:"#/properties/spec/properties/endpointPrefix/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err98];
+}
+else if(vErrors.push(err98) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.trustProxyHeaders !== undefined){
+if(typeof data10.trustProxyHeaders !== "boolean"){
+const err99 = {instancePath:instancePath+"/spec/trustProxyHeaders",schemaPath:"#/properties/spec/properties/trustProxyHeaders/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err99];
+}
+else if(vErrors.push(err99) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err100 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err100];
+}
+else if(vErrors.push(err100) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.status !== undefined){
+let data57 = data.status;
+if(!(data57 && typeof data57 == "object" && !Array.isArray(data57))){
+const err101 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err101];
+}
+else if(vErrors.push(err101) > MOST_FINDINGS){
+validate27.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err102 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err102];
+}
+else if(vErrors.push(err102) > MOST_FINDINGS){
 validate27.errors = vErrors;
 return false;
 }
@@ -9925,7 +14123,7 @@ return errors === 0;
 }
 
 export const MCPRemoteProxy = validate29;
-const schema12 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}},"status":{"type":"object","properties":{}}},"$id":"MCPRemoteProxy"};
+const schema12 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"oidcConfigRef":{"type":"object","required":["name","audience"],"properties":{"name":{"type":"string","minLength":1},"audience":{"type":"string","minLength":1},"resourceUrl":{"type":"string"},"scopes":{"type":"array","items":{"type":"string"}}}},"authServerRef":{"type":"object","required":["name"],"properties":{"kind":{"type":"string","enum":["MCPExternalAuthConfig"]},"name":{"type":"string","minLength":1}}},"authzConfig":{"type":"object","properties":{"type":{"type":"string","enum":["configMap","inline"]},"configMap":{"type":"object","required":["name"],"properties":{"name":{"type":"string"},"key":{"type":"string"}}},"inline":{"type":"object","required":["policies"],"properties":{"policies":{"type":"array","items":{"type":"string"},"minItems":1},"entitiesJson":{"type":"string"},"primaryUpstreamProvider":{"type":"string","pattern":"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$","minLength":1,"maxLength":63}}},"groupClaimName":{"type":"string","maxLength":253},"groupEntityType":{"type":"string","maxLength":63},"roleClaimName":{"type":"string","maxLength":253}}},"authzConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"proxyPort":{"type":"integer","format":"int32","minimum":1,"maximum":65535},"replicas":{"type":"integer","format":"int32","minimum":0},"sessionStorage":{"type":"object","required":["provider"],"properties":{"provider":{"type":"string","enum":["memory","redis"]},"address":{"type":"string","minLength":1},"db":{"type":"integer","format":"int32","minimum":0},"keyPrefix":{"type":"string"},"passwordRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"tls":{"type":"object","properties":{"caCertSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}},"insecureSkipVerify":{"type":"boolean"}}}}},"remoteUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"allowPrivateEndpoint":{"type":"boolean"},"headerForward":{"type":"object","properties":{"addPlaintextHeaders":{"type":"object","additionalProperties":{"type":"string"}},"addHeadersFromSecret":{"type":"array","items":{"type":"object","required":["headerName","valueSecretRef"],"properties":{"headerName":{"type":"string","minLength":1,"maxLength":255},"valueSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}}}}},"transport":{"type":"string","enum":["streamable-http","sse"]},"endpointPrefix":{"type":"string"},"trustProxyHeaders":{"type":"boolean"}}},"status":{"type":"object","properties":{}}},"$id":"MCPRemoteProxy"};
 
 function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="MCPRemoteProxy" */;
@@ -10206,9 +14404,11 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err20 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+if(data10.oidcConfigRef !== undefined){
+let data15 = data10.oidcConfigRef;
+if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
+if(data15.name === undefined){
+const err20 = {instancePath:instancePath+"/spec/oidcConfigRef",schemaPath:"#/properties/spec/properties/oidcConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -10218,11 +14418,8 @@ return false;
 }
 errors++;
 }
-}
-if(data.status !== undefined){
-let data15 = data.status;
-if(!(data15 && typeof data15 == "object" && !Array.isArray(data15))){
-const err21 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+if(data15.audience === undefined){
+const err21 = {instancePath:instancePath+"/spec/oidcConfigRef",schemaPath:"#/properties/spec/properties/oidcConfigRef/required",keyword:"required",params:{missingProperty: "audience"}};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -10232,14 +14429,1339 @@ return false;
 }
 errors++;
 }
-}
-}
-else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(data15.name !== undefined){
+let data16 = data15.name;
+if(typeof data16 === "string"){
+if(data16.length < 1){
+const err22 = {instancePath:instancePath+"/spec/oidcConfigRef/name",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err22];
 }
 else if(vErrors.push(err22) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err23 = {instancePath:instancePath+"/spec/oidcConfigRef/name",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err23];
+}
+else if(vErrors.push(err23) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data15.audience !== undefined){
+let data17 = data15.audience;
+if(typeof data17 === "string"){
+if(data17.length < 1){
+const err24 = {instancePath:instancePath+"/spec/oidcConfigRef/audience",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/audience/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err24];
+}
+else if(vErrors.push(err24) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err25 = {instancePath:instancePath+"/spec/oidcConfigRef/audience",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/audience/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err25];
+}
+else if(vErrors.push(err25) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data15.resourceUrl !== undefined){
+if(typeof data15.resourceUrl !== "string"){
+const err26 = {instancePath:instancePath+"/spec/oidcConfigRef/resourceUrl",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/resourceUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err26];
+}
+else if(vErrors.push(err26) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data15.scopes !== undefined){
+let data19 = data15.scopes;
+if(Array.isArray(data19)){
+const len0 = data19.length;
+for(let i0=0; i0<len0; i0++){
+if(typeof data19[i0] !== "string"){
+const err27 = {instancePath:instancePath+"/spec/oidcConfigRef/scopes/" + i0,schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/scopes/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err27];
+}
+else if(vErrors.push(err27) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err28 = {instancePath:instancePath+"/spec/oidcConfigRef/scopes",schemaPath:"#/properties/spec/properties/oidcConfigRef/properties/scopes/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err28];
+}
+else if(vErrors.push(err28) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err29 = {instancePath:instancePath+"/spec/oidcConfigRef",schemaPath:"#/properties/spec/properties/oidcConfigRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err29];
+}
+else if(vErrors.push(err29) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.authServerRef !== undefined){
+let data21 = data10.authServerRef;
+if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
+if(data21.name === undefined){
+const err30 = {instancePath:instancePath+"/spec/authServerRef",schemaPath:"#/properties/spec/properties/authServerRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err30];
+}
+else if(vErrors.push(err30) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data21.kind !== undefined){
+let data22 = data21.kind;
+if(typeof data22 !== "string"){
+const err31 = {instancePath:instancePath+"/spec/authServerRef/kind",schemaPath:"#/properties/spec/properties/authServerRef/properties/kind/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err31];
+}
+else if(vErrors.push(err31) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(data22 === "MCPExternalAuthConfig")){
+const err32 = {instancePath:instancePath+"/spec/authServerRef/kind",schemaPath:"#/properties/spec/properties/authServerRef/properties/kind/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.authServerRef.properties.kind.enum}};
+if(vErrors === null){
+vErrors = [err32];
+}
+else if(vErrors.push(err32) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data21.name !== undefined){
+let data23 = data21.name;
+if(typeof data23 === "string"){
+if(data23.length < 1){
+const err33 = {instancePath:instancePath+"/spec/authServerRef/name",schemaPath:"#/properties/spec/properties/authServerRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err33];
+}
+else if(vErrors.push(err33) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err34 = {instancePath:instancePath+"/spec/authServerRef/name",schemaPath:"#/properties/spec/properties/authServerRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err34];
+}
+else if(vErrors.push(err34) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err35 = {instancePath:instancePath+"/spec/authServerRef",schemaPath:"#/properties/spec/properties/authServerRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err35];
+}
+else if(vErrors.push(err35) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.authzConfig !== undefined){
+let data24 = data10.authzConfig;
+if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
+if(data24.type !== undefined){
+let data25 = data24.type;
+if(typeof data25 !== "string"){
+const err36 = {instancePath:instancePath+"/spec/authzConfig/type",schemaPath:"#/properties/spec/properties/authzConfig/properties/type/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err36];
+}
+else if(vErrors.push(err36) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data25 === "configMap") || (data25 === "inline"))){
+const err37 = {instancePath:instancePath+"/spec/authzConfig/type",schemaPath:"#/properties/spec/properties/authzConfig/properties/type/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.authzConfig.properties.type.enum}};
+if(vErrors === null){
+vErrors = [err37];
+}
+else if(vErrors.push(err37) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data24.configMap !== undefined){
+let data26 = data24.configMap;
+if(data26 && typeof data26 == "object" && !Array.isArray(data26)){
+if(data26.name === undefined){
+const err38 = {instancePath:instancePath+"/spec/authzConfig/configMap",schemaPath:"#/properties/spec/properties/authzConfig/properties/configMap/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err38];
+}
+else if(vErrors.push(err38) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data26.name !== undefined){
+if(typeof data26.name !== "string"){
+const err39 = {instancePath:instancePath+"/spec/authzConfig/configMap/name",schemaPath:"#/properties/spec/properties/authzConfig/properties/configMap/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err39];
+}
+else if(vErrors.push(err39) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data26.key !== undefined){
+if(typeof data26.key !== "string"){
+const err40 = {instancePath:instancePath+"/spec/authzConfig/configMap/key",schemaPath:"#/properties/spec/properties/authzConfig/properties/configMap/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err40];
+}
+else if(vErrors.push(err40) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err41 = {instancePath:instancePath+"/spec/authzConfig/configMap",schemaPath:"#/properties/spec/properties/authzConfig/properties/configMap/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err41];
+}
+else if(vErrors.push(err41) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data24.inline !== undefined){
+let data29 = data24.inline;
+if(data29 && typeof data29 == "object" && !Array.isArray(data29)){
+if(data29.policies === undefined){
+const err42 = {instancePath:instancePath+"/spec/authzConfig/inline",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/required",keyword:"required",params:{missingProperty: "policies"}};
+if(vErrors === null){
+vErrors = [err42];
+}
+else if(vErrors.push(err42) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data29.policies !== undefined){
+let data30 = data29.policies;
+if(Array.isArray(data30)){
+if(data30.length < 1){
+const err43 = {instancePath:instancePath+"/spec/authzConfig/inline/policies",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/policies/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err43];
+}
+else if(vErrors.push(err43) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+const len1 = data30.length;
+for(let i1=0; i1<len1; i1++){
+if(typeof data30[i1] !== "string"){
+const err44 = {instancePath:instancePath+"/spec/authzConfig/inline/policies/" + i1,schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/policies/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err44];
+}
+else if(vErrors.push(err44) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err45 = {instancePath:instancePath+"/spec/authzConfig/inline/policies",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/policies/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err45];
+}
+else if(vErrors.push(err45) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data29.entitiesJson !== undefined){
+if(typeof data29.entitiesJson !== "string"){
+const err46 = {instancePath:instancePath+"/spec/authzConfig/inline/entitiesJson",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/entitiesJson/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err46];
+}
+else if(vErrors.push(err46) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data29.primaryUpstreamProvider !== undefined){
+let data33 = data29.primaryUpstreamProvider;
+if(typeof data33 === "string"){
+if(func2(data33) > 63){
+const err47 = {instancePath:instancePath+"/spec/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/maxLength",keyword:"maxLength",params:{limit: 63}};
+if(vErrors === null){
+vErrors = [err47];
+}
+else if(vErrors.push(err47) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data33.length < 1){
+const err48 = {instancePath:instancePath+"/spec/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err48];
+}
+else if(vErrors.push(err48) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!pattern11.test(data33)){
+const err49 = {instancePath:instancePath+"/spec/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"}};
+if(vErrors === null){
+vErrors = [err49];
+}
+else if(vErrors.push(err49) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err50 = {instancePath:instancePath+"/spec/authzConfig/inline/primaryUpstreamProvider",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/properties/primaryUpstreamProvider/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err50];
+}
+else if(vErrors.push(err50) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err51 = {instancePath:instancePath+"/spec/authzConfig/inline",schemaPath:"#/properties/spec/properties/authzConfig/properties/inline/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err51];
+}
+else if(vErrors.push(err51) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data24.groupClaimName !== undefined){
+let data34 = data24.groupClaimName;
+if(typeof data34 === "string"){
+if(func2(data34) > 253){
+const err52 = {instancePath:instancePath+"/spec/authzConfig/groupClaimName",schemaPath:"#/properties/spec/properties/authzConfig/properties/groupClaimName/maxLength",keyword:"maxLength",params:{limit: 253}};
+if(vErrors === null){
+vErrors = [err52];
+}
+else if(vErrors.push(err52) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err53 = {instancePath:instancePath+"/spec/authzConfig/groupClaimName",schemaPath:"#/properties/spec/properties/authzConfig/properties/groupClaimName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err53];
+}
+else if(vErrors.push(err53) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data24.groupEntityType !== undefined){
+let data35 = data24.groupEntityType;
+if(typeof data35 === "string"){
+if(func2(data35) > 63){
+const err54 = {instancePath:instancePath+"/spec/authzConfig/groupEntityType",schemaPath:"#/properties/spec/properties/authzConfig/properties/groupEntityType/maxLength",keyword:"maxLength",params:{limit: 63}};
+if(vErrors === null){
+vErrors = [err54];
+}
+else if(vErrors.push(err54) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err55 = {instancePath:instancePath+"/spec/authzConfig/groupEntityType",schemaPath:"#/properties/spec/properties/authzConfig/properties/groupEntityType/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err55];
+}
+else if(vErrors.push(err55) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data24.roleClaimName !== undefined){
+let data36 = data24.roleClaimName;
+if(typeof data36 === "string"){
+if(func2(data36) > 253){
+const err56 = {instancePath:instancePath+"/spec/authzConfig/roleClaimName",schemaPath:"#/properties/spec/properties/authzConfig/properties/roleClaimName/maxLength",keyword:"maxLength",params:{limit: 253}};
+if(vErrors === null){
+vErrors = [err56];
+}
+else if(vErrors.push(err56) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err57 = {instancePath:instancePath+"/spec/authzConfig/roleClaimName",schemaPath:"#/properties/spec/properties/authzConfig/properties/roleClaimName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err57];
+}
+else if(vErrors.push(err57) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err58 = {instancePath:instancePath+"/spec/authzConfig",schemaPath:"#/properties/spec/properties/authzConfig/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err58];
+}
+else if(vErrors.push(err58) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.authzConfigRef !== undefined){
+let data37 = data10.authzConfigRef;
+if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
+if(data37.name === undefined){
+const err59 = {instancePath:instancePath+"/spec/authzConfigRef",schemaPath:"#/properties/spec/properties/authzConfigRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err59];
+}
+else if(vErrors.push(err59) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data37.name !== undefined){
+let data38 = data37.name;
+if(typeof data38 === "string"){
+if(data38.length < 1){
+const err60 = {instancePath:instancePath+"/spec/authzConfigRef/name",schemaPath:"#/properties/spec/properties/authzConfigRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err60];
+}
+else if(vErrors.push(err60) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err61 = {instancePath:instancePath+"/spec/authzConfigRef/name",schemaPath:"#/properties/spec/properties/authzConfigRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err61];
+}
+else if(vErrors.push(err61) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err62 = {instancePath:instancePath+"/spec/authzConfigRef",schemaPath:"#/properties/spec/properties/authzConfigRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err62];
+}
+else if(vErrors.push(err62) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.proxyPort !== undefined){
+let data39 = data10.proxyPort;
+if(!(((typeof data39 == "number") && (!(data39 % 1) && !isNaN(data39))) && (isFinite(data39)))){
+const err63 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err63];
+}
+else if(vErrors.push(err63) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data39 == "number") && (isFinite(data39))){
+if(data39 > 65535 || isNaN(data39)){
+const err64 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535}};
+if(vErrors === null){
+vErrors = [err64];
+}
+else if(vErrors.push(err64) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data39 < 1 || isNaN(data39)){
+const err65 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+if(vErrors === null){
+vErrors = [err65];
+}
+else if(vErrors.push(err65) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(formats0.validate(data39))){
+const err66 = {instancePath:instancePath+"/spec/proxyPort",schemaPath:"#/properties/spec/properties/proxyPort/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err66];
+}
+else if(vErrors.push(err66) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+if(data10.replicas !== undefined){
+let data40 = data10.replicas;
+if(!(((typeof data40 == "number") && (!(data40 % 1) && !isNaN(data40))) && (isFinite(data40)))){
+const err67 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err67];
+}
+else if(vErrors.push(err67) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data40 == "number") && (isFinite(data40))){
+if(data40 < 0 || isNaN(data40)){
+const err68 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err68];
+}
+else if(vErrors.push(err68) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(formats0.validate(data40))){
+const err69 = {instancePath:instancePath+"/spec/replicas",schemaPath:"#/properties/spec/properties/replicas/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err69];
+}
+else if(vErrors.push(err69) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+if(data10.sessionStorage !== undefined){
+let data41 = data10.sessionStorage;
+if(data41 && typeof data41 == "object" && !Array.isArray(data41)){
+if(data41.provider === undefined){
+const err70 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/required",keyword:"required",params:{missingProperty: "provider"}};
+if(vErrors === null){
+vErrors = [err70];
+}
+else if(vErrors.push(err70) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data41.provider !== undefined){
+let data42 = data41.provider;
+if(typeof data42 !== "string"){
+const err71 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err71];
+}
+else if(vErrors.push(err71) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data42 === "memory") || (data42 === "redis"))){
+const err72 = {instancePath:instancePath+"/spec/sessionStorage/provider",schemaPath:"#/properties/spec/properties/sessionStorage/properties/provider/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.sessionStorage.properties.provider.enum}};
+if(vErrors === null){
+vErrors = [err72];
+}
+else if(vErrors.push(err72) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data41.address !== undefined){
+let data43 = data41.address;
+if(typeof data43 === "string"){
+if(data43.length < 1){
+const err73 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err73];
+}
+else if(vErrors.push(err73) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err74 = {instancePath:instancePath+"/spec/sessionStorage/address",schemaPath:"#/properties/spec/properties/sessionStorage/properties/address/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err74];
+}
+else if(vErrors.push(err74) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data41.db !== undefined){
+let data44 = data41.db;
+if(!(((typeof data44 == "number") && (!(data44 % 1) && !isNaN(data44))) && (isFinite(data44)))){
+const err75 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err75];
+}
+else if(vErrors.push(err75) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if((typeof data44 == "number") && (isFinite(data44))){
+if(data44 < 0 || isNaN(data44)){
+const err76 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err76];
+}
+else if(vErrors.push(err76) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!(formats0.validate(data44))){
+const err77 = {instancePath:instancePath+"/spec/sessionStorage/db",schemaPath:"#/properties/spec/properties/sessionStorage/properties/db/format",keyword:"format",params:{format: "int32"}};
+if(vErrors === null){
+vErrors = [err77];
+}
+else if(vErrors.push(err77) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+if(data41.keyPrefix !== undefined){
+if(typeof data41.keyPrefix !== "string"){
+const err78 = {instancePath:instancePath+"/spec/sessionStorage/keyPrefix",schemaPath:"#/properties/spec/properties/sessionStorage/properties/keyPrefix/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err78];
+}
+else if(vErrors.push(err78) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data41.passwordRef !== undefined){
+let data46 = data41.passwordRef;
+if(data46 && typeof data46 == "object" && !Array.isArray(data46)){
+if(data46.name === undefined){
+const err79 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err79];
+}
+else if(vErrors.push(err79) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data46.key === undefined){
+const err80 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err80];
+}
+else if(vErrors.push(err80) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data46.name !== undefined){
+let data47 = data46.name;
+if(typeof data47 === "string"){
+if(data47.length < 1){
+const err81 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err81];
+}
+else if(vErrors.push(err81) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err82 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err82];
+}
+else if(vErrors.push(err82) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data46.key !== undefined){
+let data48 = data46.key;
+if(typeof data48 === "string"){
+if(data48.length < 1){
+const err83 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err83];
+}
+else if(vErrors.push(err83) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err84 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err84];
+}
+else if(vErrors.push(err84) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err85 = {instancePath:instancePath+"/spec/sessionStorage/passwordRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/passwordRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err85];
+}
+else if(vErrors.push(err85) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data41.tls !== undefined){
+let data49 = data41.tls;
+if(data49 && typeof data49 == "object" && !Array.isArray(data49)){
+if(data49.caCertSecretRef !== undefined){
+let data50 = data49.caCertSecretRef;
+if(data50 && typeof data50 == "object" && !Array.isArray(data50)){
+if(data50.name === undefined){
+const err86 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err86];
+}
+else if(vErrors.push(err86) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data50.key === undefined){
+const err87 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err87];
+}
+else if(vErrors.push(err87) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data50.name !== undefined){
+let data51 = data50.name;
+if(typeof data51 === "string"){
+if(data51.length < 1){
+const err88 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err88];
+}
+else if(vErrors.push(err88) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err89 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/name",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err89];
+}
+else if(vErrors.push(err89) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data50.key !== undefined){
+let data52 = data50.key;
+if(typeof data52 === "string"){
+if(data52.length < 1){
+const err90 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err90];
+}
+else if(vErrors.push(err90) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err91 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef/key",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err91];
+}
+else if(vErrors.push(err91) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err92 = {instancePath:instancePath+"/spec/sessionStorage/tls/caCertSecretRef",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/caCertSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err92];
+}
+else if(vErrors.push(err92) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data49.insecureSkipVerify !== undefined){
+if(typeof data49.insecureSkipVerify !== "boolean"){
+const err93 = {instancePath:instancePath+"/spec/sessionStorage/tls/insecureSkipVerify",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/properties/insecureSkipVerify/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err93];
+}
+else if(vErrors.push(err93) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err94 = {instancePath:instancePath+"/spec/sessionStorage/tls",schemaPath:"#/properties/spec/properties/sessionStorage/properties/tls/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err94];
+}
+else if(vErrors.push(err94) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err95 = {instancePath:instancePath+"/spec/sessionStorage",schemaPath:"#/properties/spec/properties/sessionStorage/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err95];
+}
+else if(vErrors.push(err95) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.remoteUrl !== undefined){
+let data54 = data10.remoteUrl;
+if(typeof data54 === "string"){
+if(!pattern13.test(data54)){
+const err96 = {instancePath:instancePath+"/spec/remoteUrl",schemaPath:"#/properties/spec/properties/remoteUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
+if(vErrors === null){
+vErrors = [err96];
+}
+else if(vErrors.push(err96) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err97 = {instancePath:instancePath+"/spec/remoteUrl",schemaPath:"#/properties/spec/properties/remoteUrl/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err97];
+}
+else if(vErrors.push(err97) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.allowPrivateEndpoint !== undefined){
+if(typeof data10.allowPrivateEndpoint !== "boolean"){
+const err98 = {instancePath:instancePath+"/spec/allowPrivateEndpoint",schemaPath:"#/properties/spec/properties/allowPrivateEndpoint/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err98];
+}
+else if(vErrors.push(err98) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.headerForward !== undefined){
+let data56 = data10.headerForward;
+if(data56 && typeof data56 == "object" && !Array.isArray(data56)){
+if(data56.addPlaintextHeaders !== undefined){
+let data57 = data56.addPlaintextHeaders;
+if(data57 && typeof data57 == "object" && !Array.isArray(data57)){
+for(const key2 in data57){
+if(typeof data57[key2] !== "string"){
+const err99 = {instancePath:instancePath+"/spec/headerForward/addPlaintextHeaders/" + pointerToken(key2),schemaPath:"#/properties/spec/properties/headerForward/properties/addPlaintextHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err99];
+}
+else if(vErrors.push(err99) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err100 = {instancePath:instancePath+"/spec/headerForward/addPlaintextHeaders",schemaPath:"#/properties/spec/properties/headerForward/properties/addPlaintextHeaders/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err100];
+}
+else if(vErrors.push(err100) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data56.addHeadersFromSecret !== undefined){
+let data59 = data56.addHeadersFromSecret;
+if(Array.isArray(data59)){
+const len2 = data59.length;
+for(let i2=0; i2<len2; i2++){
+let data60 = data59[i2];
+if(data60 && typeof data60 == "object" && !Array.isArray(data60)){
+if(data60.headerName === undefined){
+const err101 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2,schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/required",keyword:"required",params:{missingProperty: "headerName"}};
+if(vErrors === null){
+vErrors = [err101];
+}
+else if(vErrors.push(err101) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data60.valueSecretRef === undefined){
+const err102 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2,schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/required",keyword:"required",params:{missingProperty: "valueSecretRef"}};
+if(vErrors === null){
+vErrors = [err102];
+}
+else if(vErrors.push(err102) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data60.headerName !== undefined){
+let data61 = data60.headerName;
+if(typeof data61 === "string"){
+if(func2(data61) > 255){
+const err103 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2+"/headerName",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/headerName/maxLength",keyword:"maxLength",params:{limit: 255}};
+if(vErrors === null){
+vErrors = [err103];
+}
+else if(vErrors.push(err103) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data61.length < 1){
+const err104 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2+"/headerName",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/headerName/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err104];
+}
+else if(vErrors.push(err104) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err105 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2+"/headerName",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/headerName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err105];
+}
+else if(vErrors.push(err105) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data60.valueSecretRef !== undefined){
+let data62 = data60.valueSecretRef;
+if(data62 && typeof data62 == "object" && !Array.isArray(data62)){
+if(data62.name === undefined){
+const err106 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2+"/valueSecretRef",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err106];
+}
+else if(vErrors.push(err106) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data62.key === undefined){
+const err107 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2+"/valueSecretRef",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err107];
+}
+else if(vErrors.push(err107) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data62.name !== undefined){
+let data63 = data62.name;
+if(typeof data63 === "string"){
+if(data63.length < 1){
+const err108 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2+"/valueSecretRef/name",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err108];
+}
+else if(vErrors.push(err108) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err109 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2+"/valueSecretRef/name",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err109];
+}
+else if(vErrors.push(err109) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data62.key !== undefined){
+let data64 = data62.key;
+if(typeof data64 === "string"){
+if(data64.length < 1){
+const err110 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2+"/valueSecretRef/key",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err110];
+}
+else if(vErrors.push(err110) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err111 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2+"/valueSecretRef/key",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err111];
+}
+else if(vErrors.push(err111) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err112 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2+"/valueSecretRef",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err112];
+}
+else if(vErrors.push(err112) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err113 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i2,schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err113];
+}
+else if(vErrors.push(err113) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err114 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err114];
+}
+else if(vErrors.push(err114) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err115 = {instancePath:instancePath+"/spec/headerForward",schemaPath:"#/properties/spec/properties/headerForward/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err115];
+}
+else if(vErrors.push(err115) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.transport !== undefined){
+let data65 = data10.transport;
+if(typeof data65 !== "string"){
+const err116 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err116];
+}
+else if(vErrors.push(err116) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data65 === "streamable-http") || (data65 === "sse"))){
+const err117 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/enum",keyword:"enum",params:{allowedValues: schema12.properties.spec.properties.transport.enum}};
+if(vErrors === null){
+vErrors = [err117];
+}
+else if(vErrors.push(err117) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.endpointPrefix !== undefined){
+if(typeof data10.endpointPrefix !== "string"){
+const err118 = {instancePath:instancePath+"/spec/endpointPrefix",schemaPath:"#/properties/spec/properties/endpointPrefix/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err118];
+}
+else if(vErrors.push(err118) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.trustProxyHeaders !== undefined){
+if(typeof data10.trustProxyHeaders !== "boolean"){
+const err119 = {instancePath:instancePath+"/spec/trustProxyHeaders",schemaPath:"#/properties/spec/properties/trustProxyHeaders/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err119];
+}
+else if(vErrors.push(err119) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err120 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err120];
+}
+else if(vErrors.push(err120) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.status !== undefined){
+let data68 = data.status;
+if(!(data68 && typeof data68 == "object" && !Array.isArray(data68))){
+const err121 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err121];
+}
+else if(vErrors.push(err121) > MOST_FINDINGS){
+validate29.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err122 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err122];
+}
+else if(vErrors.push(err122) > MOST_FINDINGS){
 validate29.errors = vErrors;
 return false;
 }
@@ -10250,7 +15772,7 @@ return errors === 0;
 }
 
 export const MCPServerEntry = validate30;
-const schema13 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}}}},"status":{"type":"object","properties":{}}},"$id":"MCPServerEntry"};
+const schema13 = {"type":"object","required":["spec"],"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"},"generateName":{"type":"string"},"namespace":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},"annotations":{"type":"object","additionalProperties":{"type":"string"}}}},"spec":{"type":"object","properties":{"groupRef":{"type":["string","object"],"minLength":1,"properties":{"name":{"type":"string","minLength":1}},"required":["name"]},"externalAuthConfigRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string","minLength":1}}},"remoteUrl":{"type":"string","pattern":"^https?://[^\\n]*$"},"allowPrivateEndpoint":{"type":"boolean"},"headerForward":{"type":"object","properties":{"addPlaintextHeaders":{"type":"object","additionalProperties":{"type":"string"}},"addHeadersFromSecret":{"type":"array","items":{"type":"object","required":["headerName","valueSecretRef"],"properties":{"headerName":{"type":"string","minLength":1,"maxLength":255},"valueSecretRef":{"type":"object","required":["name","key"],"properties":{"name":{"type":"string","minLength":1},"key":{"type":"string","minLength":1}}}}}}}},"caBundleRef":{"type":"object","properties":{"configMapRef":{"type":"object","required":["key"],"properties":{"name":{"type":"string"},"key":{"type":"string"},"optional":{"type":"boolean"}}}}},"transport":{"type":"string","enum":["streamable-http","sse"]}}},"status":{"type":"object","properties":{}}},"$id":"MCPServerEntry"};
 
 function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 /*# sourceURL="MCPServerEntry" */;
@@ -10531,9 +16053,11 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err20 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+if(data10.remoteUrl !== undefined){
+let data15 = data10.remoteUrl;
+if(typeof data15 === "string"){
+if(!pattern13.test(data15)){
+const err20 = {instancePath:instancePath+"/spec/remoteUrl",schemaPath:"#/properties/spec/properties/remoteUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\n]*$"}};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -10544,10 +16068,8 @@ return false;
 errors++;
 }
 }
-if(data.status !== undefined){
-let data15 = data.status;
-if(!(data15 && typeof data15 == "object" && !Array.isArray(data15))){
-const err21 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+else {
+const err21 = {instancePath:instancePath+"/spec/remoteUrl",schemaPath:"#/properties/spec/properties/remoteUrl/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -10558,13 +16080,390 @@ return false;
 errors++;
 }
 }
-}
-else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(data10.allowPrivateEndpoint !== undefined){
+if(typeof data10.allowPrivateEndpoint !== "boolean"){
+const err22 = {instancePath:instancePath+"/spec/allowPrivateEndpoint",schemaPath:"#/properties/spec/properties/allowPrivateEndpoint/type",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err22];
 }
 else if(vErrors.push(err22) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.headerForward !== undefined){
+let data17 = data10.headerForward;
+if(data17 && typeof data17 == "object" && !Array.isArray(data17)){
+if(data17.addPlaintextHeaders !== undefined){
+let data18 = data17.addPlaintextHeaders;
+if(data18 && typeof data18 == "object" && !Array.isArray(data18)){
+for(const key2 in data18){
+if(typeof data18[key2] !== "string"){
+const err23 = {instancePath:instancePath+"/spec/headerForward/addPlaintextHeaders/" + pointerToken(key2),schemaPath:"#/properties/spec/properties/headerForward/properties/addPlaintextHeaders/additionalProperties/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err23];
+}
+else if(vErrors.push(err23) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err24 = {instancePath:instancePath+"/spec/headerForward/addPlaintextHeaders",schemaPath:"#/properties/spec/properties/headerForward/properties/addPlaintextHeaders/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err24];
+}
+else if(vErrors.push(err24) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data17.addHeadersFromSecret !== undefined){
+let data20 = data17.addHeadersFromSecret;
+if(Array.isArray(data20)){
+const len0 = data20.length;
+for(let i0=0; i0<len0; i0++){
+let data21 = data20[i0];
+if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
+if(data21.headerName === undefined){
+const err25 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i0,schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/required",keyword:"required",params:{missingProperty: "headerName"}};
+if(vErrors === null){
+vErrors = [err25];
+}
+else if(vErrors.push(err25) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data21.valueSecretRef === undefined){
+const err26 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i0,schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/required",keyword:"required",params:{missingProperty: "valueSecretRef"}};
+if(vErrors === null){
+vErrors = [err26];
+}
+else if(vErrors.push(err26) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data21.headerName !== undefined){
+let data22 = data21.headerName;
+if(typeof data22 === "string"){
+if(func2(data22) > 255){
+const err27 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i0+"/headerName",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/headerName/maxLength",keyword:"maxLength",params:{limit: 255}};
+if(vErrors === null){
+vErrors = [err27];
+}
+else if(vErrors.push(err27) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data22.length < 1){
+const err28 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i0+"/headerName",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/headerName/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err28];
+}
+else if(vErrors.push(err28) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err29 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i0+"/headerName",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/headerName/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err29];
+}
+else if(vErrors.push(err29) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data21.valueSecretRef !== undefined){
+let data23 = data21.valueSecretRef;
+if(data23 && typeof data23 == "object" && !Array.isArray(data23)){
+if(data23.name === undefined){
+const err30 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i0+"/valueSecretRef",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/required",keyword:"required",params:{missingProperty: "name"}};
+if(vErrors === null){
+vErrors = [err30];
+}
+else if(vErrors.push(err30) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data23.key === undefined){
+const err31 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i0+"/valueSecretRef",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err31];
+}
+else if(vErrors.push(err31) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data23.name !== undefined){
+let data24 = data23.name;
+if(typeof data24 === "string"){
+if(data24.length < 1){
+const err32 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i0+"/valueSecretRef/name",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/name/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err32];
+}
+else if(vErrors.push(err32) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err33 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i0+"/valueSecretRef/name",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err33];
+}
+else if(vErrors.push(err33) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data23.key !== undefined){
+let data25 = data23.key;
+if(typeof data25 === "string"){
+if(data25.length < 1){
+const err34 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i0+"/valueSecretRef/key",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/key/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err34];
+}
+else if(vErrors.push(err34) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+else {
+const err35 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i0+"/valueSecretRef/key",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err35];
+}
+else if(vErrors.push(err35) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err36 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i0+"/valueSecretRef",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/properties/valueSecretRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err36];
+}
+else if(vErrors.push(err36) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err37 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret/" + i0,schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/items/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err37];
+}
+else if(vErrors.push(err37) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err38 = {instancePath:instancePath+"/spec/headerForward/addHeadersFromSecret",schemaPath:"#/properties/spec/properties/headerForward/properties/addHeadersFromSecret/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err38];
+}
+else if(vErrors.push(err38) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err39 = {instancePath:instancePath+"/spec/headerForward",schemaPath:"#/properties/spec/properties/headerForward/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err39];
+}
+else if(vErrors.push(err39) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.caBundleRef !== undefined){
+let data26 = data10.caBundleRef;
+if(data26 && typeof data26 == "object" && !Array.isArray(data26)){
+if(data26.configMapRef !== undefined){
+let data27 = data26.configMapRef;
+if(data27 && typeof data27 == "object" && !Array.isArray(data27)){
+if(data27.key === undefined){
+const err40 = {instancePath:instancePath+"/spec/caBundleRef/configMapRef",schemaPath:"#/properties/spec/properties/caBundleRef/properties/configMapRef/required",keyword:"required",params:{missingProperty: "key"}};
+if(vErrors === null){
+vErrors = [err40];
+}
+else if(vErrors.push(err40) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(data27.name !== undefined){
+if(typeof data27.name !== "string"){
+const err41 = {instancePath:instancePath+"/spec/caBundleRef/configMapRef/name",schemaPath:"#/properties/spec/properties/caBundleRef/properties/configMapRef/properties/name/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err41];
+}
+else if(vErrors.push(err41) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data27.key !== undefined){
+if(typeof data27.key !== "string"){
+const err42 = {instancePath:instancePath+"/spec/caBundleRef/configMapRef/key",schemaPath:"#/properties/spec/properties/caBundleRef/properties/configMapRef/properties/key/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err42];
+}
+else if(vErrors.push(err42) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data27.optional !== undefined){
+if(typeof data27.optional !== "boolean"){
+const err43 = {instancePath:instancePath+"/spec/caBundleRef/configMapRef/optional",schemaPath:"#/properties/spec/properties/caBundleRef/properties/configMapRef/properties/optional/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err43];
+}
+else if(vErrors.push(err43) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err44 = {instancePath:instancePath+"/spec/caBundleRef/configMapRef",schemaPath:"#/properties/spec/properties/caBundleRef/properties/configMapRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err44];
+}
+else if(vErrors.push(err44) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err45 = {instancePath:instancePath+"/spec/caBundleRef",schemaPath:"#/properties/spec/properties/caBundleRef/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err45];
+}
+else if(vErrors.push(err45) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data10.transport !== undefined){
+let data31 = data10.transport;
+if(typeof data31 !== "string"){
+const err46 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err46];
+}
+else if(vErrors.push(err46) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+if(!((data31 === "streamable-http") || (data31 === "sse"))){
+const err47 = {instancePath:instancePath+"/spec/transport",schemaPath:"#/properties/spec/properties/transport/enum",keyword:"enum",params:{allowedValues: schema13.properties.spec.properties.transport.enum}};
+if(vErrors === null){
+vErrors = [err47];
+}
+else if(vErrors.push(err47) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err48 = {instancePath:instancePath+"/spec",schemaPath:"#/properties/spec/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err48];
+}
+else if(vErrors.push(err48) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+if(data.status !== undefined){
+let data32 = data.status;
+if(!(data32 && typeof data32 == "object" && !Array.isArray(data32))){
+const err49 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err49];
+}
+else if(vErrors.push(err49) > MOST_FINDINGS){
+validate30.errors = vErrors;
+return false;
+}
+errors++;
+}
+}
+}
+else {
+const err50 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err50];
+}
+else if(vErrors.push(err50) > MOST_FINDINGS){
 validate30.errors = vErrors;
 return false;
 }

@@ -16,7 +16,7 @@ const NO_RELEASE = 'none'
 
 export const RELEASE_FLAGS = {
   release: text(
-    `release of the operator that the resources are for, such as 0.44: what its API server takes is not an error; '${NO_RELEASE}': judge by the specification alone, beside a cluster too`,
+    `release of the operator that the resources are for, such as 0.63: what its API server takes is not an error; '${NO_RELEASE}': judge by the specification alone, beside a cluster too`,
     'VERSION',
     '',
   ),
@@ -58,11 +58,19 @@ function knownRelease(written: string): Release {
   const known = knownReleases()
   if (!known.includes(minor)) {
     throw new UsageError(
-      `'${written}' is not a release that is known: they are ${known[0]} to ${known.at(-1)}; for another one give its CRDs with --crds`,
+      `'${written}' is not a release that is known: they are ${inRanges(known)}; for another one give its CRDs with --crds`,
     )
   }
   const { schemas } = JSON.parse(readFileSync(`${RELEASES}${minor}.json`, 'utf8')) as KnownRelease
   return { name: `operator release ${minor}`, schemas: new Map(Object.entries(schemas)) }
+}
+
+/** Versions in order, with the gaps between them: `0.26 to 0.48, 0.50, 0.55 to 0.63`. */
+function inRanges(versions: readonly string[]): string {
+  const minor = (version: string | undefined) => Number(version?.split('.')[1])
+  const starts = versions.filter((version, i) => minor(versions[i - 1]) !== minor(version) - 1)
+  const ends = versions.filter((version, i) => minor(versions[i + 1]) !== minor(version) + 1)
+  return starts.map((start, i) => (start === ends[i] ? start : `${start} to ${ends[i]}`)).join(', ')
 }
 
 /** Whether the release is that of the cluster: no other one is given, and it is not turned off. */

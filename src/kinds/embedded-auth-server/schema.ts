@@ -2,7 +2,6 @@ import {
   filled,
   flag,
   int32,
-  LATER,
   list,
   map,
   matching,
@@ -14,7 +13,7 @@ import {
   text,
 } from '../fields.ts'
 import { secretRef } from '../parts.ts'
-import { dcrConfig, GRANTS, OF_PROVIDERS } from './grants.ts'
+import { dcrConfig, GRANTS, OF_PROVIDERS, tokenEndpointAuthMethod } from './grants.ts'
 
 const SOURCE = '2.4.3'
 
@@ -171,9 +170,9 @@ const clientSecretRef = secretRef('Secret with the client secret; not needed for
 
 const identityFromToken = object(
   {
-    subjectPath: newer(text('Dot-separated path of the user id in the token answer.')),
-    namePath: newer(text('Path of the display name.')),
-    emailPath: newer(text('Path of the email address.')),
+    subjectPath: filled('Dot-separated path of the user id in the token answer.', { maxLength: 256 }),
+    namePath: optional(filled('Path of the display name.', { maxLength: 256 })),
+    emailPath: optional(filled('Path of the email address.', { maxLength: 256 })),
   },
   'Takes the identity of the user from the token answer (newer releases).',
   { open: true },
@@ -209,6 +208,7 @@ const oauth2Config = object(
     ),
     identityFromToken: newer(identityFromToken),
     dcrConfig: newer(dcrConfig),
+    tokenEndpointAuthMethod,
     ...OF_PROVIDERS,
     allowPrivateIPs: newer(flag('Allows endpoints at private addresses.'), '0.43'),
     insecureAllowHTTP: newer(flag('Allows plaintext endpoints (newer releases).')),
@@ -233,9 +233,9 @@ const oidcConfig = object(
     ),
     additionalAuthorizationParams: optional(authorizationParams),
     userInfoOverride: optional(userInfo('Replaces parts of the discovered userinfo request.')),
-    dcrConfig: newer(dcrConfig, LATER),
+    dcrConfig: newer(dcrConfig, '0.48'),
     ...OF_PROVIDERS,
-    allowPrivateIPs: newer(flag('Allows endpoints at private addresses.'), LATER),
+    allowPrivateIPs: newer(flag('Allows endpoints at private addresses.'), '0.46'),
     subjectClaim: newer(
       text('Claim of the ID token that is the user id; sub by default.', { maxLength: 128 }),
       '0.30',
@@ -328,6 +328,10 @@ export const EmbeddedAuthServer = object(
             }),
           ),
           redis: optional(redis),
+          maxDCRClients: newer(
+            int32('How many clients may be registered; 0: no limit.', { minimum: 0 }),
+            '0.56',
+          ),
         },
         'Storage of upstream tokens; in memory, lost at a restart, when not given.',
         { source: SOURCE, create: true, statements: [STORAGE_DEFAULT] },

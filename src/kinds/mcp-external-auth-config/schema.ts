@@ -5,6 +5,7 @@ import {
   int32,
   int64,
   list,
+  like,
   matching,
   name,
   newer,
@@ -13,6 +14,7 @@ import {
   optional,
   text,
 } from '../fields.ts'
+import { providerName } from '../newer-parts.ts'
 import { conditions, resource, secretRef, workloadReference } from '../parts.ts'
 
 export const roleMapping = object(
@@ -95,17 +97,19 @@ const tokenExchange = object(
 /** Of newer releases: how an identity assertion of one provider becomes an access token of another. */
 const xaa = object(
   {
-    idpTokenUrl: optional(text('Token endpoint of the identity provider; https.')),
+    idpTokenUrl: like('https', 'Token endpoint of the identity provider.'),
     idpClientId: optional(text('Client identifier there.')),
     idpClientSecretRef: optional(secretRef('Secret with the client secret there.')),
-    targetTokenUrl: optional(text('Token endpoint of the target.')),
-    targetAudience: optional(text('Audience of the target.')),
+    targetTokenUrl: text('Token endpoint of the target.'),
+    targetAudience: text('Audience of the target.'),
     targetClientId: optional(text('Client identifier at the target.')),
     targetClientSecretRef: optional(secretRef('Secret with the client secret at the target.')),
     targetResource: optional(text('Resource at the target (RFC 8707).')),
     scopes: optional(list(text('Scope.'), 'Scopes to request.')),
     subjectProviderName: optional(text('Upstream provider whose token is exchanged.')),
-    subjectTokenType: optional(text('Type of that token; only id_token.')),
+    subjectTokenType: optional(
+      oneOf(['urn:ietf:params:oauth:token-type:id_token'], 'Type of that token; there is no other.'),
+    ),
     insecureTargetTokenUrl: optional(flag('Allows plain http to the target.')),
   },
   'Cross-application access, with type xaa of newer releases.',
@@ -116,12 +120,12 @@ const xaa = object(
 const obo = object(
   {
     tenantId: optional(text('Tenant: a GUID or a domain.', { maxLength: 253 })),
-    authority: optional(text('Authority; https.')),
+    authority: optional(like('https', 'Authority.')),
     clientId: optional(text('Client identifier.')),
     clientSecretRef: optional(secretRef('Secret with the client secret.')),
     audience: optional(text('Audience of the token.')),
     scopes: optional(list(filled('Scope.', { maxLength: 256 }), 'Scopes to request.', { maxItems: 20 })),
-    subjectTokenProviderName: optional(text('Upstream provider whose token is exchanged.')),
+    subjectTokenProviderName: optional(providerName('Upstream provider whose token is exchanged.')),
     cacheSkew: optional(text('How long before its end a token is renewed, as a Go duration.')),
   },
   'On-behalf-of, with type obo of newer releases; open-source builds refuse it.',

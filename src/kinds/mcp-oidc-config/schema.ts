@@ -1,3 +1,4 @@
+import { caBundleRef } from '../newer-parts.ts'
 import { flag, name, newer, object, oneOf, optional, text } from '../fields.ts'
 import { openStatus, resource, secretRef } from '../parts.ts'
 
@@ -35,17 +36,34 @@ export const MCPOIDCConfig = resource(
               jwksUrl: newer(text('URL of the keys; discovered at the issuer when not given.')),
               insecureAllowHTTP: newer(flag('Allows an issuer and keys over plain http.')),
               jwksAllowPrivateIP,
+              introspectionUrl: newer(text('URL that checks opaque tokens (RFC 7662).')),
+              jwksAuthTokenPath: newer(text('File with the bearer token for jwksUrl.')),
+              protectedResourceAllowPrivateIP: newer(
+                flag('Allows private addresses, as jwksAllowPrivateIP does.'),
+              ),
+              caBundleRef: newer(caBundleRef),
             },
             'An OIDC issuer. With type inline only.',
             { source: SOURCE, open: true },
           ),
         ),
         kubernetesServiceAccount: optional(
-          object({}, 'Tokens of the cluster. With type kubernetesServiceAccount only; may be empty.', {
-            source: SOURCE,
-            open: true,
-            statements: [{ section: SOURCE, says: 'kubernetesServiceAccount may be an empty object.' }],
-          }),
+          object(
+            {
+              serviceAccount: newer(text('Name of the ServiceAccount whose tokens are accepted.')),
+              namespace: newer(text('Its namespace.')),
+              issuer: newer(text('Issuer of the tokens; that of the cluster by default.')),
+              jwksUrl: newer(text('URL of the keys; discovered at the issuer when not given.')),
+              introspectionUrl: newer(text('URL that checks tokens.')),
+              useClusterAuth: newer(flag('Asks for the keys with the CA and the token of the pod.')),
+            },
+            'Tokens of the cluster. With type kubernetesServiceAccount only; may be empty.',
+            {
+              source: SOURCE,
+              open: true,
+              statements: [{ section: SOURCE, says: 'kubernetesServiceAccount may be an empty object.' }],
+            },
+          ),
         ),
         jwksAllowPrivateIP,
       },

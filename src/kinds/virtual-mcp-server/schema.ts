@@ -1,10 +1,57 @@
 import { type TSchema, Type } from 'typebox'
 import { EmbeddedAuthServer } from '../embedded-auth-server/schema.ts'
-import { list, map, name, newer, object, oneOf, optional, text } from '../fields.ts'
+import { filled, list, map, name, newer, object, oneOf, optional, text } from '../fields.ts'
+import { AUTHORIZATION, bounded, OF_OIDC_CONFIG_REF, OPEN, SESSIONS } from '../newer-parts.ts'
 import { nameRef, openStatus, resource } from '../parts.ts'
 
 const SOURCE = '2.2'
 const externalAuthConfigRef = nameRef('The MCPExternalAuthConfig to use.', SOURCE)
+
+/** Of newer releases: at which of the upstream providers a user logs in, by the groups of the user. */
+const authServerUpstreamFilter = object(
+  {
+    claim: optional(filled('Claim with the groups of the user.', { maxLength: 253 })),
+    defaultUpstreams: optional(
+      bounded(text('Name of a provider.'), 100, 'Providers of a user whom no rule matches.'),
+    ),
+    rules: bounded(
+      object(
+        {
+          groups: bounded(text('Name of a group.'), 100, 'Groups, of which the user has one.', 1),
+          upstreamProviders: bounded(
+            text('Name of a provider; not of the first.'),
+            100,
+            'Providers where these users log in too.',
+            1,
+          ),
+        },
+        'The providers of some groups.',
+        OPEN,
+      ),
+      100,
+      'Providers by group.',
+      1,
+    ),
+  },
+  'Chooses among the upstream providers by the groups of the user.',
+  OPEN,
+)
+
+const passthroughHeaders = list(
+  text('Name of a header.'),
+  'Headers of the client that are sent to every backend as they are.',
+)
+
+/** Older places of settings; the ones in the spec win. */
+const config = object(
+  {
+    incomingAuth: optional(Type.Unknown({ description: 'Not read beside spec.incomingAuth.' })),
+    outgoingAuth: optional(Type.Unknown({ description: 'Not read beside spec.outgoingAuth.' })),
+    passthroughHeaders: newer(passthroughHeaders, '0.30'),
+  },
+  'Settings of the vMCP process.',
+  OPEN,
+)
 
 /** Section 2.2. */
 export const VirtualMCPServer = resource(
@@ -29,12 +76,14 @@ export const VirtualMCPServer = resource(
                   {
                     name: name('Name of the MCPOIDCConfig.'),
                     audience: optional(text('Expected audience, where releases keep it (decision 4).')),
+                    ...OF_OIDC_CONFIG_REF,
                   },
                   'The MCPOIDCConfig that validates incoming tokens. With type oidc.',
                   { source: SOURCE, open: true },
                 ),
               ),
               audience: optional(text('Expected audience of incoming tokens. Required with oidcConfigRef.')),
+              ...AUTHORIZATION,
               oidcConfig: newer(
                 Type.Unknown({ description: 'Inline OIDC configuration of older releases (decision 5).' }),
               ),
@@ -74,7 +123,15 @@ export const VirtualMCPServer = resource(
               ),
               default: optional(
                 object(
-                  { externalAuthConfigRef: optional(externalAuthConfigRef) },
+                  {
+                    type: newer(
+                      oneOf(
+                        ['externalAuthConfigRef', 'discovered'],
+                        'What selects the strategy, in releases.',
+                      ),
+                    ),
+                    externalAuthConfigRef: optional(externalAuthConfigRef),
+                  },
                   'The strategy of backends without one of their own.',
                   {
                     source: SOURCE,
@@ -103,6 +160,10 @@ export const VirtualMCPServer = resource(
             { section: '8', says: 'Upstream providers per VirtualMCPServer: several.' },
           ],
         }),
+        authServerUpstreamFilter: newer(authServerUpstreamFilter, '0.55'),
+        passthroughHeaders: newer(passthroughHeaders, '0.30'),
+        config: newer(config),
+        ...SESSIONS(),
       },
       'A vMCP deployment.',
       {

@@ -38,16 +38,6 @@ export const workloadAuthServerSingleProvider = defineRule({
     valid: [
       { title: 'one provider', value: workload('auth'), others: [serverConfig('auth', 'okta')] },
       { title: 'not there yet', value: workload('auth') },
-      {
-        title: 'a bare name, which no release reads',
-        value: { spec: { authServerRef: 'auth' } as object },
-        others: [serverConfig('auth', 'okta', 'github')],
-      },
-      {
-        title: 'an authorization server of another kind',
-        value: { spec: { authServerRef: { kind: 'AuthServer', name: 'auth' } } as object },
-        others: [serverConfig('auth', 'okta', 'github')],
-      },
     ],
     invalid: [
       {

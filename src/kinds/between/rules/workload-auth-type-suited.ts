@@ -88,7 +88,10 @@ export const workloadAuthTypeSuited = defineRule({
         title: 'an authorization server, and an MCPOIDCConfig for its tokens',
         kind: 'MCPServer',
         value: {
-          spec: { externalAuthConfigRef: { name: 'auth' }, oidcConfigRef: { name: 'auth' } } as object,
+          spec: {
+            externalAuthConfigRef: { name: 'auth' },
+            oidcConfigRef: { name: 'auth', audience: 'tools' },
+          } as object,
         },
         others: [serverConfig('auth', 'okta')],
       },

@@ -19,6 +19,7 @@ export const groupRefConfigured = defineRule({
   ],
   *check({ spec }, { path }) {
     if (!spec || !isAbsent(spec, 'groupRef')) return
+    if (!isAbsent(spec, 'config') && spec.config === undefined) return
     const older = olderGroupOf({ spec })
     const detail =
       older === undefined
