@@ -88,6 +88,10 @@ t.test('wrong settings end with one clear line and exit code 2', async (t) => {
       ['--check-secrets'],
       /^--check-secrets tells whoever reaches the port .* write --check-secrets=any-caller\n/,
     ],
+    [
+      ['--defaults', 'off', '--service-account-audience', 'a'],
+      /^--service-account-audience has no effect with --defaults off: leave one of them out\n/,
+    ],
     [['--kubeconfig', '/no/such/file'], /^kubeconfig \/no\/such\/file: /],
     [['--local-cluster', '/no/such/file'], /^kubeconfig \/no\/such\/file: /],
     [['--local-cluster', 'a', '--arming', 'on'], /^--local-cluster sets --arming itself: leave that out\n/],

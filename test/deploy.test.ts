@@ -47,6 +47,7 @@ const EVERYTHING = {
   mode: 'warn',
   severities: ['schema-enum:spec.type=warning@team-a,team-b', 'upstream-url-https=error'],
   installedRelease: false,
+  defaults: 'outside-lists',
   serviceAccountAudience: 'vmcp',
   'arming.namespaceSelector': 'kubernetes.io/metadata.name notin (team-a,team-b),!untouched',
   'networkPolicy.webhookFrom': [{ ipBlock: { cidr: '192.0.2.0/24' } }],
@@ -92,6 +93,7 @@ const CHANGED: readonly (readonly [string, unknown, object?])[] = [
   ['watchNamespaces', ['team-a']],
   ['installedRelease', false],
   ['checkSecrets', true, CLIENTS],
+  ['defaults', 'off'],
   ['serviceAccountAudience', 'vmcp'],
   ['arming.enabled', false, FILES],
   ['arming.failClosed', false],
@@ -328,6 +330,11 @@ function chartTests(): void {
       [{ ...FILES, 'certificates.certManager.enabled': true }, /issuerRef\.name: name the issuer/],
       [{ 'rollout.maxSurge': 0 }, /rollout: maxSurge and maxUnavailable cannot both be 0/],
       [{ checkSecrets: true }, /checkSecrets: true tells whoever reaches the port which Secrets exist; set/],
+      [{ defaults: 'none' }, /at '\/defaults': value must be one of/],
+      [
+        { defaults: 'off', serviceAccountAudience: 'a' },
+        /serviceAccountAudience: has no effect with defaults off/,
+      ],
       [{ 'clientAuthentication.names': ['a'] }, /need the CA in clientAuthentication\.configMapName/],
     ]
     for (const [values, message] of rows) {

@@ -8,7 +8,7 @@ import { mcpExternalAuthConfig } from '../src/kinds/mcp-external-auth-config/ind
 import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
 import { ALONE, runRules } from '../src/review/check.ts'
 import { deepEqual } from '../src/review/deep-equal.ts'
-import { defaultsFor, withChanges } from '../src/review/defaults.ts'
+import { defaultsFor, withChanges, type WrittenDefaults } from '../src/review/defaults.ts'
 import { compareFindings, findingText } from '../src/review/finding.ts'
 import { findingsIn } from '../src/review/findings.ts'
 import { judgeSubmission, mutate, type Situation } from '../src/review/index.ts'
@@ -192,6 +192,24 @@ t.test('a default is written where null is, as where nothing is (decision 23)', 
     const expected = { issuer, tokenLifespans: lifespans, storage: { type: 'memory' } }
     t.same(withChanges(object, changes).spec.embeddedAuthServer, expected, title)
   }
+})
+
+t.test('--defaults: those outside lists, or none (decision 23)', async (t) => {
+  const spec = {
+    type: 'embeddedAuthServer',
+    embeddedAuthServer: {
+      issuer: 'https://a.example.com',
+      storage: { type: 'memory' },
+      upstreamProviders: [{ name: 'okta', type: 'oidc', oidcConfig: { issuerUrl: 'https://b.example.com' } }],
+    },
+  }
+  const placesWith = (defaults: WrittenDefaults) =>
+    mutate(created(mcpExternalAuthConfig, { spec }), { ...ENGINE, defaults }).map(({ at }) => pathText(at))
+  const outside = ['spec.embeddedAuthServer.tokenLifespans']
+  const inside = ['spec.embeddedAuthServer.upstreamProviders[0].oidcConfig.scopes']
+  t.strictSame(placesWith('all').toSorted(), [...outside, ...inside])
+  t.strictSame(placesWith('outside-lists'), outside)
+  t.strictSame(placesWith('off'), [])
 })
 
 /** With null at one of its places that is no item of a list. */

@@ -10,6 +10,12 @@ export interface Change {
   readonly value?: unknown
 }
 
+/** Which defaults /mutate writes (decision 23). A GitOps tool compares a list as a whole, so a default in it is drift. */
+export type WrittenDefaults = 'all' | 'outside-lists' | 'off'
+
+/** Whether the place lies in an item of a list. */
+export const isInList = ({ at }: Change): boolean => at.some((segment) => typeof segment === 'number')
+
 /** The defaults of a schema: only the parts of it that have any. */
 interface Defaults {
   readonly value?: unknown

@@ -5,7 +5,7 @@ import { isObject, type Resource } from '../rule/resource.ts'
 import type { Surroundings } from './check.ts'
 import { deepEqual } from './deep-equal.ts'
 import { defaultsBetween } from './between-defaults.ts'
-import { type Change, completed, defaultsFor } from './defaults.ts'
+import { type Change, completed, defaultsFor, isInList, type WrittenDefaults } from './defaults.ts'
 import type { Finding } from './finding.ts'
 import { findingsBeforeDeployment, findingsIn, findingsOnDelete } from './findings.ts'
 import { type Confirmed, judge, NO_FINDINGS, type Verdict } from './judge.ts'
@@ -90,6 +90,8 @@ export interface Situation {
   readonly cluster?: Cluster
   /** Which of the other objects have just been read from the API server; without it the cluster state is taken for the truth. */
   readonly confirmed?: Confirmed | undefined
+  /** Which defaults /mutate writes; all when absent. */
+  readonly defaults?: WrittenDefaults
   /** Audience that /mutate writes for tokens of service accounts; none when empty (decision 4). */
   readonly serviceAccountAudience?: string
 }
@@ -188,6 +190,13 @@ function readable(kind: Kind, old: unknown): Resource | undefined {
 
 /** The defaults that /mutate adds to the submitted object (decisions 23 to 26); none when it must stay as it is. */
 export function mutate(submission: Submission, situation: Situation): readonly Change[] {
+  const { defaults = 'all' } = situation
+  if (defaults === 'off') return []
+  const changes = missingDefaults(submission, situation)
+  return defaults === 'all' ? changes : changes.filter((change) => !isInList(change))
+}
+
+function missingDefaults(submission: Submission, situation: Situation): readonly Change[] {
   if (passesFreely(submission) || submission.operation === 'DELETE') return []
   const kind = kindOf(submission, situation)
   if (kind === undefined || !isObject(submission.object)) return []

@@ -125,6 +125,11 @@ export const SERVER_FLAGS = {
     argument: 'any-caller',
     alone: 'known-callers',
   },
+  defaults: choice(
+    'which defaults /mutate writes into specs: all; those outside lists, for Argo CD and Flux; or off: none',
+    ['all', 'outside-lists', 'off'],
+    'all',
+  ),
   'service-account-audience': text(
     'audience that /mutate writes for tokens of service accounts where none is set',
     'AUDIENCE',
@@ -153,6 +158,10 @@ export function checkTogether(configuration: ServerConfiguration): void {
   if (configuration['check-secrets'] === 'known-callers' && configuration['client-ca'] === '')
     throw new UsageError(
       '--check-secrets tells whoever reaches the port which Secrets exist: name the CAs of API servers with --client-ca FILE, or write --check-secrets=any-caller',
+    )
+  if (configuration.defaults === 'off' && configuration['service-account-audience'] !== '')
+    throw new UsageError(
+      '--service-account-audience has no effect with --defaults off: leave one of them out',
     )
 }
 

@@ -96,7 +96,6 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   // A closed standard error must not end the process.
   process.stderr.on('error', () => undefined)
   const settings = { mode, severities: severity }
-  const serviceAccountAudience = configuration['service-account-audience']
   const connection = await openConnection(configuration)
   // The leader judges nothing, so it follows nothing.
   const cluster =
@@ -116,7 +115,8 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
       group,
       settings,
       state: cluster?.state,
-      serviceAccountAudience,
+      defaults: configuration.defaults,
+      serviceAccountAudience: configuration['service-account-audience'],
       get release() {
         return cluster?.release()
       },

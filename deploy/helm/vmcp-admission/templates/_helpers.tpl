@@ -249,6 +249,9 @@ its form. The path is known as far as its fields are, and what follows must be w
 {{- if and (eq (toString .Values.checkSecrets) "true") (not .Values.clientAuthentication.configMapName) -}}
 {{- fail "checkSecrets: true tells whoever reaches the port which Secrets exist; set clientAuthentication.configMapName, or any-caller" -}}
 {{- end -}}
+{{- if and .Values.serviceAccountAudience (eq .Values.defaults "off") -}}
+{{- fail "serviceAccountAudience: has no effect with defaults off; leave one of them out" -}}
+{{- end -}}
 {{- if and .Values.clientAuthentication.names (not .Values.clientAuthentication.configMapName) -}}
 {{- fail "clientAuthentication.names: need the CA in clientAuthentication.configMapName" -}}
 {{- end -}}
