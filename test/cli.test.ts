@@ -433,16 +433,33 @@ token_exchange: {}
   t.strictSame(off, { status: 0, lines: [] })
 })
 
+t.test('fields of newer releases are one note', async (t) => {
+  const server = (fields: string) =>
+    manifest(`type: embeddedAuthServer\nembeddedAuthServer:\n  issuer: https://mcp.example.com\n${fields}`)
+  const two = '  cimd: { enabled: true }\n  trustedIssuers: []\n'
+  const text =
+    'cimd, trustedIssuers: of operator release 0.44 and later; --release VERSION judges by what yours accepts'
+  const rows: [fields: string, flags: string[], notes: string[]][] = [
+    ['', [], []],
+    [two, [], [`newer.yaml:10:5 ${text}`]],
+    [two, ['--strict'], [`newer.yaml:10:5 ${text}`]],
+    [two, ['--release', '0.44'], []],
+  ]
+  for (const [fields, flags, notes] of rows) {
+    const run = await printed([...(await write({ 'newer.yaml': server(fields) })), ...flags])
+    t.strictSame(
+      run.notes.map((note) => `${at(note)} ${note.message}`),
+      notes,
+      flags.join(' '),
+    )
+    t.notOk(run.findings.some(({ id }) => id === 'unknown-field'))
+  }
+})
+
 t.test('unknown fields of newer releases, and of types that are unknown themselves', async (t) => {
   const rows: [spec: string, expected: [path: string, text: RegExp][]][] = [
     ['type: xaa\nxaa: {}\n', [['spec.type', /^Unsupported value/]]],
-    [
-      'type: obo\nxaa: {}\n',
-      [
-        ['spec.type', /^Unsupported value/],
-        ['spec.xaa', /^is of operator release 0\.33 and later; a cluster/],
-      ],
-    ],
+    ['type: obo\nxaa: {}\n', [['spec.type', /^Unsupported value/]]],
     [
       'type: token_exchange\ntoken_exchange: {}\n',
       [

@@ -12,7 +12,7 @@ import { type Confirmed, judge, NO_FINDINGS, type Verdict } from './judge.ts'
 import type { Placeholder } from './placeholder.ts'
 import { type Settings, severityByPlace } from './settings.ts'
 import { type Contents, shape } from './shape.ts'
-import { unknownFields } from './unknown-fields.ts'
+import { type NewerField, unknownFields } from './unknown-fields.ts'
 import { overlay } from './overlay.ts'
 import type { ClusterState } from './cluster-state.ts'
 import type { Release } from '../release/release.ts'
@@ -100,9 +100,12 @@ export interface Situation {
 export interface Outcome extends Verdict {
   /** Before deployment: the values with a placeholder, which are not judged (decision 28). */
   readonly placeholders: readonly Placeholder[]
+  /** Before deployment, where no release is known: the fields that only some releases of the operator have. */
+  readonly newerFields: readonly NewerField[]
 }
 
-const ADMITTED: Outcome = { ...NO_FINDINGS, placeholders: [] }
+const NOTHING_TO_SAY = { placeholders: [], newerFields: [] } as const
+const ADMITTED: Outcome = { ...NO_FINDINGS, ...NOTHING_TO_SAY }
 
 /**
  * Judges a submission: pure, synchronous, never throws on any JSON. Every front end judges through this function. The
@@ -118,31 +121,31 @@ export function judgeSubmission(submission: Submission, situation: Situation): O
   const judging = { namespace, settings, dryRun, confirmed: situation.confirmed }
   if (operation === 'DELETE') {
     const judged = { findings: findingsOnDelete(kind, oldObject, around), value: () => oldObject }
-    return { ...judge(judged, judging), placeholders: [] }
+    return { ...judge(judged, judging), ...NOTHING_TO_SAY }
   }
   const old = operation === 'UPDATE' && isObject(oldObject) ? oldObject : undefined
   const stored = () => (phase === 'stored' ? around.cluster?.get(kind.kind, name) : readable(kind, old))
-  const { findings, placeholders } = found(kind, submission, situation, { ...around, old: stored })
+  const { findings, ...told } = found(kind, submission, situation, { ...around, old: stored })
   const completedOf = (value: unknown) => () => completed(kind, value, namespace)
   const verdict = judge({ findings, value: completedOf(object) }, judging, () => {
     if (old === undefined || phase === 'stored') return undefined
     const { stateNow } = situation
     const beside =
       stateNow === undefined ? around : surroundings(kind, submission, { ...situation, state: stateNow })
-    const unknown = phase === 'before deployment' ? unknownIn(kind, old, situation) : []
+    const unknown = phase === 'before deployment' ? unknownIn(kind, old, situation).findings : []
     const before = yielding(findingsIn(kind, old, beside), { kind: kind.kind, value: old, release })
     return { findings: [...before, ...unknown], value: completedOf(old) }
   })
-  return { ...verdict, placeholders }
+  return { ...verdict, ...told }
 }
 
-/** The findings in the object of a submission; its phase decides which checks run. */
+/** The findings in the object of a submission, and what is told beside them; its phase decides which checks run. */
 function found(
   kind: Kind,
   submission: Submission,
   situation: Situation,
   around: Surroundings,
-): { readonly findings: readonly Finding[]; readonly placeholders: readonly Placeholder[] } {
+): { readonly findings: readonly Finding[] } & Pick<Outcome, 'placeholders' | 'newerFields'> {
   const { object, contents } = submission
   const { phase, strict = false, release } = situation
   const { findings, placeholders } =
@@ -150,23 +153,21 @@ function found(
       ? findingsBeforeDeployment(kind, object, around)
       : { findings: findingsIn(kind, object, around, contents), placeholders: [] }
   const yielded = yielding(findings, { kind: kind.kind, value: object, release })
-  const others =
-    phase === 'before deployment'
-      ? [
-          ...otherVersion(object, strict),
-          ...unknownIn(kind, object, situation),
-          ...refusedBy(object, { kind: kind.kind, release, placeholders, known: yielded }),
-        ]
-      : phase === 'stored'
-        ? []
-        : disagreement(submission)
-  return { findings: [...others, ...yielded], placeholders }
+  if (phase !== 'before deployment') {
+    const others = phase === 'stored' ? [] : disagreement(submission)
+    return { findings: [...others, ...yielded], ...NOTHING_TO_SAY }
+  }
+  const { findings: unknown, newer } = unknownIn(kind, object, situation)
+  const refused = refusedBy(object, { kind: kind.kind, release, placeholders, known: yielded })
+  const others = [...otherVersion(object, strict), ...unknown, ...refused]
+  return { findings: [...others, ...yielded], placeholders, newerFields: newer }
 }
 
 /** The unknown fields of an object in a file; errors where that is strict. */
-function unknownIn(kind: Kind, object: unknown, { strict = false, release }: Situation): readonly Finding[] {
-  const unknown = unknownFields(kind, object, release)
-  return strict ? unknown.map((finding) => ({ ...finding, severity: 'error' })) : unknown
+function unknownIn(kind: Kind, object: unknown, { strict = false, release }: Situation) {
+  const { findings, newer } = unknownFields(kind, object, release)
+  const severity = strict ? 'error' : 'warning'
+  return { findings: findings.map((finding): Finding => ({ ...finding, severity })), newer }
 }
 
 function surroundings(

@@ -7,36 +7,44 @@ import { isObject } from '../rule/resource.ts'
 import type { Finding } from './finding.ts'
 import type { SchemaNode } from './pointer.ts'
 
+/** A field that came with a release of the operator. */
+export interface NewerField {
+  readonly at: readonly Segment[]
+  /** The release, such as `0.43`. */
+  readonly since: string
+}
+
 /**
- * Fields that the specification does not name, where it names all of them (decision 2): those that no release has, and
- * those that came with a release. Where the installed release is known, its schema says instead which fields there are.
- * For the CLI: at the webhook the API server has dropped what its CRD does not know.
+ * Fields that the specification does not name, where it names all of them (decision 2): as findings those that no release
+ * has, and apart from them those that came with a release. Where the installed release is known, its schema says instead
+ * which fields there are. For the CLI: at the webhook the API server has dropped what its CRD does not know.
  */
-export function unknownFields(kind: Kind, resource: unknown, release?: Release): Finding[] {
-  const found: Finding[] = []
+export function unknownFields(
+  kind: Kind,
+  resource: unknown,
+  release?: Release,
+): { readonly findings: readonly Finding[]; readonly newer: readonly NewerField[] } {
   const schema = release?.schemas.get(kind.kind)
   const installed = release === undefined || schema === undefined ? undefined : { name: release.name, schema }
-  search(kind.schema, resource, [], { installed, found })
-  return found
+  const searched: Search = { installed, findings: [], newer: [] }
+  search(kind.schema, resource, [], searched)
+  return searched
 }
 
 interface Search {
   readonly installed: { readonly name: string; readonly schema: ReleaseSchema } | undefined
-  readonly found: Finding[]
+  readonly findings: Finding[]
+  readonly newer: NewerField[]
 }
 
 /** A field that only releases have: the installed one says which fields it holds. */
 const ANY: SchemaNode = {}
 
-function search(
-  node: SchemaNode,
-  value: unknown,
-  at: readonly Segment[],
-  { installed, found }: Search,
-): void {
+function search(node: SchemaNode, value: unknown, at: readonly Segment[], searched: Search): void {
+  const { installed, findings, newer } = searched
   const { open, properties, additionalProperties, items } = node
   const deeper = (child: SchemaNode, field: unknown, segment: Segment) =>
-    search(child, field, [...at, segment], { installed, found })
+    search(child, field, [...at, segment], searched)
   if (Array.isArray(value) && items !== undefined) {
     for (const [i, item] of value.entries()) deeper(items, item, i)
   }
@@ -49,17 +57,17 @@ function search(
     } else if (installed !== undefined && at.length > 0) {
       if (schemaAt(installed.schema, place) === undefined) {
         const near = meant(name, Object.keys(schemaAt(installed.schema, at)?.properties ?? {}))
-        found.push(unknownField(place, `${installed.name} does not have this field`, near, DROPPED))
+        findings.push(unknownField(place, `${installed.name} does not have this field`, near, DROPPED))
       } else deeper(known ?? ANY, field, name)
     } else if (known?.since !== undefined && !open) {
       const told = name === value.type && isUnsupported(name, properties?.type)
-      if (!told) found.push(unknownField(place, `is of operator release ${known.since} and later`))
+      if (!told) newer.push({ at: place, since: known.since })
     } else if (known !== undefined) {
       deeper(known, field, name)
     } else if (properties !== undefined && !open) {
       const near = meant(name, Object.keys(properties))
       const told = name === value.type && near === undefined && isUnsupported(name, properties.type)
-      if (!told) found.push(unknownField(place, 'is not in the specification', near))
+      if (!told) findings.push(unknownField(place, 'is not in the specification', near))
     }
   }
 }

@@ -2,6 +2,7 @@ import type { Kind } from '../../kinds/kind.ts'
 import { judgeSubmission, submissionOf } from '../../review/index.ts'
 import { judge, type Verdict } from '../../review/judge.ts'
 import type { Release } from '../../release/release.ts'
+import type { NewerField } from '../../review/unknown-fields.ts'
 import type { SeveritySetting } from '../../review/settings.ts'
 import type { ClusterState } from '../../review/cluster-state.ts'
 import type { Cluster } from '../../rule/cluster.ts'
@@ -78,12 +79,35 @@ export function judgeDocument(
     const message = `names no namespace, and is judged in '${subject.namespace}'; --namespace NAME says which`
     report.notes.push({ file, ...document.locate(['metadata', 'namespace'], 'key'), message })
   }
+  noteNewerFields(outcome.newerFields, { file, document, report })
   for (const { at, text } of outcome.placeholders) {
     const name = nameOfPlaceholder(text)
     const advice = name === undefined ? '' : `; to judge it: --set ${name}=VALUE`
     const message = `${pathText(at)}: not judged, because ${onOneLine(text)} is filled in later${advice}`
     report.notes.push({ file, ...document.locate(at.map(jsonKey), 'value'), message })
   }
+}
+
+/** Says once for a document which release it needs, at the first of the fields that came latest. */
+function noteNewerFields(
+  newer: readonly NewerField[],
+  { file, document, report }: { file: string; document: ReadDocument; report: Report },
+): void {
+  const [latest] = newer.toSorted((a, b) => compareReleases(b.since, a.since))
+  if (latest === undefined) return
+  const names = [...new Set(newer.map(({ at }) => String(jsonKey(at.at(-1) ?? ''))))]
+  const message = `${listed(names)}: of operator release ${latest.since} and later; --release VERSION judges by what yours accepts`
+  report.notes.push({ file, ...document.locate(latest.at.map(jsonKey), 'key'), message })
+}
+
+const compareReleases = (a: string, b: string): number => a.localeCompare(b, 'en', { numeric: true })
+
+/** Most names that one note lists. */
+const MOST_NAMES = 4
+
+function listed(names: readonly string[]): string {
+  const more = names.length - MOST_NAMES
+  return more <= 0 ? names.join(', ') : `${names.slice(0, MOST_NAMES).join(', ')} and ${more} more`
 }
 
 const namesNamespace = (value: unknown): boolean =>
