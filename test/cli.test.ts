@@ -418,9 +418,10 @@ token_exchange: {}
     'open.yaml':
       'apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPGroup\nmetadata: {name: a}\nspec: {colour: blue}\n',
   })
-  const [usual, strict, off] = await Promise.all([
+  const [usual, strict, profile, off] = await Promise.all([
     lines(['unknown.yaml', 'open.yaml']),
     lines(['--strict', 'unknown.yaml', 'open.yaml']),
+    lines(['--profile', 'strict', 'unknown.yaml', 'open.yaml']),
     lines(['--strict', '--severity', 'unknown-field=off', 'unknown.yaml']),
   ])
   const expected = (severity: string) => [
@@ -430,6 +431,7 @@ token_exchange: {}
   ]
   t.strictSame(usual, { status: 0, lines: expected('warning') })
   t.strictSame(strict, { status: 1, lines: expected('error') })
+  t.strictSame(profile, strict)
   t.strictSame(off, { status: 0, lines: [] })
 })
 

@@ -30,10 +30,15 @@ import { runRules } from '../src/review/check.ts'
 import { shape } from '../src/review/shape.ts'
 import { overlay } from '../src/review/overlay.ts'
 import { findingsIn, findingsOnDelete } from '../src/review/findings.ts'
+import { ENGINE_IDS } from '../src/review/engine-ids.ts'
+import { judgeSubmission } from '../src/review/index.ts'
+import { severitiesOf, STRICT } from '../src/review/profiles.ts'
+import type { SeveritySetting } from '../src/review/settings.ts'
 import { answering, type Cluster } from '../src/rule/cluster.ts'
 import { isObject } from '../src/rule/resource.ts'
 import { deepFreeze } from './support/freeze.ts'
 import { recording } from './support/recording.ts'
+import { submissionOf } from './support/review.ts'
 import { stateOf } from './support/cluster-state.ts'
 
 const CONFIGS = ['example', 'jira', 'wiki', 'key', 'auth', 'token', 'inject', 'aws']
@@ -201,6 +206,45 @@ t.test('facts about the set', async (t) => {
     t.match(id, /^[a-z0-9]+(-[a-z0-9]+)+$/, `${id} is kebab-case`)
     for (const sentence of [summary, why])
       t.match(sentence, /^[A-Z`][^\n]*\.$/, `${id}: '${sentence}' is a sentence`)
+  }
+})
+
+t.test('the profile strict makes errors of warnings, also where they depend on other objects', async (t) => {
+  const known = new Map([...allRules(), ...ENGINE_IDS].map(({ id, severity }) => [id, severity]))
+  for (const { ids } of STRICT) {
+    t.strictSame(ids, ids.toSorted())
+    for (const id of ids) t.equal(known.get(id), 'warning', `${id} is a warning`)
+  }
+  const all = STRICT.flatMap(({ ids }) => ids)
+  t.equal(new Set(all).size, all.length, 'each once')
+  for (const place of rulePlaces().filter(({ rule }) => all.includes(rule.id))) {
+    const { rule, kind } = place
+    const { resource, others } = examplesAt(place).find(({ findings }) => findings.length > 0) ?? {}
+    const verdict = (severities: readonly SeveritySetting[], dryRun: boolean) => {
+      const isDeletion = rule.when === 'delete'
+      const objects = isDeletion ? { operation: 'DELETE' as const, oldObject: resource } : {}
+      const { errors, warnings } = judgeSubmission(
+        submissionOf(kind.kind, isDeletion ? undefined : resource, { ...objects, dryRun }),
+        {
+          group: DEFAULT_API_GROUP,
+          settings: { mode: 'enforce', severities },
+          state: stateOf(others ?? []),
+        },
+      )
+      const own = (findings: readonly Finding[]) => findings.find(({ id }) => id === rule.id)
+      return own(errors) === undefined ? `warning ${own(warnings)?.prefix ?? ''}` : 'error'
+    }
+    const strict = severitiesOf('strict')
+    const title = `${rule.id} on ${kind.kind}`
+    t.equal(verdict(severitiesOf('standard'), false), 'warning ', title)
+    t.equal(verdict(strict, false), 'error', `${title}: strict`)
+    t.equal(
+      verdict(strict, true),
+      rule.reads.length > 0 ? 'warning alone, this would be denied: ' : 'error',
+      `${title}: in a dry run`,
+    )
+    const own = { id: rule.id, severity: 'warning' } as const
+    t.equal(verdict([...strict, own], false), 'warning ', `${title}: --severity goes before the profile`)
   }
 })
 

@@ -2,6 +2,7 @@ import { API_VERSION, DEFAULT_API_GROUP } from '../kinds/index.ts'
 import { allRules, examplesOf, type PlacedExample, placesOf, type RulePlace } from '../kinds/places.ts'
 import { rulePageOf } from '../review/documentation.ts'
 import { ENGINE_IDS, type EngineId } from '../review/engine-ids.ts'
+import { isStrictError, STRICT } from '../review/profiles.ts'
 import { FIXED } from '../review/settings.ts'
 import { pathText } from '../rule/path.ts'
 import { type Rule, sourceNames } from '../rule/rule.ts'
@@ -58,6 +59,11 @@ each leads to what must be true, what happens at run time otherwise, a wrong and
   if need be, on [the server](../server.md#change-the-severity-of-a-rule) and in the CLI.
 - An error that the stored object already has is a warning on an update: [decision 8](../decisions.md#decision-8).`
 
+const PROFILES = `\`--profile strict\` makes errors of these warnings, on the server, in the chart (\`profile: strict\`), in \`check\` and
+in \`audit\`. It is for clusters without GitOps: with both ends of a contradiction refused, a commit that changes both needs
+[two steps](../gitops.md#change-both-ends-of-a-reference). \`--severity\` goes before the profile. In \`check\` it includes
+\`--strict\`, which judges placeholders as they stand. Why these: [decision 7](../decisions.md#decision-7).`
+
 const BY_ID = `The rules by id. [The index by kind](rules/README.md) says what each asks for.`
 
 interface Entry extends Pick<EngineId, 'id' | 'severity' | 'summary' | 'why' | 'sources'> {
@@ -85,7 +91,13 @@ export function* rulesPages(): Iterable<GeneratedFile> {
     `## [${pageOf(name, held).title}](${name}.md)`,
     idTable(held, `${name}.md`),
   ])
-  yield { path: 'docs/rules/README.md', text: page([GENERATED, '# Rules', INTRODUCTION, ...index]) }
+  const all = new Map(entries.map(({ id }) => [id, `[${id}](${rulePageOf(id)}.md#${id.toLowerCase()})`]))
+  const strict = STRICT.map(({ reason, ids }) => [reason, ids.map((id) => all.get(id)).join(', ')])
+  const profiles = ['## Profiles', PROFILES, table(['Why', 'An error with `--profile strict`'], strict)]
+  yield {
+    path: 'docs/rules/README.md',
+    text: page([GENERATED, '# Rules', INTRODUCTION, ...profiles, ...index]),
+  }
   const ids = entries
     .map(({ id }) => id)
     .toSorted()
@@ -112,7 +124,7 @@ function idTable(entries: readonly Entry[], file: string): string {
     ['Id', 'Severity', ...(differs ? ['About'] : []), 'What must be true'],
     entries.map(({ id, severity, about, summary }) => [
       `[${id}](${file}#${id.toLowerCase()})`,
-      severity,
+      severityText(id, severity),
       ...(differs ? [about] : []),
       summary,
     ]),
@@ -204,7 +216,7 @@ function heading(
   facts: readonly (readonly [string, string])[],
 ): string[] {
   const rows = [
-    ['Severity', severity],
+    ['Severity', severityText(id, severity)],
     ['At run time otherwise', why],
     ...facts,
     ['To change it', relaxing(id, severity)],
@@ -212,6 +224,9 @@ function heading(
   ] as const
   return [`## ${id}`, summary, rows.map(([name, value]) => `- **${name}:** ${value}`).join('\n')]
 }
+
+const severityText = (id: string, severity: string) =>
+  isStrictError(id) ? `${severity}; with [\`--profile strict\`](README.md#profiles) error` : severity
 
 function relaxing(id: string, severity: string): string {
   if (FIXED.has(id)) return 'not possible, it is always an error'

@@ -1,5 +1,5 @@
 import type { Cluster, ObjectName } from '../rule/cluster.ts'
-import type { Thing } from '../rule/field-error.ts'
+import type { FieldError, Thing } from '../rule/field-error.ts'
 import { jsonKey, valueAt } from '../rule/path.ts'
 import { compareFindings, type Finding, NOT_JUDGED } from './finding.ts'
 import { type Settings, severityAt } from './settings.ts'
@@ -55,7 +55,9 @@ export function judge(
       // A rule that failed never denies, whatever its findings are worth (decision 20).
       const severity = finding.failure !== undefined && set === 'error' ? 'warning' : set
       if (finding.severity === 'error' && severity !== 'error') exempt?.(finding.id)
-      return severity === 'off' ? [] : [{ ...finding, severity }]
+      return severity === 'off'
+        ? []
+        : [{ ...finding, severity, error: severity === 'error' ? asError(error) : error }]
     })
   const weighed = weigh(findings, (id) => exempted.push(id))
   const before = weighed.some(isError) ? old() : undefined
@@ -76,6 +78,10 @@ export function judge(
     failures: findings.filter(({ failure }) => failure !== undefined),
   }
 }
+
+/** The error of a finding that denies: it names the other objects that it depends on. */
+const asError = (error: FieldError): FieldError =>
+  error.dependsOnAsError === undefined ? error : { ...error, dependsOn: error.dependsOnAsError }
 
 const isError = ({ severity }: Finding) => severity === 'error'
 

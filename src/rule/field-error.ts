@@ -32,6 +32,8 @@ export interface FieldError {
   readonly detail: string
   /** The other objects that the error depends on: on what they hold, or on their absence. */
   readonly dependsOn?: readonly ObjectName[]
+  /** Of a warning: the other objects that it depends on once a setting makes it an error. */
+  readonly dependsOnAsError?: readonly ObjectName[]
   /**
    * The things that the error is about; the value at its place when absent. The ratchet excuses an error when the stored
    * object has errors about the same things, whatever their rule, place and text (decision 8).
@@ -73,6 +75,14 @@ export function tooMany(path: At, count: number, detail: string): FieldError {
 /** The error with the other objects that it depends on; an error of two objects always names them. */
 export function dependingOn(error: FieldError, ...dependsOn: readonly ObjectName[]): FieldError {
   return { ...error, dependsOn }
+}
+
+/**
+ * The warning with the other objects that it depends on once a setting makes it an error: only then are they read from the
+ * API server.
+ */
+export function dependingAsError(error: FieldError, ...dependsOnAsError: readonly ObjectName[]): FieldError {
+  return { ...error, dependsOnAsError }
 }
 
 /** The error with the one thing that it is about. */

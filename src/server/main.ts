@@ -9,6 +9,7 @@ import { clientGate } from '../certificates/clients.ts'
 import { buildProbes, buildWebhook, type Parts, secureOptions } from './app.ts'
 import { openArming } from './open-arming.ts'
 import { Bodies } from './bodies.ts'
+import { chosenSeverities } from '../configuration/judging.ts'
 import { checkTogether, memoryBudget, SERVER_FLAGS, type ServerConfiguration } from './configuration.ts'
 import { helpLines, readFlags, UsageError } from '../configuration/flags.ts'
 import { EXAMPLES, LocalCluster, quoted } from './local-cluster.ts'
@@ -56,7 +57,7 @@ async function serveLocalCluster(local: LocalCluster): Promise<void> {
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 
 async function serve(configuration: ServerConfiguration, local?: LocalCluster): Promise<void> {
-  const { host, mode, role, severity, 'api-group': group } = configuration
+  const { host, mode, role, 'api-group': group } = configuration
   const ended = new AbortController()
   const hurried = new AbortController()
   const destination = logDestination()
@@ -95,7 +96,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   for (const signal of SIGNALS) process.on(signal, () => void stop(signal))
   // A closed standard error must not end the process.
   process.stderr.on('error', () => undefined)
-  const settings = { mode, severities: severity }
+  const settings = { mode, severities: chosenSeverities(configuration) }
   const connection = await openConnection(configuration)
   // The leader judges nothing, so it follows nothing.
   const cluster =

@@ -6,6 +6,7 @@ import {
   gateway,
   group,
   headerConfig,
+  injectConfig,
   oidcConfig,
 } from '../../src/kinds/between/examples.ts'
 import { DEFAULT_API_GROUP } from '../../src/kinds/index.ts'
@@ -46,7 +47,6 @@ import { withApiServer } from './suite.ts'
 const SHARED = 'shared'
 /** Rules about how the parts of one VirtualMCPServer fit, which read nothing else. */
 const OF_ONE_GATEWAY = ['auth-server-incoming-auth-oidc', 'outgoing-auth-inline-configured']
-const ON_DELETE = 'deleted-resource-unreferenced'
 const ANNOTATION = `${DEFAULT_API_GROUP}/subject-provider-written`
 
 /** What many examples name and leave out, because their rule does not read it. */
@@ -72,7 +72,8 @@ await withApiServer(root, async (t, api) => {
     await t.test('subject providers', (t) => writeSubjectProviders(t, api, server))
     await t.test('audiences of service accounts', (t) => writeAudiences(t, api, server))
   })
-  await withServer(t, api, [...flags, '--severity', `${ON_DELETE}=error`], async (server) => {
+  await withServer(t, api, [...flags, '--profile', 'strict'], async (server) => {
+    await t.test('both ends of a contradiction are refused', (t) => refuseBothEnds(t, api, server))
     await t.test('deletions are refused', (t) => refuseDeletions(t, api, server))
   })
 })
@@ -366,6 +367,22 @@ async function writeAudiences(t: Test, api: ApiServer, server: RunningServer): P
 }
 
 /** Where the severity says so, deletions are refused, except for who cleans up and while the namespace goes. */
+async function refuseBothEnds(t: Test, api: ApiServer, server: RunningServer): Promise<void> {
+  await createNamespaces(api, ['both-ends'])
+  const here = (object: Other) => resourceIn('both-ends', object)
+  const others = [group(), oidcConfig('corporate'), backend('jira', 'jira'), injectConfig('jira', 'okta')]
+  await storeAll(api, [...others, gateway('tools', { authServerConfig: authServer('okta') })].map(here))
+  await settled(api, server)
+  const renamed = here(injectConfig('jira', 'github'))
+  const dryRun = await apply(api, renamed, { dryRun: true })
+  t.match(
+    [dryRun.status, dryRun.warnings.join()],
+    [200, /alone, this would be denied: .*\(auth-config-served\)/],
+  )
+  const refused = await apply(api, renamed)
+  t.match([refused.status, causes(refused).join()], [422, /\(auth-config-served\)$/])
+}
+
 async function refuseDeletions(t: Test, api: ApiServer, server: RunningServer): Promise<void> {
   await createNamespaces(api, ['kept', 'leaving'])
   const objects = [headerConfig('key'), headerConfig('unused'), backend('jira', 'key')]

@@ -1,5 +1,5 @@
 import { choice, readFlags, UsageError } from '../../configuration/flags.ts'
-import { JUDGING_FLAGS } from '../../configuration/judging.ts'
+import { chosenSeverities, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { secretReferencesOf } from '../../kinds/between/secrets.ts'
 import { judgeSubmission, storedSubmission } from '../../review/index.ts'
 import type { Release } from '../../release/release.ts'
@@ -39,7 +39,7 @@ export async function audit(
   const named = await readRelease(flags, group)
   const live = await readCluster({ ...wanted, definitions: asksCluster(flags) }, environment)
   const release = named ?? installedRelease(live.definitions, group)
-  const report = judgeAll(live, { group, severities: flags.severity, release })
+  const report = judgeAll(live, { group, severities: chosenSeverities(flags), release })
   printUnread(report.unread)
   process.stdout.write(
     flags.output === 'json' ? printJson(report) : printHuman(report, scopeOf(live, namespaces)),

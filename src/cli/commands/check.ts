@@ -2,7 +2,7 @@ import type { ClusterState } from '../../review/cluster-state.ts'
 import { metadataOf } from '../../rule/resource.ts'
 import { objectKey } from '../../rule/cluster.ts'
 import { choice, isNamespaceName, readFlags, toggle, UsageError } from '../../configuration/flags.ts'
-import { JUDGING_FLAGS } from '../../configuration/judging.ts'
+import { chosenSeverities, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { CHECK_SECRETS, CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { type Documents, readDocuments } from '../input/documents.ts'
 import { kindOf, stateOf } from '../input/given-state.ts'
@@ -23,7 +23,9 @@ import {
 
 export const CHECK_FLAGS = {
   output: choice('format of the output', ['human', 'json'], 'human'),
-  strict: toggle('unknown fields are errors, and placeholders are judged as they stand'),
+  strict: toggle(
+    'unknown fields are errors, and placeholders are judged as they stand; --profile strict includes it',
+  ),
   ...READING_FLAGS,
   ...JUDGING_FLAGS,
   ...CLUSTER_FLAGS,
@@ -40,7 +42,9 @@ export async function check(
   if (positionals.length === 0)
     throw new UsageError('name the files or folders to check, or - for standard input')
   needCluster(flags.cluster, args, ['kubeconfig', 'check-secrets'])
-  const { namespace, strict, severity: severities, kubeconfig, 'check-secrets': secrets } = flags
+  const { namespace, kubeconfig, 'check-secrets': secrets } = flags
+  const strict = flags.strict || flags.profile === 'strict'
+  const severities = chosenSeverities(flags)
   const group = flags['api-group']
   const release = await readRelease(flags, group)
   const judging = { group, namespace, strict, severities, release }

@@ -3,6 +3,7 @@ import { UsageError } from '../../configuration/flags.ts'
 import { KINDS } from '../../kinds/index.ts'
 import { allRules, examplesOf, placesOf } from '../../kinds/places.ts'
 import { ALL_IDS, ENGINE_IDS, type EngineId } from '../../review/engine-ids.ts'
+import { isStrictError } from '../../review/profiles.ts'
 import { parseSeveritySetting } from '../../review/settings.ts'
 import { describedId, describedSource, pathOf, threadUrl } from '../../review/documentation.ts'
 import { nearest } from '../../rule/nearest.ts'
@@ -93,7 +94,7 @@ function head({ id, severity, summary, why, sources }: Described): string[] {
     .map(describedSource)
     .map((source) => `${source.text} (${pathOf(source)})`)
   return [
-    `${id} (${severity})`,
+    `${id} (${severity}${isStrictError(id) ? '; error with --profile strict' : ''})`,
     '',
     summary,
     why,

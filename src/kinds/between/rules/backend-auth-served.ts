@@ -1,4 +1,4 @@
-import { about, advice } from '../../../rule/field-error.ts'
+import { about, advice, dependingAsError } from '../../../rule/field-error.ts'
 import { MOST_HINTS } from '../../../rule/nearest.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
@@ -35,7 +35,9 @@ export const backendAuthServed = defineRule({
     for (const { name: fronter, gateway, source } of frontersOf(group, cluster)) {
       const problem = source === 'discovered' ? unserved(gateway, needed) : undefined
       if (problem === undefined) continue
-      const error = advice(path.spec.externalAuthConfigRef.name, unservedText(fronter, problem, hints-- > 0))
+      const text = unservedText(fronter, problem, hints-- > 0)
+      const warning = advice(path.spec.externalAuthConfigRef.name, text)
+      const error = dependingAsError(warning, fronter, { kind: 'MCPExternalAuthConfig', name: name ?? '' })
       yield about(error, 'backend-auth-served', name ?? '', fronter.name)
     }
   },

@@ -1,4 +1,4 @@
-import { advice } from '../../../rule/field-error.ts'
+import { advice, dependingAsError } from '../../../rule/field-error.ts'
 import { MOST_HINTS } from '../../../rule/nearest.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, backend, gateway, inline } from '../../between/examples.ts'
@@ -34,7 +34,8 @@ export const authConfigServed = defineRule({
         problem.field === 'upstreamInject.providerName'
           ? path.spec.upstreamInject.providerName
           : path.spec.tokenExchange.subjectProviderName
-      yield advice(at, unservedText(name, problem, hints-- > 0))
+      const warning = advice(at, unservedText(name, problem, hints-- > 0))
+      yield dependingAsError(warning, name)
     }
   },
   examples: {

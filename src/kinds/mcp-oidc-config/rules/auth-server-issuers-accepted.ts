@@ -1,5 +1,5 @@
 import { nameText } from '../../../rule/cluster.ts'
-import { advice } from '../../../rule/field-error.ts'
+import { advice, dependingAsError } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, gateway } from '../../between/examples.ts'
 import { issuerText, refusalOf } from '../../between/issuers.ts'
@@ -24,13 +24,15 @@ export const authServerIssuersAccepted = defineRule({
       const gateway = getGateway(cluster, referrer.name)
       const refusal = gateway && refusalOf(gateway, config)
       if (refusal?.reason === 'type') {
-        yield advice(path.spec.type, `refuses the tokens that ${nameText(referrer)} issues`)
+        const warning = advice(path.spec.type, `refuses the tokens that ${nameText(referrer)} issues`)
+        yield dependingAsError(warning, referrer)
       } else if (refusal !== undefined) {
         const { issued, accepted } = refusal
-        yield advice(
+        const warning = advice(
           path.spec.inline.issuer,
           `refuses the tokens that ${nameText(referrer)} issues as ${issuerText(issued, accepted)}`,
         )
+        yield dependingAsError(warning, referrer)
       }
     }
   },

@@ -1,0 +1,59 @@
+import type { SeveritySetting } from './settings.ts'
+
+/** Warnings that the profile `strict` makes errors, with the reason that they share (decision 7). */
+export interface StrictGroup {
+  readonly reason: string
+  readonly ids: readonly string[]
+}
+
+/**
+ * A rule joins when its finding is wrong for certain. Stays a warning what may be meant (storage in memory, an anonymous
+ * server), what a later apply can mend (a missing reference), and what a change must be able to do.
+ */
+export const STRICT: readonly StrictGroup[] = [
+  {
+    reason: 'The other end of a contradiction that the VirtualMCPServer is refused for',
+    ids: ['auth-config-served', 'auth-server-issuers-accepted', 'backend-auth-served'],
+  },
+  { reason: 'A deletion that breaks what refers to it', ids: ['deleted-resource-unreferenced'] },
+  {
+    reason: 'An unfinished or misspelt manifest',
+    ids: ['api-group-known', 'kind-known', 'unknown-field', 'unresolved-placeholder'],
+  },
+  {
+    reason: 'A setting without effect, so that another one counts than the manifest suggests',
+    ids: [
+      'incoming-auth-oidc-config-ref-used',
+      'outgoing-auth-inline-used',
+      'role-mapping-has-condition',
+      'storage-redis-used',
+    ],
+  },
+  {
+    reason: 'A value with which the workload does not start, or fails at the first use',
+    ids: [
+      'auth-server-incoming-auth-oidc',
+      'duration-representable',
+      'header-injection-name-is-token',
+      'oidc-config-url-absolute',
+      'outgoing-auth-default-ref-configured',
+      'sentinel-address-host-and-port',
+      'sentinel-discovery-configured',
+      'token-exchange-url-absolute',
+      'token-lifespan-accepted',
+      'upstream-provider-name-not-reserved',
+      'upstream-url-absolute',
+    ],
+  },
+]
+
+export type Profile = 'standard' | 'strict'
+
+const STRICT_IDS: ReadonlySet<string> = new Set(STRICT.flatMap(({ ids }) => ids))
+
+/** Whether the profile `strict` makes findings of this id errors. */
+export const isStrictError = (id: string): boolean => STRICT_IDS.has(id)
+
+/** The severities that a profile sets. Those of an operator come after them, and the last one counts. */
+export const severitiesOf = (profile: Profile): readonly SeveritySetting[] =>
+  profile === 'strict' ? Array.from(STRICT_IDS, (id) => ({ id, severity: 'error' })) : []
