@@ -24,6 +24,16 @@ export function requestedScopes(provider: Provider, config: 'oidcConfig' | 'oaut
   return provider[config]?.scopes
 }
 
+/** Whether the field is there and has a wrong JSON type. */
+export const isUnreadable = <T extends object>(holder: T, field: keyof T): boolean =>
+  !isAbsent(holder, field) && holder[field] === undefined
+
+/** Whether the permission is given; one that cannot be read may be. */
+export const mayBeTrue = <F extends string>(
+  holder: Readonly<Partial<Record<F, boolean | undefined>>>,
+  field: F,
+): boolean => !isAbsent(holder, field) && holder[field] !== false
+
 /** Whether an alternative of newer releases is there to be used (decision 3); one that cannot be read may be. */
 export function mayStandIn<T extends object>(holder: T, alternative: keyof T): boolean {
   return !isAbsent(holder, alternative) && holder[alternative] !== ''

@@ -76,3 +76,31 @@ export function without<T extends object, K extends keyof T & string>(
   const kept = Object.entries(value).filter(([name]) => !(fields as readonly string[]).includes(name))
   return Object.fromEntries(kept) as Omit<T, K>
 }
+
+type TrustedIssuers = NonNullable<Server['trustedIssuers']>
+type TrustedIssuer = NonNullable<TrustedIssuers[number]>
+
+/** A trusted issuer whose tokens one client may exchange for one actor. */
+export const partner: TrustedIssuer = {
+  issuerUrl: 'https://login.partner.example',
+  expectedAudience: 'https://mcp.example.com',
+  allowedDelegateClients: ['agent'],
+  allowedActors: ['orchestrator'],
+}
+
+/** The server with these trusted issuers. */
+export const trusting = (...trustedIssuers: TrustedIssuers): Server => ({ ...server, trustedIssuers })
+
+/** The server with one trusted issuer, whose policies stand in `inboundGrants`. */
+export const granting = (inboundGrants: NonNullable<Server['inboundGrants']>): Server => ({
+  ...trusting({ name: 'partner', issuerUrl: 'https://login.partner.example' }),
+  inboundGrants,
+})
+
+/** A client that is registered in advance. */
+export const agent: NonNullable<NonNullable<Server['delegateClients']>[number]> = {
+  clientId: 'agent',
+  clientSecretRef: { name: 'agent', key: 'client-secret' },
+  scopes: ['openid'],
+  audiences: ['https://mcp.example.com'],
+}

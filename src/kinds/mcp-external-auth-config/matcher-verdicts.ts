@@ -1,4 +1,4 @@
-import { checkMatcher, maxBytes } from '../../cel/index.ts'
+import { checkMatcher, maxBytes, outsideStringLiterals } from '../../cel/index.ts'
 import type { CelGoVersion, MatcherError } from '../../cel/index.ts'
 
 export { type CelGoVersion, utf8Length } from '../../cel/index.ts'
@@ -62,3 +62,6 @@ function compiled(text: string): MatcherVerdict {
 function shortened(phrase: string): string {
   return phrase.length <= LONGEST_PHRASE ? phrase : `${phrase.slice(0, LONGEST_PHRASE).toWellFormed()}…`
 }
+
+/** Whether the variable stands in the expression, outside texts. */
+export const readsClaims = (text: string): boolean => /\bclaims\b/.test(outsideStringLiterals(text))

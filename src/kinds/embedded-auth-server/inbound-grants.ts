@@ -1,0 +1,99 @@
+import type { Static } from 'typebox'
+import { type Path, pathTo, segmentsOf } from '../../rule/path.ts'
+import { isAbsent } from '../../rule/resource.ts'
+import type { Server } from './effective.ts'
+import type { EmbeddedAuthServer } from './schema.ts'
+
+type Fields = Static<typeof EmbeddedAuthServer>
+type ServerPath = Path<Fields>
+type IssuerFields = NonNullable<Fields['trustedIssuers']>[number]
+
+export type TrustedIssuer = NonNullable<NonNullable<Server['trustedIssuers']>[number]>
+
+/** The fields that say which clients and actors may exchange the tokens of an issuer (RFC 8693). */
+const DELEGATION = [
+  'expectedAudience',
+  'allowedDelegateClients',
+  'actorClaim',
+  'allowedActors',
+  'actorMatcher',
+  'allowMayAct',
+] as const
+type DelegationPolicy = Pick<TrustedIssuer, (typeof DELEGATION)[number]>
+type DelegationFields = Pick<IssuerFields, (typeof DELEGATION)[number]>
+
+/** The fields that say which assertions of an issuer are accepted (RFC 7523). */
+type AssertionPolicy = NonNullable<TrustedIssuer['jwtBearerGrant']>
+type AssertionFields = NonNullable<IssuerFields['jwtBearerGrant']>
+
+type DelegateClient = NonNullable<NonNullable<Server['delegateClients']>[number]>
+type ClientFields = NonNullable<Fields['delegateClients']>[number]
+
+/** A part and its path, which is made only for a finding. */
+export interface Placed<Value, Fields> {
+  readonly value: Value
+  readonly place: () => Path<Fields>
+}
+
+/** Whether a trusted issuer itself holds a policy for exchanges; `inboundGrants` holds it in newer releases. */
+export const hasDelegationPolicy = (issuer: DelegationPolicy): boolean =>
+  DELEGATION.some((field) => !isAbsent(issuer, field) && issuer[field] !== '' && issuer[field] !== false)
+
+/** Every policy for exchanges: those of the trusted issuers themselves, then those of `inboundGrants`. */
+export function delegationPolicies(
+  { trustedIssuers, inboundGrants }: Server,
+  path: ServerPath,
+): Placed<DelegationPolicy, DelegationFields>[] {
+  return [
+    ...placed<DelegationPolicy, DelegationFields>(trustedIssuers, (i) => path.trustedIssuers.at(i)).filter(
+      ({ value }) => hasDelegationPolicy(value),
+    ),
+    ...placed<DelegationPolicy, DelegationFields>(inboundGrants?.tokenExchange?.issuerPolicies, (i) =>
+      path.inboundGrants.tokenExchange.issuerPolicies.at(i),
+    ),
+  ]
+}
+
+/** Every policy for assertions, in the same order. */
+export function assertionPolicies(
+  { trustedIssuers, inboundGrants }: Server,
+  path: ServerPath,
+): Placed<AssertionPolicy, AssertionFields>[] {
+  const grants = trustedIssuers?.map((issuer) => issuer?.jwtBearerGrant)
+  return [
+    ...placed<AssertionPolicy, AssertionFields>(grants, (i) => path.trustedIssuers.at(i).jwtBearerGrant),
+    ...placed<AssertionPolicy, AssertionFields>(inboundGrants?.jwtBearer?.issuerPolicies, (i) =>
+      path.inboundGrants.jwtBearer.issuerPolicies.at(i),
+    ),
+  ]
+}
+
+/** The clients that are registered in advance, of the older and of the newer field. */
+export function delegateClients(
+  { delegateClients, inboundGrants }: Server,
+  path: ServerPath,
+): Placed<DelegateClient, ClientFields>[] {
+  return [
+    ...placed<DelegateClient, ClientFields>(delegateClients, (i) => path.delegateClients.at(i)),
+    ...placed<DelegateClient, ClientFields>(inboundGrants?.tokenExchange?.delegateClients, (i) =>
+      path.inboundGrants.tokenExchange.delegateClients.at(i),
+    ),
+  ]
+}
+
+/** The policies of a grant of `inboundGrants`. */
+export const policiesOf = (
+  { inboundGrants }: Server,
+  grant: 'tokenExchange' | 'jwtBearer',
+): readonly ({ readonly issuerRef?: string | undefined } | undefined)[] =>
+  inboundGrants?.[grant]?.issuerPolicies ?? []
+
+/** `at` gives the path of an item; the type that lies there is the caller's word. */
+function placed<Value, Fields>(
+  items: readonly (Value | undefined)[] | undefined,
+  at: (i: number) => Path<unknown>,
+): Placed<Value, Fields>[] {
+  return (items ?? []).flatMap((value, i) =>
+    value === undefined ? [] : [{ value, place: () => pathTo<Fields>(segmentsOf(at(i))) }],
+  )
+}

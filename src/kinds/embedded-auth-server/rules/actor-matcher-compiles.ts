@@ -1,0 +1,78 @@
+import { invalid } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { matcherVerdict } from '../../mcp-external-auth-config/matcher-verdicts.ts'
+import { MATCHER_TYPES } from '../../mcp-external-auth-config/role-mappings.ts'
+import { partner, trusting } from '../examples.ts'
+import { delegationPolicies } from '../inbound-grants.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+export const actorMatcherCompiles = defineRule({
+  id: 'actor-matcher-compiles',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'An actor matcher is a CEL expression over `claims` that compiles and is a bool.',
+  why: 'The operator refuses a matcher that does not compile, and the workload does not start. One that is not a bool compiles, and then denies every token.',
+  failure: {
+    symptom:
+      'Valid=False or AuthServerConfigValidated=False with "invalid actor_matcher"; where it is not a bool, every token exchange is denied',
+    toldBy: 'operator',
+    releases: 'from 0.45 on',
+    threads: ['stacklok/toolhive#6364'],
+  },
+  sources: ['decision 3', 'decision 15'],
+  *check(server, { path }) {
+    for (const { value, place } of delegationPolicies(server, path)) {
+      const text = value.actorMatcher
+      if (!text) continue
+      const verdict = matcherVerdict(text)
+      const error = verdict.ok ? verdict.refusedBy : verdict
+      if (error !== undefined)
+        yield invalid(place().actorMatcher, text, `${error.line}:${error.column}: ${error.message}`)
+      else if (verdict.ok && !MATCHER_TYPES.has(verdict.type))
+        yield invalid(
+          place().actorMatcher,
+          text,
+          `must be a bool, and this is of type ${verdict.type}: every token is denied`,
+        )
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'tests of claims',
+        value: trusting(
+          { ...partner, actorMatcher: 'claims.azp.startsWith("agent-") && "agents" in claims.groups' },
+          {
+            ...partner,
+            issuerUrl: 'https://idp.example.com',
+            actorMatcher: 'has(claims.act) && claims.act.sub == "gateway"',
+          },
+        ),
+      },
+    ],
+    invalid: [
+      {
+        title: 'an expression that ends too early',
+        value: trusting({ ...partner, actorMatcher: '"agents" in' }),
+        findings: [
+          String.raw`trustedIssuers[0].actorMatcher: Invalid value: "\"agents\" in": 1:12: the expression ends too early`,
+        ],
+      },
+      {
+        title: 'a variable that does not exist',
+        value: trusting({ ...partner, actorMatcher: 'azp == claims.sub' }),
+        findings: [
+          `trustedIssuers[0].actorMatcher: Invalid value: "azp == claims.sub": 1:1: undeclared reference to 'azp' (the only variable is claims: write claims.azp, and text in quotes)`,
+        ],
+      },
+      {
+        title: 'a text',
+        value: trusting({ ...partner, actorMatcher: '"orchestrator"' }),
+        findings: [
+          String.raw`trustedIssuers[0].actorMatcher: Invalid value: "\"orchestrator\"": must be a bool, and this is of type string: every token is denied`,
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,83 @@
+import { advice, forbidden } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { isLoopback, parseUrl } from '../../../rule/url.ts'
+import { agent, server } from '../examples.ts'
+import { mayBeTrue } from '../effective.ts'
+import { delegateClients } from '../inbound-grants.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+export const confidentialClientOverHttps = defineRule({
+  id: 'confidential-client-over-https',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'A server that gives secrets to clients, or has delegate clients, is reached over https.',
+  why: 'Client secrets would cross the network in plain text: the API server or the operator refuses the combination. On loopback hosts `insecureAllowConfidentialOverLoopbackHTTP` allows it.',
+  failure: {
+    symptom:
+      'the API server says "insecureAllowHTTP cannot be combined with confidential client registration", or Valid=False says "client credentials, authorization codes and tokens would cross cleartext HTTP"',
+    toldBy: 'API server',
+    releases: 'from 0.43 on',
+    threads: ['stacklok/toolhive#6423'],
+  },
+  sources: ['decision 3'],
+  *check(server, { path }) {
+    const hasSecrets = server.allowConfidentialClientRegistration === true
+    if (!hasSecrets && delegateClients(server, path).length === 0) return
+    const which = hasSecrets ? '`allowConfidentialClientRegistration`' : 'delegate clients'
+    if (server.insecureAllowHTTP === true)
+      yield forbidden(
+        path.insecureAllowHTTP,
+        `may not be true beside ${which}, whose secrets would be sent in plain text`,
+      )
+    else if (
+      server.issuer?.startsWith('http:') &&
+      isLoopback(parseUrl(server.issuer)?.host ?? '') &&
+      !mayBeTrue(server, 'insecureAllowHTTP') &&
+      !mayBeTrue(server, 'insecureAllowConfidentialOverLoopbackHTTP')
+    )
+      yield advice(
+        path.issuer,
+        `use 'https://' beside ${which}, or set \`insecureAllowConfidentialOverLoopbackHTTP: true\``,
+      )
+  },
+  examples: {
+    valid: [
+      { title: 'https', value: { ...server, allowConfidentialClientRegistration: true } },
+      {
+        title: 'a loopback host',
+        value: {
+          ...server,
+          issuer: 'http://localhost:8080',
+          delegateClients: [agent],
+          insecureAllowConfidentialOverLoopbackHTTP: true,
+        },
+      },
+      {
+        title: 'public clients over http',
+        value: { ...server, issuer: 'http://auth.internal', insecureAllowHTTP: true },
+      },
+    ],
+    invalid: [
+      {
+        title: 'secrets over http',
+        value: {
+          ...server,
+          issuer: 'http://auth.internal',
+          insecureAllowHTTP: true,
+          allowConfidentialClientRegistration: true,
+        },
+        findings: [
+          'insecureAllowHTTP: Forbidden: may not be true beside `allowConfidentialClientRegistration`, whose secrets would be sent in plain text',
+        ],
+      },
+      {
+        title: 'a delegate client on a loopback host',
+        value: { ...server, issuer: 'http://localhost:8080', delegateClients: [agent] },
+        findings: [
+          "issuer: use 'https://' beside delegate clients, or set `insecureAllowConfidentialOverLoopbackHTTP: true`",
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,67 @@
+import { duplicate, invalid } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { isLoopback, parseUrl } from '../../../rule/url.ts'
+import { agent, granting, server } from '../examples.ts'
+import { delegateClients } from '../inbound-grants.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+export const delegateClientIdAccepted = defineRule({
+  id: 'delegate-client-id-accepted',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'Delegate clients have identifiers of their own that are not URLs.',
+  why: 'The operator refuses the configuration. An https URL is the identifier of a client metadata document.',
+  failure: {
+    symptom:
+      'the workload or AuthServerConfigValidated says "delegate_clients: duplicate client_id" or "looks like a CIMD client metadata URL"',
+    toldBy: 'operator',
+    releases: 'from 0.43 on; URLs from 0.48 on',
+    threads: [],
+  },
+  sources: ['decision 3'],
+  *check(server, { path }) {
+    const seen = new Set<string>()
+    for (const { value, place } of delegateClients(server, path)) {
+      const { clientId } = value
+      if (!clientId) continue
+      if (seen.has(clientId)) yield duplicate(place().clientId, clientId)
+      else if (namesDocument(clientId))
+        yield invalid(
+          place().clientId,
+          clientId,
+          'may not be a URL, which names a client metadata document; use a plain name',
+        )
+      seen.add(clientId)
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'two clients',
+        value: { ...server, delegateClients: [agent, { ...agent, clientId: 'api://agents/2' }] },
+      },
+    ],
+    invalid: [
+      {
+        title: 'one client for each scope',
+        value: { ...server, delegateClients: [agent, { ...agent, scopes: ['profile'] }] },
+        findings: ['delegateClients[1].clientId: Duplicate value: "agent"'],
+      },
+      {
+        title: 'a URL',
+        value: granting({
+          tokenExchange: { delegateClients: [{ ...agent, clientId: 'https://agent.example.com' }] },
+        }),
+        findings: [
+          'inboundGrants.tokenExchange.delegateClients[0].clientId: Invalid value: "https://agent.example.com": may not be a URL, which names a client metadata document; use a plain name',
+        ],
+      },
+    ],
+  },
+})
+
+function namesDocument(clientId: string): boolean {
+  if (clientId.startsWith('https://')) return true
+  return clientId.startsWith('http://') && isLoopback(parseUrl(clientId)?.host ?? '')
+}

@@ -1,0 +1,99 @@
+import { duplicate, notFound } from '../../../rule/field-error.ts'
+import { shortQuote } from '../../../rule/go-text.ts'
+import { nearest } from '../../../rule/nearest.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { granting, partner, trusting } from '../examples.ts'
+import { isUnreadable, type Server } from '../effective.ts'
+import { policiesOf, type TrustedIssuer } from '../inbound-grants.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+const policy = {
+  issuerRef: 'partner',
+  expectedAudience: 'https://mcp.example.com',
+  allowedDelegateClients: ['agent'],
+  allowedActors: ['orchestrator'],
+}
+
+export const inboundGrantIssuerTrusted = defineRule({
+  id: 'inbound-grant-issuer-trusted',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'Each policy of `inboundGrants` refers to the name of a trusted issuer, at most one to each.',
+  why: 'The API server refuses the resource.',
+  failure: {
+    symptom: 'the API server says "every tokenExchange issuerRef must reference a named trusted issuer"',
+    toldBy: 'API server',
+    releases: 'from 0.48 on',
+    threads: [],
+  },
+  sources: ['decision 3'],
+  *check(server, { path }) {
+    const names = issuerNames(server)
+    if (names === undefined) return
+    for (const grant of ['tokenExchange', 'jwtBearer'] as const) {
+      const seen = new Set<string>()
+      for (const [i, policy] of policiesOf(server, grant).entries()) {
+        const ref = policy?.issuerRef
+        if (!ref) continue
+        const place = path.inboundGrants[grant].issuerPolicies.at(i).issuerRef
+        if (!names.includes(ref)) yield notFound(place, ref, unknownName(ref, names))
+        else if (seen.has(ref)) yield duplicate(place, ref)
+        seen.add(ref)
+      }
+    }
+  },
+  examples: {
+    valid: [
+      { title: 'a policy for a name', value: granting({ tokenExchange: { issuerPolicies: [policy] } }) },
+      { title: 'a policy in the issuer itself', value: trusting(partner) },
+    ],
+    invalid: [
+      {
+        title: 'a name that is not there, and the URL of an issuer',
+        value: granting({
+          tokenExchange: {
+            issuerPolicies: [policy, { ...policy, issuerRef: 'https://login.partner.example' }],
+          },
+          jwtBearer: {
+            issuerPolicies: [
+              {
+                issuerRef: 'partners',
+                maxAssertionAge: '5m',
+                subjectBindings: [{ subject: 'ci', allowedResources: ['https://mcp.example.com'] }],
+              },
+            ],
+          },
+        }),
+        findings: [
+          'inboundGrants.tokenExchange.issuerPolicies[1].issuerRef: Not found: "https://login.partner.example": is not the name of a trusted issuer: "partner"',
+          'inboundGrants.jwtBearer.issuerPolicies[0].issuerRef: Not found: "partners": is not the name of a trusted issuer; did you mean "partner"?',
+        ],
+      },
+      {
+        title: 'two policies for one issuer',
+        value: granting({ tokenExchange: { issuerPolicies: [policy, policy] } }),
+        findings: ['inboundGrants.tokenExchange.issuerPolicies[1].issuerRef: Duplicate value: "partner"'],
+      },
+    ],
+  },
+})
+
+function unknownName(ref: string, names: readonly string[]): string {
+  const near = nearest(ref, names)
+  if (near !== undefined) return `is not the name of a trusted issuer; did you mean ${shortQuote(near)}?`
+  const known = names.length <= 3 ? names.map((name) => shortQuote(name)).join(', ') : ''
+  return known === ''
+    ? 'is not the name of a trusted issuer'
+    : `is not the name of a trusted issuer: ${known}`
+}
+
+/** The names of the trusted issuers; undefined where one cannot be read. */
+function issuerNames(server: Server): readonly string[] | undefined {
+  const { trustedIssuers = [] } = server
+  const isReadable = (issuer: TrustedIssuer | undefined) =>
+    issuer !== undefined && (issuer.name !== undefined || isAbsent(issuer, 'name'))
+  if (!trustedIssuers.every(isReadable) || isUnreadable(server, 'trustedIssuers')) return undefined
+  return trustedIssuers.flatMap((issuer) => issuer?.name ?? [])
+}

@@ -1,0 +1,82 @@
+import { required } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { isUnreadable, type Server } from '../effective.ts'
+import { granting, partner, trusting } from '../examples.ts'
+import { hasDelegationPolicy, policiesOf } from '../inbound-grants.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+export const trustedIssuerPolicyConfigured = defineRule({
+  id: 'trusted-issuer-policy-configured',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'Each trusted issuer has a policy: in itself, or in `inboundGrants` under its name.',
+  why: 'The operator refuses the configuration with an issuer to which nothing is granted.',
+  failure: {
+    symptom: 'Valid=False with "expected_audience is required when JWT-bearer grant is disabled"',
+    toldBy: 'operator',
+    releases: 'from 0.45 on; the CRD of 0.44 refuses it',
+    threads: [],
+  },
+  sources: ['decision 3'],
+  *check(server, { path }) {
+    const refs = issuerRefs(server)
+    if (refs === undefined) return
+    for (const [i, issuer] of (server.trustedIssuers ?? []).entries()) {
+      if (issuer === undefined || hasDelegationPolicy(issuer) || !isAbsent(issuer, 'jwtBearerGrant')) continue
+      const { name } = issuer
+      if (name === undefined ? isAbsent(issuer, 'name') : !refs.has(name))
+        yield required(
+          path.trustedIssuers.at(i).expectedAudience,
+          'must be set for exchanges, unless a policy of `inboundGrants` refers to this issuer',
+        )
+    }
+  },
+  examples: {
+    valid: [
+      { title: 'a policy in the issuer itself', value: trusting(partner) },
+      {
+        title: 'a policy for its name',
+        value: granting({
+          tokenExchange: {
+            issuerPolicies: [
+              {
+                issuerRef: 'partner',
+                expectedAudience: 'https://mcp.example.com',
+                allowedDelegateClients: ['agent'],
+                allowedActors: ['orchestrator'],
+              },
+            ],
+          },
+        }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'a grant without policies',
+        value: granting({ tokenExchange: {} }),
+        findings: [
+          'trustedIssuers[0].expectedAudience: Required value: must be set for exchanges, unless a policy of `inboundGrants` refers to this issuer',
+        ],
+      },
+    ],
+  },
+})
+
+/** The names to which policies refer; undefined where one cannot be read. */
+function issuerRefs(server: Server): ReadonlySet<string> | undefined {
+  const { inboundGrants = {} } = server
+  if (isUnreadable(server, 'inboundGrants')) return undefined
+  const refs = new Set<string>()
+  for (const grant of ['tokenExchange', 'jwtBearer'] as const) {
+    const policies = policiesOf(server, grant)
+    if (isUnreadable(inboundGrants, grant) || isUnreadable(inboundGrants[grant] ?? {}, 'issuerPolicies'))
+      return undefined
+    for (const policy of policies) {
+      if (policy === undefined || isUnreadable(policy, 'issuerRef')) return undefined
+      if (policy.issuerRef !== undefined) refs.add(policy.issuerRef)
+    }
+  }
+  return refs
+}
