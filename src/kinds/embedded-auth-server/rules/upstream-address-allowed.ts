@@ -1,0 +1,86 @@
+import { isInsideCluster } from '../../../rule/address.ts'
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { isLoopback, parseUrl } from '../../../rule/url.ts'
+import { githubConfig, withOAuth2, withOidc } from '../examples.ts'
+import { mayBeTrue } from '../effective.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+const INSIDE =
+  'is at a private address, to which the server does not connect; set `allowPrivateIPs: true` beside it'
+
+export const upstreamAddressAllowed = defineRule({
+  id: 'upstream-address-allowed',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'A provider at a private address or inside the cluster has `allowPrivateIPs: true`.',
+  why: 'The server connects to public addresses only. An issuer is discovered at start, so new pods do not start while old ones serve on; the endpoints of OAuth 2.0 fail at the login.',
+  failure: {
+    symptom:
+      'the log says "the provided URL redirects to a private IP address, which is not allowed"; a new pod crashes while the old one serves on',
+    toldBy: 'start-up',
+    releases: '`allowPrivateIPs` of oidcConfig is of 0.46 and later, of oauth2Config of 0.43',
+    threads: ['joryirving/home-ops#9137', 'stacklok/toolhive#4523'],
+  },
+  sources: ['decision 3', 'decision 21'],
+  *check(server, { path }) {
+    if (mayBeTrue(server, 'insecureAllowHTTP')) return
+    for (const [i, provider] of (server.upstreamProviders ?? []).entries()) {
+      const { oidcConfig, oauth2Config } = provider ?? {}
+      const here = path.upstreamProviders.at(i)
+      if (oidcConfig && isRefused(oidcConfig, oidcConfig.issuerUrl))
+        yield advice(here.oidcConfig.issuerUrl, INSIDE)
+      if (!oauth2Config || mayBeTrue(oauth2Config, 'insecureAllowHTTP')) continue
+      if (isRefused(oauth2Config, oauth2Config.tokenEndpoint))
+        yield advice(here.oauth2Config.tokenEndpoint, INSIDE)
+      if (isRefused(oauth2Config, oauth2Config.userInfo?.endpointUrl))
+        yield advice(here.oauth2Config.userInfo.endpointUrl, INSIDE)
+    }
+  },
+  examples: {
+    valid: [
+      { title: 'a public provider', value: withOidc({}) },
+      {
+        title: 'a provider in the cluster, allowed',
+        value: withOidc({
+          issuerUrl: 'https://keycloak.auth.svc.cluster.local/realms/prod',
+          allowPrivateIPs: true,
+        }),
+      },
+      {
+        title: 'an authorization endpoint in the network of the users, whose browsers call it',
+        value: withOAuth2({ ...githubConfig, authorizationEndpoint: 'https://10.0.0.7/authorize' }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'a Service and an address',
+        value: withOidc({ issuerUrl: 'https://keycloak.auth.svc/realms/prod' }),
+        findings: [`upstreamProviders[0].oidcConfig.issuerUrl: ${INSIDE}`],
+      },
+      {
+        title: 'endpoints',
+        value: withOAuth2({
+          ...githubConfig,
+          tokenEndpoint: 'https://192.168.1.20/token',
+          userInfo: { endpointUrl: 'https://192.168.1.20/user' },
+        }),
+        findings: [
+          `upstreamProviders[0].oauth2Config.tokenEndpoint: ${INSIDE}`,
+          `upstreamProviders[0].oauth2Config.userInfo.endpointUrl: ${INSIDE}`,
+        ],
+      },
+    ],
+  },
+})
+
+/** Loopback hosts are allowed. */
+function isRefused(
+  config: { readonly allowPrivateIPs?: boolean | undefined },
+  text: string | undefined,
+): boolean {
+  if (!text || mayBeTrue(config, 'allowPrivateIPs')) return false
+  const host = parseUrl(text)?.host ?? ''
+  return isInsideCluster(host) && !isLoopback(host)
+}

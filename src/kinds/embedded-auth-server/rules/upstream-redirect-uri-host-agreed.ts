@@ -1,0 +1,79 @@
+import { advice } from '../../../rule/field-error.ts'
+import { shortQuote } from '../../../rule/go-text.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { parseUrl } from '../../../rule/url.ts'
+import { server, withOidc } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+const BASE = 'authorizationEndpointBaseUrl'
+
+export const upstreamRedirectUriHostAgreed = defineRule({
+  id: 'upstream-redirect-uri-host-agreed',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary:
+    'A redirect URI has the host of the authorization endpoint: of `authorizationEndpointBaseUrl`, else of the issuer.',
+  why: 'From release 0.55 on a cookie of that host binds a login to the browser that began it. No browser sends it to another host, so the callback rejects every login.',
+  failure: {
+    symptom:
+      'every login in a browser ends with an error at /oauth/callback; the log warns that the redirect_uri host differs from the browser-facing authorize host',
+    toldBy: 'nobody',
+    releases: 'from 0.55 on',
+    threads: [],
+  },
+  sources: ['decision 3', 'decision 21'],
+  *check(server, { path }) {
+    const { issuer, authorizationEndpointBaseUrl: base, upstreamProviders } = server
+    const field = isAbsent(server, 'authorizationEndpointBaseUrl') || base === '' ? 'issuer' : BASE
+    const host = hostOf(field === 'issuer' ? issuer : base)
+    if (host === '') return
+    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+      for (const config of ['oidcConfig', 'oauth2Config'] as const) {
+        const callback = hostOf(provider?.[config]?.redirectUri)
+        if (callback !== '' && callback !== host)
+          yield advice(
+            path.upstreamProviders.at(i)[config].redirectUri,
+            `has not the host of \`${field}\`, ${shortQuote(host)}: from release 0.55 on the callback rejects every login`,
+          )
+      }
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'the host of the issuer',
+        value: withOidc({ redirectUri: 'https://auth.example.com/oauth/callback' }),
+      },
+      {
+        title: 'the host of the authorization endpoint, with another port',
+        value: {
+          ...withOidc({ redirectUri: 'https://LOGIN.example.com:8443/oauth/callback' }),
+          authorizationEndpointBaseUrl: 'https://login.example.com',
+        },
+      },
+    ],
+    invalid: [
+      {
+        title: 'the host of the resource',
+        value: withOidc({ redirectUri: 'https://mcp.example.com/oauth/callback' }),
+        findings: [
+          'upstreamProviders[0].oidcConfig.redirectUri: has not the host of `issuer`, "auth.example.com": from release 0.55 on the callback rejects every login',
+        ],
+      },
+      {
+        title: 'the host of the issuer, where the authorization endpoint has another one',
+        value: {
+          ...withOidc({ redirectUri: `${server.issuer ?? ''}/oauth/callback` }),
+          authorizationEndpointBaseUrl: 'https://login.example.com',
+        },
+        findings: [
+          'upstreamProviders[0].oidcConfig.redirectUri: has not the host of `authorizationEndpointBaseUrl`, "login.example.com": from release 0.55 on the callback rejects every login',
+        ],
+      },
+    ],
+  },
+})
+
+const hostOf = (text: string | undefined): string => parseUrl(text ?? '')?.host.toLowerCase() ?? ''

@@ -1,0 +1,84 @@
+import { forbidden, required } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { githubConfig, okta, withOAuth2, withOidc, withOidcConfig, without } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+const unregistered = without(okta.oidcConfig ?? {}, 'clientId', 'clientSecretRef')
+const unregisteredOAuth2 = without(githubConfig, 'clientId', 'clientSecretRef')
+const discoveryUrl = 'https://idp.example.com/.well-known/openid-configuration'
+const registrationEndpoint = 'https://idp.example.com/register'
+
+export const upstreamRegistrationSingle = defineRule({
+  id: 'upstream-registration-single',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary:
+    '`dcrConfig` stands without `clientId` and `clientSecretRef` and names one endpoint, which OAuth 2.0 providers need.',
+  why: 'The API server refuses the resource: a client is either registered in advance, or by the server at one endpoint.',
+  failure: {
+    symptom:
+      'the API server says "exactly one of clientId or dcrConfig must be set", "clientSecretRef must not be set when dcrConfig is set" or "exactly one of discoveryUrl or registrationEndpoint must be set"',
+    toldBy: 'API server',
+    threads: ['stacklok/toolhive#6544'],
+  },
+  sources: ['decision 3'],
+  *check({ upstreamProviders }, { path }) {
+    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+      for (const type of ['oidcConfig', 'oauth2Config'] as const) {
+        const config = provider?.[type]
+        const dcr = config?.dcrConfig
+        if (!config || dcr === undefined) continue
+        const here = path.upstreamProviders.at(i)[type]
+        if (config.clientId) yield forbidden(here.clientId, 'may not be set beside `dcrConfig`; keep one')
+        if (!isAbsent(config, 'clientSecretRef'))
+          yield forbidden(here.clientSecretRef, 'may not be set beside `dcrConfig`, which obtains the secret')
+        const [hasDiscovery, hasEndpoint] = [
+          !isAbsent(dcr, 'discoveryUrl'),
+          !isAbsent(dcr, 'registrationEndpoint'),
+        ]
+        if (hasDiscovery && hasEndpoint)
+          yield forbidden(
+            here.dcrConfig.registrationEndpoint,
+            'may not be set beside `discoveryUrl`; keep one',
+          )
+        else if (type === 'oauth2Config' && !hasDiscovery && !hasEndpoint)
+          yield required(here.dcrConfig.discoveryUrl, 'must be set, or `registrationEndpoint`')
+      }
+    }
+  },
+  examples: {
+    valid: [
+      { title: 'discovery at the issuer', value: withOidcConfig({ ...unregistered, dcrConfig: {} }) },
+      {
+        title: 'an endpoint',
+        value: withOAuth2({ ...unregisteredOAuth2, dcrConfig: { registrationEndpoint } }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'a client as well',
+        value: withOidc({ dcrConfig: {} }),
+        findings: [
+          'upstreamProviders[0].oidcConfig.clientId: Forbidden: may not be set beside `dcrConfig`; keep one',
+          'upstreamProviders[0].oidcConfig.clientSecretRef: Forbidden: may not be set beside `dcrConfig`, which obtains the secret',
+        ],
+      },
+      {
+        title: 'two endpoints',
+        value: withOidcConfig({ ...unregistered, dcrConfig: { discoveryUrl, registrationEndpoint } }),
+        findings: [
+          'upstreamProviders[0].oidcConfig.dcrConfig.registrationEndpoint: Forbidden: may not be set beside `discoveryUrl`; keep one',
+        ],
+      },
+      {
+        title: 'no endpoint',
+        value: withOAuth2({ ...unregisteredOAuth2, dcrConfig: { softwareId: 'vmcp' } }),
+        findings: [
+          'upstreamProviders[0].oauth2Config.dcrConfig.discoveryUrl: Required value: must be set, or `registrationEndpoint`',
+        ],
+      },
+    ],
+  },
+})

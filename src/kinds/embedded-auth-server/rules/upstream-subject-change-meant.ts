@@ -1,0 +1,55 @@
+import { advice } from '../../../rule/field-error.ts'
+import { shortQuote } from '../../../rule/go-text.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { withOidc } from '../examples.ts'
+import type { Provider } from '../effective.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+export const upstreamSubjectChangeMeant = defineRule({
+  id: 'upstream-subject-change-meant',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'A change of `subjectClaim` is meant: every user becomes another one.',
+  why: 'Users are known by the value of this claim. After a change each gets a new identity, and their stored tokens belong to the old one.',
+  failure: {
+    symptom: 'after a change of `subjectClaim` all users are new ones: their stored tokens are gone',
+    toldBy: 'nobody',
+    releases: 'from 0.31 on',
+    threads: [],
+  },
+  sources: ['decision 3', 'decision 21'],
+  *check({ upstreamProviders }, { path, old }) {
+    const before = old()?.upstreamProviders ?? []
+    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+      const earlier = before.find((stored) => stored?.name !== undefined && stored.name === provider?.name)
+      if (!earlier?.oidcConfig || !provider?.oidcConfig) continue
+      const [was, is] = [subjectOf(earlier.oidcConfig), subjectOf(provider.oidcConfig)]
+      if (was !== is && was !== undefined && is !== undefined)
+        yield advice(
+          path.upstreamProviders.at(i).oidcConfig.subjectClaim,
+          `changes from ${shortQuote(was)}, so every user becomes another one and loses stored tokens`,
+        )
+    }
+  },
+  examples: {
+    valid: [{ title: 'the default, written', value: withOidc({ subjectClaim: 'sub' }), old: withOidc({}) }],
+    invalid: [
+      {
+        title: 'another claim',
+        value: withOidc({ subjectClaim: 'oid' }),
+        old: withOidc({}),
+        findings: [
+          'upstreamProviders[0].oidcConfig.subjectClaim: changes from "sub", so every user becomes another one and loses stored tokens',
+        ],
+      },
+    ],
+  },
+})
+
+/** An empty claim means the default; undefined where it cannot be read. */
+function subjectOf(config: NonNullable<Provider['oidcConfig']>): string | undefined {
+  if (isAbsent(config, 'subjectClaim') || config.subjectClaim === '') return 'sub'
+  return config.subjectClaim
+}

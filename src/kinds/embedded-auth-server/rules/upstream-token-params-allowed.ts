@@ -1,0 +1,83 @@
+import { forbidden, invalid } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { parseUrl } from '../../../rule/url.ts'
+import { githubConfig, withOAuth2, withOidc } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+/** The parameters of token requests that the server sets, and those of client authentication. */
+const RESERVED = [
+  'grant_type',
+  'code',
+  'redirect_uri',
+  'client_id',
+  'client_secret',
+  'code_verifier',
+  'refresh_token',
+  'scope',
+  'client_assertion',
+  'client_assertion_type',
+] as const
+
+export const upstreamTokenParamsAllowed = defineRule({
+  id: 'upstream-token-params-allowed',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary:
+    'Extra token parameters leave alone those that the server sets itself, and `resource` is an absolute URI without a fragment.',
+  why: 'The operator refuses the configuration.',
+  failure: {
+    symptom:
+      'Valid=False says "reserved token parameter … is managed by the framework", or that "resource" must be an absolute URI',
+    toldBy: 'operator',
+    releases: 'from 0.50 on',
+    threads: ['stacklok/toolhive#6430'],
+  },
+  sources: ['decision 3'],
+  *check({ upstreamProviders }, { path }) {
+    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+      for (const config of ['oidcConfig', 'oauth2Config'] as const) {
+        const params = provider?.[config]?.additionalTokenParams
+        if (params === undefined) continue
+        const at = (name: string) => path.upstreamProviders.at(i)[config].additionalTokenParams.at(name)
+        for (const name of RESERVED) {
+          if (Object.hasOwn(params, name))
+            yield forbidden(at(name), 'may not be set here; the server sets it')
+        }
+        const resource = Object.hasOwn(params, 'resource') ? params.resource : undefined
+        if (resource !== undefined && !isResource(resource))
+          yield invalid(at('resource'), resource, 'must be an absolute URI without a fragment (RFC 8707)')
+      }
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'parameters of the provider',
+        value: withOidc({ additionalTokenParams: { resource: 'https://api.example.com', audience: 'api' } }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'parameters that come from other fields',
+        value: withOAuth2({
+          ...githubConfig,
+          additionalTokenParams: { scope: 'repo', client_secret: 'abc' },
+        }),
+        findings: [
+          'upstreamProviders[0].oauth2Config.additionalTokenParams[client_secret]: Forbidden: may not be set here; the server sets it',
+          'upstreamProviders[0].oauth2Config.additionalTokenParams[scope]: Forbidden: may not be set here; the server sets it',
+        ],
+      },
+      {
+        title: 'a resource by name',
+        value: withOidc({ additionalTokenParams: { resource: 'api' } }),
+        findings: [
+          'upstreamProviders[0].oidcConfig.additionalTokenParams[resource]: Invalid value: "api": must be an absolute URI without a fragment (RFC 8707)',
+        ],
+      },
+    ],
+  },
+})
+
+const isResource = (text: string): boolean => (parseUrl(text)?.scheme ?? '') !== '' && !text.includes('#')

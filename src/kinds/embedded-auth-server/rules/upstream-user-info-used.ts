@@ -1,0 +1,38 @@
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { withOidc } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+const UNUSED = 'has no effect: who the user is comes from the ID token; see `subjectClaim` for another claim'
+
+export const upstreamUserInfoUsed = defineRule({
+  id: 'upstream-user-info-used',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'An OpenID Connect provider has no `userInfoOverride`.',
+  why: 'No release reads it: the ID token says who the user is. The log of the server mentions it once.',
+  failure: {
+    symptom:
+      'no effect; the log says that userinfo_override is configured for an OIDC provider but will not be used',
+    toldBy: 'nobody',
+    threads: [],
+  },
+  sources: ['decision 21'],
+  *check({ upstreamProviders }, { path }) {
+    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+      if (provider?.oidcConfig?.userInfoOverride !== undefined)
+        yield advice(path.upstreamProviders.at(i).oidcConfig.userInfoOverride, UNUSED)
+    }
+  },
+  examples: {
+    valid: [{ title: 'another claim', value: withOidc({ subjectClaim: 'uid' }) }],
+    invalid: [
+      {
+        title: 'an endpoint',
+        value: withOidc({ userInfoOverride: { endpointUrl: 'https://idp.example.com/user' } }),
+        findings: [`upstreamProviders[0].oidcConfig.userInfoOverride: ${UNUSED}`],
+      },
+    ],
+  },
+})
