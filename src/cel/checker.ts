@@ -59,6 +59,8 @@ interface Check {
   readonly unifier: Unifier
   /** The variables of the comprehensions around the place that is checked. */
   readonly scope: Map<string, Type>
+  /** Functions beside the standard ones. */
+  readonly functions: readonly Overload[]
   /** Whether numbers of different types may be compared: in 0.32 from the first comprehension on. */
   mixedNumbers: boolean
   dependsOnVersion: boolean
@@ -76,17 +78,19 @@ const literalTypes = { int, uint, double, string, bytes, bool, null_type: nullTy
  * Type-checks an expression over `claims: map(string, dyn)` and the standard definitions (CEL language definition,
  * "Gradual Type Checking") as a version of cel-go does, and looks for what passes there but stops it when it makes the
  * program. Gives the type of the result, or the problems in the order of the source. `further` are variables beside
- * `claims`. Never throws.
+ * `claims`, `functions` those beside the standard ones. Never throws.
  */
 export function check(
   expr: Expr,
   version: CelGoVersion,
   further: ReadonlyMap<string, Type> = new Map(),
+  functions: readonly Overload[] = [],
 ): CheckResult {
   const state: Check = {
     version,
     unifier: new Unifier(version),
     scope: new Map(further),
+    functions,
     mixedNumbers: false,
     dependsOnVersion: false,
     settled: new Map(),
@@ -337,13 +341,22 @@ function isDottedType(state: Check, select: Select): boolean {
   return root.kind === 'ident' && dottedType(state, root, chain)?.length === chain.length
 }
 
+/** The signatures that a call could have. */
+function candidates({ functions }: Check, { name, target }: Call, argCount: number): readonly Overload[] {
+  const standard = overloadsOf(name, target !== undefined, argCount)
+  const further = functions.filter(
+    (each) => each.name === name && each.method === (target !== undefined) && each.args.length === argCount,
+  )
+  return further.length === 0 ? standard : [...standard, ...further]
+}
+
 /** The result type over all signatures that fit: dyn when they differ; undefined when none fits. */
 function resultOf(state: Check, call: Call, types: readonly Type[]): Type | undefined {
   // Without variables to bind, nothing after the first dyn matters.
   const closed = !types.some((type) => type.open)
   let result: Type | undefined
   const fitting: Overload[] = []
-  for (const overload of overloadsOf(call.name, call.target !== undefined, types.length)) {
+  for (const overload of candidates(state, call, types.length)) {
     if (overload.mixedNumbers && ((closed && result !== undefined) || !mayMixNumbers(state, overload, types)))
       continue
     const next = applyOverload(state.unifier, overload, types)

@@ -127,6 +127,12 @@ export const overloads: readonly Overload[] = [
   ...['getHours', 'getMinutes', 'getSeconds', 'getMilliseconds'].flatMap(timeParts),
 ]
 
+/** Functions of the API server beside these (cel-go's strings extension) that the rules of CRDs use; matchers have none. */
+export const STRING_FUNCTIONS: readonly Overload[] = [
+  ...['lowerAscii', 'upperAscii'].map((name) => method(name, [string], string)),
+  method('split', [string, string], list(string)),
+]
+
 /** The names of types, which an expression may compare with type(x). */
 export const typeNames: ReadonlyMap<string, Type> = new Map(
   [bool, int, uint, double, string, bytes, nullType, timestamp, duration]

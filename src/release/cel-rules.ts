@@ -2,6 +2,7 @@ import { check } from '../cel/checker.ts'
 import { evaluate } from '../cel/evaluate/evaluate.ts'
 import { Failure, fromJson } from '../cel/evaluate/values.ts'
 import type { Expr } from '../cel/ast.ts'
+import { STRING_FUNCTIONS } from '../cel/declarations.ts'
 import { parse } from '../cel/parser.ts'
 import { dyn } from '../cel/types.ts'
 
@@ -43,7 +44,10 @@ class TooDear extends Error {}
 function compile(rule: string): Expr | undefined {
   if (!compiled.has(rule)) {
     const parsed = parse(rule)
-    compiled.set(rule, parsed.ok && check(parsed.expr, '0.32', SELF).ok ? parsed.expr : undefined)
+    compiled.set(
+      rule,
+      parsed.ok && check(parsed.expr, '0.32', SELF, STRING_FUNCTIONS).ok ? parsed.expr : undefined,
+    )
   }
   return compiled.get(rule)
 }

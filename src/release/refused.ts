@@ -1,3 +1,5 @@
+import { regularExpression } from '../cel/evaluate/functions.ts'
+import { Failure } from '../cel/evaluate/values.ts'
 import type { ErrorType, FieldError } from '../rule/field-error.ts'
 import { supportedValues } from '../rule/field-error.ts'
 import type { Segment } from '../rule/path.ts'
@@ -12,26 +14,29 @@ export interface Refusal {
   readonly error: FieldError
 }
 
-/**
- * What an API server with this schema refuses of a value, in the order of the schema. Patterns are those of RE2 that
- * JavaScript reads the same way.
- */
+/** What an API server with this schema refuses of a value, in the order of the schema. */
 export const refusals = (schema: ReleaseSchema, value: unknown): Iterable<Refusal> =>
-  ofAny(schema, withoutNulls(schema, value), [])
+  ofAny(schema, defaulted(schema, value), [])
 
 /** Whether the value itself, not something in it, breaks a rule of CEL. */
 export const breaksRule = (schema: ReleaseSchema, value: unknown): boolean =>
-  !ofRules(schema, withoutNulls(schema, value), []).next().done
+  !ofRules(schema, defaulted(schema, value), []).next().done
 
-/** The value without the nulls that the API server drops: those of fields that are not nullable. */
-function withoutNulls(schema: ReleaseSchema | undefined, value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((item) => withoutNulls(schema?.items, item))
+/** The value as the API server validates it: nulls of fields that are not nullable are gone, and defaults are there. */
+function defaulted(schema: ReleaseSchema | undefined, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => defaulted(schema?.items, item))
   if (!isObject(value) || schema === undefined) return value
-  const fields = Object.entries(value).flatMap(([name, field]): [string, unknown][] => {
+  const defaults = Object.entries(schema.properties ?? {}).flatMap(([name, field]): [string, unknown][] =>
+    field.default === undefined ? [] : [[name, field.default]],
+  )
+  const given = Object.entries(value).filter(([name, field]) => {
     const of = fieldOf(schema, name)
-    return field === null && of !== undefined && of.nullable !== true ? [] : [[name, withoutNulls(of, field)]]
+    return field !== null || of === undefined || of.nullable === true
   })
-  return Object.fromEntries(fields)
+  const fields = new Map([...defaults, ...given])
+  return Object.fromEntries(
+    Array.from(fields, ([name, field]) => [name, defaulted(fieldOf(schema, name), field)]),
+  )
 }
 
 function* ofAny(schema: ReleaseSchema, value: unknown, at: readonly Segment[]): Generator<Refusal> {
@@ -60,6 +65,8 @@ function* ofValue(schema: ReleaseSchema, value: unknown, at: readonly Segment[])
       yield refusal('pattern', 'invalid', at, value, `should match '${pattern}'`)
   }
   if (typeof value === 'number') {
+    if (schema.format === 'int32' && !(Math.abs(value + 0.5) < 2 ** 31))
+      yield refusal('format', 'invalid', at, value, 'should be an integer of 32 bits')
     if (minimum !== undefined && value < minimum)
       yield refusal('minimum', 'invalid', at, value, `should be greater than or equal to ${minimum}`)
     if (maximum !== undefined && value > maximum)
@@ -156,11 +163,7 @@ function jsonType(value: unknown): string {
   return typeof value === 'number' && Number.isInteger(value) ? 'integer' : typeof value
 }
 
-/** A pattern that JavaScript cannot read refuses nothing. */
 function matches(pattern: string, text: string): boolean {
-  try {
-    return new RegExp(pattern, 'u').test(text)
-  } catch {
-    return true
-  }
+  const compiled = regularExpression(pattern)
+  return compiled instanceof Failure || compiled.test(text)
 }

@@ -19,6 +19,7 @@ export interface ReleaseSchema {
   readonly minimum?: number
   readonly maximum?: number
   readonly nullable?: boolean
+  readonly default?: unknown
   readonly 'x-kubernetes-int-or-string'?: boolean
   readonly 'x-kubernetes-preserve-unknown-fields'?: boolean
   readonly 'x-kubernetes-list-type'?: string
@@ -34,12 +35,13 @@ export interface ValidationRule {
 
 const KEYWORDS: ReadonlySet<string> = new Set([
   ...['type', 'format', 'required', 'enum', 'pattern', 'minLength', 'maxLength', 'minItems', 'maxItems'],
-  ...['minProperties', 'maxProperties', 'minimum', 'maximum', 'nullable', 'x-kubernetes-int-or-string'],
+  ...['minProperties', 'maxProperties', 'minimum', 'maximum', 'nullable', 'default'],
+  'x-kubernetes-int-or-string',
   ...['x-kubernetes-preserve-unknown-fields', 'x-kubernetes-list-type', 'x-kubernetes-list-map-keys'],
   'x-kubernetes-validations',
 ])
 
-/** The schema without descriptions, defaults and whatever else is not compared. */
+/** The schema without descriptions and whatever else is not compared. */
 export function compared(schema: ReleaseSchema): ReleaseSchema {
   const { properties, items, additionalProperties } = schema
   return {

@@ -27,6 +27,7 @@ const WRONG = fc.constantFrom(
   -1,
   0,
   1.5,
+  2 ** 31,
   true,
   [],
   {},
@@ -34,24 +35,115 @@ const WRONG = fc.constantFrom(
   [''],
 )
 
+/** Objects with the settings of newer releases, which rules say little of. */
+const OF_RELEASES: readonly Json[] = [
+  resourceOf(
+    'MCPExternalAuthConfig',
+    {
+      type: 'embeddedAuthServer',
+      embeddedAuthServer: {
+        issuer: 'https://auth.example.com',
+        baselineClientScopes: ['openid'],
+        cimd: { cacheMaxSize: 10, cacheFallbackTtl: '5m' },
+        registrationRateLimit: { maxTokens: 5, refillPeriod: '1m' },
+        storage: { type: 'memory', maxDCRClients: 100 },
+        trustedIssuers: [
+          {
+            name: 'a',
+            issuerUrl: 'https://a.example.com',
+            caBundleRef: { configMapRef: { name: 'a', key: 'b' } },
+          },
+        ],
+        inboundGrants: {
+          tokenExchange: {
+            issuerPolicies: [
+              {
+                issuerRef: 'a',
+                expectedAudience: 'https://a',
+                allowedDelegateClients: ['c'],
+                allowedActors: ['d'],
+              },
+            ],
+          },
+          jwtBearer: {
+            issuerPolicies: [
+              {
+                issuerRef: 'a',
+                maxAssertionAge: '5m',
+                subjectBindings: [{ subject: 's', allowedResources: ['https://r.example.com'] }],
+              },
+            ],
+          },
+          spiffeClientAuth: [
+            {
+              clientId: 'c',
+              trustDomainRef: 'd',
+              principalPattern: 'spiffe://example.org/ns/*',
+              methods: ['spiffe_jwt'],
+              scopes: ['openid'],
+              audiences: ['https://r.example.com'],
+            },
+          ],
+        },
+        spiffeTrustDomains: [
+          {
+            name: 'd',
+            trustDomain: 'example.org',
+            methods: ['spiffe_jwt'],
+            bundleSource: { type: 'file', file: { configMapName: 'a', configMapKey: 'b' } },
+          },
+        ],
+        upstreamProviders: [
+          {
+            name: 'okta',
+            type: 'oidc',
+            oidcConfig: {
+              issuerUrl: 'https://okta.example.com',
+              dcrConfig: { registrationProbeInterval: '5m', registrationProbe: 'none', rotationKey: 'a' },
+              additionalTokenParams: { a: 'b' },
+            },
+          },
+        ],
+      },
+    },
+    { name: 'example', namespace: 'default' },
+  ),
+  resourceOf(
+    'MCPServer',
+    {
+      image: 'a',
+      authServerRef: { name: 'a' },
+      authzConfig: { type: 'inline', inline: { policies: ['permit(principal, action, resource);'] } },
+      oidcConfigRef: { name: 'a', audience: 'b', resourceUrl: 'https://r.example.com' },
+      sessionStorage: { provider: 'redis', address: 'redis:6379', db: 1 },
+      proxyReadTimeout: '30s',
+      permissionProfile: { name: 'network' },
+    },
+    { name: 'example', namespace: 'default' },
+  ),
+].map((object) => ({ ...object }))
+
 /** The objects of rule examples, as they are and with one mistake each; always the same ones. */
 function corpus(count: number): Json[] {
-  const examples = ruleExamples().map(({ resource }) => resource as Json)
-  const mistaken = fc.constantFrom(...examples).chain((resource) => {
-    const places = placesIn(resource.spec, ['spec'])
-    return fc.tuple(fc.constantFrom(...places), fc.nat(3), WRONG).map(([place, how, wrong]) => {
-      const copy = structuredClone(resource)
-      const holder = place.slice(0, -1).reduce<unknown>((at, key) => (at as Json)[key], copy) as Json
-      const key = place.at(-1) ?? ''
-      if (how === 0) Reflect.deleteProperty(holder, key)
-      else if (how === 1) holder[key] = wrong
-      else if (how === 2 && !Array.isArray(holder)) holder[`${key}X`] = 'x'
-      else if (Array.isArray(holder)) holder.push(holder[0])
-      else holder[key] = [holder[key]]
-      return copy
+  const examples = [...ruleExamples().map(({ resource }) => resource as Json), ...OF_RELEASES]
+  const mistaken = (objects: readonly Json[]) =>
+    fc.constantFrom(...objects).chain((resource) => {
+      const places = placesIn(resource.spec, ['spec'])
+      return fc.tuple(fc.constantFrom(...places), fc.nat(3), WRONG).map(([place, how, wrong]) => {
+        const copy = structuredClone(resource)
+        const holder = place.slice(0, -1).reduce<unknown>((at, key) => (at as Json)[key], copy) as Json
+        const key = place.at(-1) ?? ''
+        if (how === 0) Reflect.deleteProperty(holder, key)
+        else if (how === 1) holder[key] = wrong
+        else if (how === 2 && !Array.isArray(holder)) holder[`${key}X`] = 'x'
+        else if (Array.isArray(holder)) holder.push(holder[0])
+        else holder[key] = [holder[key]]
+        return copy
+      })
     })
-  })
-  return [...examples, ...fc.sample(mistaken, { numRuns: count, seed: 17 })]
+  const mistakenIn = (objects: readonly Json[], numRuns: number) =>
+    fc.sample(mistaken(objects), { numRuns, seed: 17 })
+  return [...examples, ...mistakenIn(examples, count), ...mistakenIn(OF_RELEASES, count / 2)]
 }
 
 function placesIn(value: unknown, at: readonly string[]): string[][] {
@@ -125,7 +217,11 @@ const crdOf = (version: string, kind: string, plural: string, schema: ReleaseSch
 await withApiServer(root, async (t, api) => {
   const releases = knownReleases()
   const objects = corpus(1_000)
-  for (const release of [releases[0], releases.at(-1)]) {
+  for (const release of [
+    releases[0],
+    releases.find(({ version }) => version.startsWith('0.50.')),
+    releases.at(-1),
+  ]) {
     if (release === undefined) throw new Error('no releases')
     await t.test(`release ${release.version}`, async (t) => {
       await install(api, release)

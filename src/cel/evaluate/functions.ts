@@ -245,6 +245,12 @@ define('contains(string, string)', ([text, part], spend) => {
   spend(costOfProduct(text, part, TEXT_PER_UNIT))
   return text.includes(part)
 })
+const asciiOnly = (text: string, change: (ascii: string) => string) => text.replaceAll(/[A-Za-z]+/g, change)
+define('lowerAscii(string)', ([text]) => asciiOnly(text, (ascii) => ascii.toLowerCase()))
+define('upperAscii(string)', ([text]) => asciiOnly(text, (ascii) => ascii.toUpperCase()))
+define('split(string, string)', ([text, separator]) =>
+  separator === '' ? Array.from(text) : text.split(separator),
+)
 define('matches(string, string)', ([text, pattern], spend) => {
   spend(costOfProduct(text, pattern))
   const compiled = regularExpression(pattern)
@@ -269,7 +275,7 @@ function asRE2JS(pattern: string): string {
 }
 
 /** The compiled pattern. Keeps at most 100, by text: matchers repeat them in loops, and only the CLI evaluates matchers. */
-function regularExpression(pattern: string): RE2JS | Failure {
+export function regularExpression(pattern: string): RE2JS | Failure {
   const known = patterns.get(pattern)
   if (known !== undefined) return known
   if (patterns.size === MOST_PATTERNS) patterns.clear()
