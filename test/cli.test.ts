@@ -194,7 +194,8 @@ t.test('places', async (t) => {
     'list.yaml': `apiVersion: v1\nkind: List\nitems:\n${item(VALID)}${item(OTHER)}${item(WRONG)}`,
     'typed-list.yaml': `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPExternalAuthConfigList\nitems:\n- metadata: {name: a}\n  spec: {type: bearer}\n`,
     'absent.yaml': awsSts('region: eu-central-1\n'),
-    'empty.yaml': 'apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPGroup\nspec: []\n',
+    'empty.yaml':
+      'apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPGroup\nspec: []\nmetadata: {name: a}\n',
   }
   const region = 'error spec.awsSts.region schema-pattern'
   const expected = [
@@ -365,7 +366,7 @@ t.test('counts', async (t) => {
 
 t.test('severities and namespaces', async (t) => {
   await write({
-    'team-b.yaml': awsSts(`region: europe\nfallbackRoleArn: ${ROLE}\n`, 'namespace: team-b'),
+    'team-b.yaml': awsSts(`region: europe\nfallbackRoleArn: ${ROLE}\n`, 'name: b\n  namespace: team-b'),
   })
   const files = ['wrong.yaml', 'team-b.yaml']
   const pattern = (setting: string) => ['--severity', `schema-pattern${setting}`]

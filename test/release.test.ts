@@ -285,7 +285,7 @@ t.test('the installed release goes first', async (t) => {
       'MCPServer',
       { image: 'a', gruopRef: { name: 'a' } },
       /^$/,
-      /^warning: spec\.gruopRef: operator release 0\.44 does not have this field; did you mean 'groupRef' \(unknown-field\)$/,
+      /^error: spec\.gruopRef: operator release 0\.44 does not have this field; did you mean 'groupRef' \(unknown-field\)$/,
     ],
     [
       'a field that it requires',
@@ -336,6 +336,12 @@ t.test('the newest release', async (t) => {
       'a grant without a login',
       'MCPExternalAuthConfig',
       server({ inboundGrants: { tokenExchange: {} } }),
+      /^$/,
+    ],
+    [
+      'a required field with a default',
+      'MCPServer',
+      { image: 'a', authServerRef: { name: 'a' }, permissionProfile: { name: 'network' } },
       /^$/,
     ],
     [
@@ -439,6 +445,17 @@ t.test('check with a release by name, or with CRDs in files', async (t: Test) =>
     },
   }
   await writeFile(join(cwd, 'crd.yaml'), JSON.stringify(crd))
+  const compared = structuredClone(crd)
+  Object.assign(compared.spec.versions[0]?.schema.openAPIV3Schema ?? {}, {
+    'x-kubernetes-validations': [{ rule: 'self.spec == oldSelf.spec' }, { rule: 'isURL(self.spec.type)' }],
+  })
+  await writeFile(join(cwd, 'rules.yaml'), JSON.stringify(compared))
+  const wrong = [
+    resourceOf('MCPRemoteProxy', { remoteURL: 'https://a.example.com' }),
+    resourceOf('MCPGroup', {}, { name: 'Bad_Name' }),
+    resourceOf('MCPServer', { image: 'a', gruopRef: { name: 'a' } }),
+  ]
+  await writeFile(join(cwd, 'wrong.yaml'), wrong.map((each) => JSON.stringify(each)).join('\n---\n'))
   const rows: [args: string[], code: number, text: RegExp][] = [
     [[], 1, /error: .*Unsupported value: "obo"/],
     [['--release', '0.44'], 0, /warning: .*; operator release 0\.44 allows this/],

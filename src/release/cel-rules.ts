@@ -38,6 +38,9 @@ export function evaluateRule(rule: string, self: unknown): RuleOutcome {
   }
 }
 
+/** Whether `evaluateRule` can evaluate the rule. */
+export const isEvaluated = (rule: string): boolean => compile(rule) !== undefined
+
 class TooDear extends Error {}
 
 /** The expression of a rule that only needs `self` and the standard library; there are few rules, and they stay. */

@@ -4,7 +4,7 @@ import type { ErrorType, FieldError } from '../rule/field-error.ts'
 import { supportedValues } from '../rule/field-error.ts'
 import type { Segment } from '../rule/path.ts'
 import { isObject } from '../rule/resource.ts'
-import { evaluateRule } from './cel-rules.ts'
+import { evaluateRule, isEvaluated } from './cel-rules.ts'
 import { fieldOf, type ReleaseSchema } from './schema.ts'
 
 /** Something that the API server refuses, or does not keep. */
@@ -136,6 +136,16 @@ function* ofRules(schema: ReleaseSchema, value: unknown, at: readonly Segment[])
     if (evaluateRule(rule, value) === 'broken')
       yield refusal('rule', 'invalid', at, jsonType(value), message?.trim() ?? `failed rule: ${rule.trim()}`)
   }
+}
+
+/** The places of the rules of CEL that `refusals` cannot evaluate, each as often as it has such rules. */
+export function* unevaluatedRules(schema: ReleaseSchema, at = ''): Generator<string> {
+  const { properties = {}, items, additionalProperties: values } = schema
+  for (const { rule } of schema['x-kubernetes-validations'] ?? []) if (!isEvaluated(rule)) yield at
+  for (const [name, field] of Object.entries(properties))
+    yield* unevaluatedRules(field, at === '' ? name : `${at}.${name}`)
+  if (items !== undefined) yield* unevaluatedRules(items, `${at}[]`)
+  if (typeof values === 'object') yield* unevaluatedRules(values, `${at}.<name>`)
 }
 
 function refusal(

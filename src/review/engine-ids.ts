@@ -206,6 +206,18 @@ export const ENGINE_IDS: readonly EngineId[] = [
     sources: ['decision 3'],
   },
   {
+    id: 'metadata-accepted',
+    severity: 'error',
+    summary: 'The API server accepts the name, the labels and the annotations of the resource.',
+    why: 'The API server refuses it before any webhook is asked. Found by the CLI alone.',
+    sources: ['decision 3'],
+    ...example(
+      { metadata: { name: 'Okta_Prod' }, spec: { type: 'unauthenticated' } },
+      { metadata: { name: 'okta-prod' }, spec: { type: 'unauthenticated' } },
+      `metadata.name: Invalid value: "Okta_Prod": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*') (metadata-accepted)`,
+    ),
+  },
+  {
     id: 'release-accepts',
     severity: 'error',
     summary: 'The CRD of the installed operator accepts the resource.',

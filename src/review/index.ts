@@ -16,6 +16,7 @@ import { type NewerField, unknownFields } from './unknown-fields.ts'
 import { overlay } from './overlay.ts'
 import type { ClusterState } from './cluster-state.ts'
 import type { Release } from '../release/release.ts'
+import { metadataFindings } from './metadata.ts'
 import { refusedBy, yielding } from './release.ts'
 
 /** One request to store or delete an object: from the API server, a file or a test. */
@@ -159,14 +160,19 @@ function found(
   }
   const { findings: unknown, newer } = unknownIn(kind, object, situation)
   const refused = refusedBy(object, { kind: kind.kind, release, placeholders, known: yielded })
-  const others = [...otherVersion(object, strict), ...unknown, ...refused]
+  const others = [
+    ...otherVersion(object, strict),
+    ...metadataFindings(object, { strict }),
+    ...unknown,
+    ...refused,
+  ]
   return { findings: [...others, ...yielded], placeholders, newerFields: newer }
 }
 
-/** The unknown fields of an object in a file; errors where that is strict. */
+/** The unknown fields of an object in a file: errors where that is strict, and where the release is known. */
 function unknownIn(kind: Kind, object: unknown, { strict = false, release }: Situation) {
   const { findings, newer } = unknownFields(kind, object, release)
-  const severity = strict ? 'error' : 'warning'
+  const severity = strict || release?.schemas.has(kind.kind) === true ? 'error' : 'warning'
   return { findings: findings.map((finding): Finding => ({ ...finding, severity })), newer }
 }
 

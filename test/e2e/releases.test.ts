@@ -3,6 +3,7 @@ import root from 'tap'
 import { API_VERSION, DEFAULT_API_GROUP, kindNamed, KINDS } from '../../src/kinds/index.ts'
 import { refusals } from '../../src/release/refused.ts'
 import type { ReleaseSchema } from '../../src/release/schema.ts'
+import { metadataFindings } from '../../src/review/metadata.ts'
 import { errorBody } from '../../src/rule/field-error.ts'
 import { pathText } from '../../src/rule/path.ts'
 import { isObject } from '../../src/rule/resource.ts'
@@ -241,6 +242,48 @@ await withApiServer(root, async (t, api) => {
       t.strictSame(differences.flat(), [])
     })
   }
+
+  await t.test('what is refused in metadata, in the same words', async (t) => {
+    const long = 'x'.repeat(300)
+    const keys = [
+      'a',
+      'a/b',
+      'A.b/C_d.e',
+      'a b',
+      '/a',
+      'a/',
+      'a/b/c',
+      'a_b/c',
+      '-a',
+      long,
+      `${long}/a`,
+      'a..b/c',
+    ]
+    const metadata: Json[] = [
+      ...['Bad_Name', 'a.b-c', '-a', 'a-', 'a..b', 'ä', long, 'a/b', 'a'.repeat(253)].map((name) => ({
+        name,
+      })),
+      ...['a-', 'A-', 'a', 'a_', '-'].map((generateName) => ({ generateName })),
+      ...keys.flatMap((key) => [{ labels: { [key]: 'a' } }, { annotations: { [key]: 'a b' } }]),
+      ...['', 'a b', 'a_b.C', '-a', 'a-', 'é', long].map((value) => ({ labels: { key: value } })),
+      { annotations: { big: 'x'.repeat(262_145) } },
+      { name: 'Bad_Name', labels: { 'a b': 'c d' } },
+      { name: '' },
+    ]
+    const group = kindNamed.get('MCPGroup')
+    if (group === undefined) throw new Error('MCPGroup')
+    for (const each of metadata) {
+      const named = 'generateName' in each ? each : { name: 'example', ...each }
+      const object = { apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`, kind: 'MCPGroup', metadata: named }
+      const { body } = await api.request<Status>('POST', `${pathOf(group)}?dryRun=All`, object)
+      const theirs = (body.details?.causes ?? []).map(({ message }) => message)
+      const ours = metadataFindings(object, { strict: true }).map(({ error }) => errorBody(error))
+      const title = JSON.stringify(each).slice(0, 100)
+      // The API server refuses the name that it makes of a prefix.
+      if ('generateName' in each) t.equal(ours.length > 0, theirs.length > 0, title)
+      else t.strictSame(ours.toSorted(), theirs.toSorted(), title)
+    }
+  })
 
   await t.test('the server follows the CRDs of the cluster', async (t) => {
     const spec = { type: 'obo', obo: {} }

@@ -9,6 +9,7 @@ import { kindOf, stateOf } from '../input/given-state.ts'
 import { readOverlay, type Overlay, namespaceOf } from '../input/overlay.ts'
 import { type Beside, judgeDocument, type Judging } from './judge-document.ts'
 import { missingKindNotes } from '../output/missing-crds.ts'
+import { unevaluatedRules } from '../../release/refused.ts'
 import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
 import { READING_FLAGS, printEmpty, printUnread, readOptions } from '../input/reading.ts'
 import {
@@ -105,8 +106,30 @@ function examine(documents: Documents, judging: Judging, beside: Beside): Report
   const { files, patches, unread } = documents
   const report: Report = { files, resources: 0, others: 0, findings: [], notes: [...patches], unread }
   for (const { file, document } of documents.documents) judgeDocument(file, document, judging, beside, report)
-  report.notes.push(...repetitions(documents, judging, beside.state))
+  report.notes.push(
+    ...repetitions(documents, judging, beside.state),
+    ...rulesNotEvaluated(documents, judging),
+  )
   return report
+}
+
+/** Most places of rules that are listed. */
+const MOST_PLACES = 5
+
+/** A note on the rules of the release's CRDs that are not evaluated here: only the API server knows what they refuse. */
+function rulesNotEvaluated({ documents }: Documents, judging: Judging): Located[] {
+  const { release } = judging
+  if (release === undefined) return []
+  const kinds = new Set(documents.flatMap(({ document }) => kindOf(document.value, judging)?.kind ?? []))
+  const places = [...kinds].flatMap((kind) =>
+    [...unevaluatedRules(release.schemas.get(kind) ?? {})].map((at) => `${kind} ${at}`),
+  )
+  if (places.length === 0) return []
+  const named = [...new Set(places)]
+  const more = named.length > MOST_PLACES ? ` and ${named.length - MOST_PLACES} more` : ''
+  const count = counted(places.length, 'CEL rule')
+  const message = `${count} of ${release.name} cannot be evaluated here, so the API server may refuse what passes: ${named.slice(0, MOST_PLACES).join(', ')}${more}`
+  return [{ ...IN_CLUSTER, message }]
 }
 
 /** Notes on resources that are given twice and are referred to: the last one counts for their referrers. */

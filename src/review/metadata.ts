@@ -1,0 +1,138 @@
+import type { ErrorType } from '../rule/field-error.ts'
+import type { Segment } from '../rule/path.ts'
+import { isObject, metadataOf } from '../rule/resource.ts'
+import type { Finding } from './finding.ts'
+import { holdsPlaceholder } from './placeholder.ts'
+
+/**
+ * What the API server refuses in the metadata of any resource, in its words (apimachinery, `ValidateObjectMeta`). For
+ * files: what reaches a webhook has passed. Texts with a placeholder are not judged, unless that is strict.
+ */
+export function metadataFindings(
+  object: unknown,
+  { strict }: { readonly strict: boolean },
+): readonly Finding[] {
+  if (!isObject(object)) return []
+  const isJudged = (text: string) => strict || !holdsPlaceholder(text)
+  const found = [...errorsIn(metadataOf(object), isJudged)]
+  return found.map(([type, at, value, detail]) => ({
+    id: 'metadata-accepted',
+    severity: 'error',
+    error: { type, at: ['metadata', ...at], value, detail },
+  }))
+}
+
+type MetadataError = readonly [type: ErrorType, at: readonly Segment[], value: unknown, detail: string]
+
+/** A rule of the API server for a text: its pattern, its bound, and the words for both. */
+interface Format {
+  readonly pattern: RegExp
+  readonly detail: string
+  readonly most: number
+}
+
+const LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'
+const SUBDOMAIN = String.raw`${LABEL}(\.${LABEL})*`
+const QUALIFIED = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'
+
+const format = (source: string, most: number, what: string, ...samples: string[]): Format => ({
+  pattern: new RegExp(`^(?:${source})$`),
+  most,
+  detail: `${what} (e.g. ${samples.map((each) => `'${each}'`).join(',  or ')}, regex used for validation is '${source}')`,
+})
+
+const NAME = format(
+  SUBDOMAIN,
+  253,
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+  'example.com',
+)
+const NAMESPACE = format(
+  LABEL,
+  63,
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+  'my-name',
+  '123-abc',
+)
+const KEY_NAME = format(
+  QUALIFIED,
+  63,
+  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+  'MyName',
+  'my.name',
+  '123-abc',
+)
+const LABEL_VALUE = format(
+  `(${QUALIFIED})?`,
+  63,
+  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+  'MyValue',
+  'my_value',
+  '12345',
+)
+
+/** Longest text that is compared with a pattern: V8 keeps a position for each round of a repeated group. */
+const LONGEST = 1_000
+
+/** Most bytes of all annotations together. */
+const MOST_ANNOTATIONS = 256 * 1024
+
+function* errorsIn(
+  { name, generateName, namespace, labels, annotations }: Readonly<Record<string, unknown>>,
+  isJudged: (text: string) => boolean,
+): Generator<MetadataError> {
+  if (isEmpty(name) && isEmpty(generateName))
+    yield ['required', ['name'], undefined, 'name or generateName is required']
+  for (const [field, text, rule] of [
+    ['name', name, NAME],
+    ['generateName', generateName, NAME],
+    ['namespace', namespace, NAMESPACE],
+  ] as const) {
+    if (typeof text !== 'string' || text === '' || !isJudged(text)) continue
+    // The API server appends letters to a prefix, which may end in a dash.
+    const judged = field === 'generateName' ? text.replace(/(?<=.)-$/, 'a') : text
+    for (const detail of broken(judged, rule, 'characters')) yield ['invalid', [field], text, detail]
+  }
+  for (const [key, value] of fieldsOf(labels)) {
+    if (isJudged(key)) yield* ofKey('labels', key, key)
+    if (typeof value !== 'string' || !isJudged(value)) continue
+    for (const detail of broken(value, LABEL_VALUE)) yield ['invalid', ['labels', { key }], value, detail]
+  }
+  for (const [key] of fieldsOf(annotations)) {
+    if (isJudged(key)) yield* ofKey('annotations', key, key.toLowerCase())
+  }
+  const size = Buffer.byteLength(fieldsOf(annotations).flat().join(''))
+  if (size > MOST_ANNOTATIONS)
+    yield ['tooLong', ['annotations'], '', `may not be more than ${MOST_ANNOTATIONS} bytes`]
+}
+
+const isEmpty = (text: unknown) => text === undefined || text === null || text === ''
+
+/** A key of labels or annotations: a name, after a domain and a slash perhaps. */
+function* ofKey(field: string, key: string, judged: string): Generator<MetadataError> {
+  const parts = judged.split('/')
+  const [own = '', ...prefix] = parts.toReversed()
+  const details =
+    parts.length > 2
+      ? [
+          `a valid label key ${KEY_NAME.detail} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+        ]
+      : [...prefix.flatMap((each) => ofPart('prefix', each, NAME)), ...ofPart('name', own, KEY_NAME)]
+  for (const detail of details) yield ['invalid', [field, { key }], key, detail]
+}
+
+const EMPTY = 'must be non-empty'
+
+const ofPart = (part: string, text: string, rule: Format): string[] =>
+  (text !== '' ? broken(text, rule) : part === 'prefix' ? [EMPTY] : [EMPTY, ...broken(text, rule)]).map(
+    (detail) => `${part} part ${detail}`,
+  )
+
+function broken(text: string, { pattern, detail, most }: Format, unit = 'bytes'): string[] {
+  return [
+    ...(Buffer.byteLength(text) > most ? [`must be no more than ${most} ${unit}`] : []),
+    ...(text.length > LONGEST || pattern.test(text) ? [] : [detail]),
+  ]
+}
+
+const fieldsOf = (map: unknown): [string, unknown][] => (isObject(map) ? Object.entries(map) : [])
