@@ -105,6 +105,46 @@ t.test('every example of every rule, at every place where the rule applies', asy
   }
 })
 
+t.test('without resourceUrl releases take the address of a Service of the name', async (t) => {
+  const url = (port: number, namespace = 'default') => `http://example.${namespace}.svc.cluster.local:${port}`
+  const serverOf = (audience: string) => ({
+    kind: 'VirtualMCPServer',
+    spec: {
+      incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'corporate', audience } },
+      authServerConfig: authServer('okta'),
+    },
+  })
+  const proxyOf = (audience: string, proxyPort?: number) => ({
+    kind: 'MCPRemoteProxy',
+    spec: {
+      authServerRef: { name: 'auth' },
+      oidcConfigRef: { name: 'corporate', audience },
+      ...(proxyPort !== undefined && { proxyPort }),
+    },
+  })
+  const rows = [
+    [serverOf(url(4483)), 'default', 0],
+    [serverOf(url(4483)), 'other', 1],
+    [serverOf(url(4483, 'any')), undefined, 0],
+    [serverOf(url(8080)), 'default', 1],
+    [proxyOf(url(8080)), 'default', 0],
+    [proxyOf(url(9000), 9000), 'default', 0],
+    [proxyOf(url(8080), 9000), 'default', 1],
+  ] as const
+  const auth = { ...serverConfig('auth', 'okta'), metadata: { name: 'auth', namespace: 'default' } }
+  const state = stateOf([auth])
+  for (const [{ kind: name, spec }, namespace, count] of rows) {
+    const kind = KINDS.find(({ kind }) => kind === name)
+    if (kind === undefined) throw new Error(name)
+    const resource = { metadata: { name: 'example', ...(namespace !== undefined && { namespace }) }, spec }
+    const around = { cluster: state.in('default'), self: { kind: name, name: 'example' } }
+    const found = findingsIn(kind, resource, around).filter(({ id }) =>
+      id.endsWith('auth-server-audience-is-resource-url'),
+    )
+    t.equal(found.length, count, JSON.stringify([namespace, spec]))
+  }
+})
+
 t.test('a rule reads only the kinds that it declares', async (t) => {
   for (const place of rulePlaces()) {
     const { rule, kind } = place

@@ -120,7 +120,14 @@ const HOLDERS: Readonly<Record<string, (part: unknown) => object>> = {
   MCPExternalAuthConfig: (embeddedAuthServer) => ({ type: 'embeddedAuthServer', embeddedAuthServer }),
   VirtualMCPServer: (authServerConfig) => ({
     groupRef: { name: 'tools' },
-    incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'tools' }, audience: 'tools' },
+    incomingAuth: {
+      type: 'oidc',
+      oidcConfigRef: {
+        name: 'tools',
+        audience: 'https://mcp.example.com',
+        resourceUrl: 'https://mcp.example.com',
+      },
+    },
     authServerConfig,
   }),
 }

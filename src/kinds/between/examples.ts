@@ -24,6 +24,22 @@ export const workload = (config: string, groupName?: string): Workload => ({
   },
 })
 
+type OidcConfigRef = NonNullable<NonNullable<Workload['spec']>['oidcConfigRef']>
+
+/** A workload with the embedded authorization server `auth`, whose tokens the MCPOIDCConfig `corporate` validates. */
+export const serving = (oidcConfigRef: OidcConfigRef): Workload => ({
+  spec: {
+    authServerRef: { kind: 'MCPExternalAuthConfig', name: 'auth' },
+    oidcConfigRef: {
+      name: 'corporate',
+      ...(oidcConfigRef.audience === undefined && { audience: URL_OF_CLIENTS, resourceUrl: URL_OF_CLIENTS }),
+      ...oidcConfigRef,
+    },
+  },
+})
+
+const URL_OF_CLIENTS = 'https://mcp.example.com'
+
 const authConfig = (name: string, type: string, settings: unknown): Other => ({
   kind: 'MCPExternalAuthConfig',
   metadata: { name },
@@ -90,13 +106,33 @@ export const oidcConfig = (name: string, issuer = 'https://auth.example.com'): O
   spec: { type: 'inline', inline: { issuer } },
 })
 
+/** A policy that allows everything, and one that asks for a claim of the upstream provider. */
+export const PERMIT = 'permit(principal, action, resource);'
+export const GROUPS_POLICY =
+  'permit(principal, action, resource) when { principal has claim_groups && principal.claim_groups.contains("staff") };'
+
+/** Incoming authentication of clients, with policies. */
+export const withPolicies = (
+  inline: {
+    readonly policies?: string[]
+    readonly primaryUpstreamProvider?: string
+  } = {},
+) => ({
+  type: 'oidc' as const,
+  oidcConfigRef: { name: 'corporate', audience: URL_OF_CLIENTS, resourceUrl: URL_OF_CLIENTS },
+  authzConfig: { type: 'inline' as const, inline: { policies: [PERMIT], ...inline } },
+})
+
 type GatewaySpec = NonNullable<Gateway['spec']>
 
 /** A VirtualMCPServer of the group `tools` with these settings instead or beside. */
 export const gatewayOf = (settings: GatewaySpec = {}): Gateway => ({
   spec: {
     groupRef: { name: 'tools' },
-    incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'corporate' }, audience: 'tools' },
+    incomingAuth: {
+      type: 'oidc',
+      oidcConfigRef: { name: 'corporate', audience: URL_OF_CLIENTS, resourceUrl: URL_OF_CLIENTS },
+    },
     ...settings,
   },
 })

@@ -10,9 +10,14 @@ export type Refusal =
 export function refusalOf(gateway: Gateway, config: OidcConfig): Refusal | undefined {
   const { authServerConfig, incomingAuth } = gateway.spec ?? {}
   if (authServerConfig === undefined || incomingAuth?.type !== 'oidc') return undefined
-  const { type, inline } = config.spec ?? {}
+  return refusalBy(config, authServerConfig.issuer)
+}
+
+/** The same for tokens of an issuer, whoever checks them; `issued` is undefined where it cannot be read. */
+export function refusalBy({ spec }: OidcConfig, issued: string | undefined): Refusal | undefined {
+  const { type, inline } = spec ?? {}
   if (type === 'kubernetesServiceAccount') return { reason: 'type' }
-  const [issued, accepted] = [authServerConfig.issuer, inline?.issuer]
+  const accepted = inline?.issuer
   if (type !== 'inline' || issued === undefined || accepted === undefined || issued === accepted)
     return undefined
   return { reason: 'issuer', issued, accepted }

@@ -77,12 +77,14 @@ const USED_BY_GATEWAY: ReadonlySet<string> = new Set<AuthType>(['headerInjection
 export function unsuited(use: Use, field: string, { spec }: AuthConfig): string | undefined {
   const type = spec?.type
   if (type === undefined) return undefined
+  if ((type as string) === 'obo')
+    return 'is refused by open-source builds of the operator (EnterpriseRequired)'
   const { kind, inGroup, validatesTokens } = use
   if (type !== 'embeddedAuthServer' && field === 'authServerRef')
     return `cannot be the authorization server of an ${kind}`
   if (USED_BY_GATEWAY.has(type) && inGroup) return undefined
   if (type === 'embeddedAuthServer' && kind !== 'MCPServerEntry' && !validatesTokens) {
-    return `issues tokens that an ${kind} checks only with an \`oidcConfigRef\``
+    return `needs an \`oidcConfigRef\` in the ${kind}, which checks its tokens; releases do not reconcile it without`
   }
   return NOT_FOR_WORKLOAD[kind]?.[type]
 }

@@ -1,5 +1,6 @@
 import { checkMatcher, maxBytes, outsideStringLiterals } from '../../cel/index.ts'
 import type { CelGoVersion, MatcherError } from '../../cel/index.ts'
+import { type Misfit, misfitIn } from './claim-shapes.ts'
 
 export { type CelGoVersion, utf8Length } from '../../cel/index.ts'
 
@@ -12,6 +13,8 @@ export type MatcherVerdict =
       readonly ok: true
       readonly type: string
       readonly constant?: boolean
+      /** A claim that it takes for a list although it is a text, or the other way round. */
+      readonly misfit?: Misfit
       /** The error of the one version of cel-go that refuses it. */
       readonly refusedBy?: MatcherError & { readonly version: CelGoVersion }
     }
@@ -47,11 +50,12 @@ function compiled(text: string): MatcherVerdict {
   const verdict = checkMatcher(text)
   if (verdict.ok) {
     const { type, refusedBy } = verdict
-    if (refusedBy === undefined) return { ...verdict, type: shortened(type) }
+    const misfit = misfitIn(text)
     return {
       ...verdict,
       type: shortened(type),
-      refusedBy: { ...refusedBy, message: shortened(refusedBy.message) },
+      ...(refusedBy && { refusedBy: { ...refusedBy, message: shortened(refusedBy.message) } }),
+      ...(misfit && { misfit }),
     }
   }
   const { line, column, message } = verdict

@@ -41,7 +41,7 @@ interface Facts {
   readonly tooLong: readonly Matcher[]
   /** Whether the other matchers together are short enough. */
   readonly fit: boolean
-  /** If they are: the matchers with an error, a type that is not bool, a constant result, or a refusal by one version of cel-go. */
+  /** If they are: the matchers with an error, a type that is not bool, a constant result, a refusal by one version of cel-go, or a misfit. */
   readonly notable: readonly CompiledMatcher[]
 }
 
@@ -97,12 +97,14 @@ function compile(matchers: readonly Matcher[]): CompiledMatcher[] {
   let bad = 0
   for (const { index, text } of matchers) {
     const verdict = matcherVerdict(text)
-    if (!verdict.ok || verdict.type !== 'bool' || verdict.constant !== undefined || verdict.refusedBy)
-      notable.push({ index, text, verdict })
+    if (!verdict.ok || verdict.type !== 'bool' || isNotable(verdict)) notable.push({ index, text, verdict })
     if (!verdict.ok && ++bad === MOST_BAD) break
   }
   return notable
 }
+
+const isNotable = ({ constant, refusedBy, misfit }: MatcherVerdict & { readonly ok: true }): boolean =>
+  constant !== undefined || refusedBy !== undefined || misfit !== undefined
 
 /** A UTF-16 code unit is at most three bytes of UTF-8, so most texts need no counting. */
 const mostBytes = (text: string) => text.length * 3

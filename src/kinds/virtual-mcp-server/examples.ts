@@ -8,8 +8,7 @@ type Spec = NonNullable<Server['spec']>
 /** Incoming tokens are validated by the MCPOIDCConfig `corporate`. */
 export const oidc: NonNullable<Spec['incomingAuth']> = {
   type: 'oidc',
-  oidcConfigRef: { name: 'corporate' },
-  audience: 'tools',
+  oidcConfigRef: { name: 'corporate', audience: 'tools' },
 }
 
 /** A server that warns about nothing, with these settings instead or beside. */

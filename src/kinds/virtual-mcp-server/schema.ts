@@ -75,14 +75,20 @@ export const VirtualMCPServer = resource(
                 object(
                   {
                     name: name('Name of the MCPOIDCConfig.'),
-                    audience: optional(text('Expected audience, where releases keep it (decision 4).')),
+                    audience: optional(
+                      text('Expected audience of incoming tokens. Required; every release reads it here.'),
+                    ),
                     ...OF_OIDC_CONFIG_REF,
                   },
                   'The MCPOIDCConfig that validates incoming tokens. With type oidc.',
                   { source: SOURCE, open: true },
                 ),
               ),
-              audience: optional(text('Expected audience of incoming tokens. Required with oidcConfigRef.')),
+              audience: optional(
+                text(
+                  'Expected audience, where releases do not read it; write it in oidcConfigRef (decision 4).',
+                ),
+              ),
               ...AUTHORIZATION,
               oidcConfig: newer(
                 Type.Unknown({ description: 'Inline OIDC configuration of older releases (decision 5).' }),

@@ -16,6 +16,12 @@ export const workloadAuthServerSingleProvider = defineRule({
   summary:
     'The authorization server to which an MCPServer or MCPRemoteProxy refers has one upstream provider.',
   why: 'Only VirtualMCPServer accepts several: the workload does not start.',
+  failure: {
+    symptom:
+      'condition with reason `MultiUpstreamNotSupported` on the workload, while the configuration is Valid=True',
+    toldBy: 'operator',
+    threads: [],
+  },
   sources: [
     {
       section: '2.4.3',

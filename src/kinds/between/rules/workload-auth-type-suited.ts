@@ -27,6 +27,12 @@ export const workloadAuthTypeSuited = defineRule({
   severity: 'warning',
   summary: 'The configuration has a type that does something for a workload of this kind.',
   why: 'Releases ignore some types on some kinds, in silence, and fail on others.',
+  failure: {
+    symptom:
+      'the credential is never sent, or the workload is not reconciled: `AWS STS middleware requires a remote URL`, reason `AuthServerRefInvalidType`',
+    toldBy: 'nobody',
+    threads: ['stacklok/toolhive#5930', 'stacklok/toolhive#5202', 'stacklok/toolhive#6242'],
+  },
   sources: [
     {
       section: '1',
@@ -166,7 +172,18 @@ export const workloadAuthTypeSuited = defineRule({
         value: workload('auth'),
         others: [serverConfig('auth', 'okta')],
         findings: [
-          'spec.externalAuthConfigRef.name: type embeddedAuthServer of MCPExternalAuthConfig "auth" issues tokens that an MCPRemoteProxy checks only with an `oidcConfigRef`',
+          'spec.externalAuthConfigRef.name: type embeddedAuthServer of MCPExternalAuthConfig "auth" needs an `oidcConfigRef` in the MCPRemoteProxy, which checks its tokens; releases do not reconcile it without',
+        ],
+      },
+      {
+        title: 'on behalf of the user, which open-source builds do not do',
+        kind: 'MCPServerEntry',
+        value: workload('graph', 'tools'),
+        others: [
+          { kind: 'MCPExternalAuthConfig', metadata: { name: 'graph' }, spec: { type: 'obo', obo: {} } },
+        ],
+        findings: [
+          'spec.externalAuthConfigRef.name: type obo of MCPExternalAuthConfig "graph" is refused by open-source builds of the operator (EnterpriseRequired)',
         ],
       },
       {

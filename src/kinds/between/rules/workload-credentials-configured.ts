@@ -15,7 +15,12 @@ export const workloadCredentialsConfigured = defineRule({
   reads: ['VirtualMCPServer'],
   severity: 'warning',
   summary: 'Each VirtualMCPServer of the group has a strategy for the workload that joins it.',
-  why: 'The workload is contacted without credentials, and nobody may have meant that.',
+  why: 'The workload is contacted without credentials, and nobody may have meant that. With `oidcConfigRef` it answers 401, and the VirtualMCPServer offers none of its tools.',
+  failure: {
+    symptom: 'the gateway is ready and serves zero tools; the backend answers 401',
+    toldBy: 'nobody',
+    threads: ['mitodl/ol-infrastructure#5295'],
+  },
   sources: [
     {
       section: '5.2',
@@ -31,11 +36,14 @@ export const workloadCredentialsConfigured = defineRule({
     const ofSource = (wanted: string) =>
       without.filter(({ source }) => source === wanted).map(({ gateway }) => gateway)
     const [discovering, listing] = [ofSource('discovered'), ofSource('inline')]
+    const isChecking = 'oidcConfigRef' in (resource.spec ?? {})
     if (discovering.length > 0)
       yield aboutEach(
         advice(
           path.spec.externalAuthConfigRef,
-          `name a configuration, or one of type unauthenticated; there are no credentials from ${namesText(discovering)}`,
+          isChecking
+            ? `name a configuration: ${namesText(discovering)} sends no token, and \`oidcConfigRef\` checks tokens; the answer is 401, and the tools are missing`
+            : `name a configuration, or one of type unauthenticated; there are no credentials from ${namesText(discovering)}`,
         ),
         () => discovering.map(thing),
       )
@@ -66,6 +74,17 @@ export const workloadCredentialsConfigured = defineRule({
       },
     ],
     invalid: [
+      {
+        title: 'no configuration of its own, and it checks tokens',
+        kind: 'MCPServer',
+        value: {
+          spec: { groupRef: { name: 'tools' }, oidcConfigRef: { name: 'corporate', audience: 'jira' } },
+        },
+        others: [gateway('tools')],
+        findings: [
+          'spec.externalAuthConfigRef: name a configuration: VirtualMCPServer "tools" sends no token, and `oidcConfigRef` checks tokens; the answer is 401, and the tools are missing',
+        ],
+      },
       {
         title: 'no configuration of its own',
         value: { spec: { groupRef: { name: 'tools' } } },

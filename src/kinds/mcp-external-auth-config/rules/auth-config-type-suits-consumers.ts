@@ -22,6 +22,11 @@ export const authConfigTypeSuitsConsumers = defineRule({
   severity: 'warning',
   summary: 'The type does something for every workload and VirtualMCPServer that uses the configuration.',
   why: 'Releases ignore some types on some kinds, in silence, and fail on others.',
+  failure: {
+    symptom: 'the credential is never sent; the configuration reads as Valid=True',
+    toldBy: 'nobody',
+    threads: ['stacklok/toolhive#5930', 'stacklok/toolhive#5202', 'stacklok/toolhive#6242'],
+  },
   sources: [
     {
       section: '1',

@@ -14,6 +14,11 @@ export const subjectProviderAgreed = defineRule({
   summary:
     'Without `subjectProviderName`, the VirtualMCPServers that reach the configuration have the same first provider.',
   why: 'No default can be written, and each VirtualMCPServer exchanges the token of another provider.',
+  failure: {
+    symptom: 'the identity provider refuses the token exchange in one gateway and takes it in another',
+    toldBy: 'nobody',
+    threads: ['stacklok/toolhive#5697'],
+  },
   sources: [
     {
       section: '2.4.5',

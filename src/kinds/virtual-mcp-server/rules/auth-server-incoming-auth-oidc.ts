@@ -11,6 +11,11 @@ export const authServerIncomingAuthOidc = defineRule({
   severity: 'warning',
   summary: 'Beside an embedded authorization server, incoming authentication is of type `oidc`.',
   why: 'Nobody checks the tokens that the embedded server issues, so no upstream token of the caller is found.',
+  failure: {
+    symptom: 'the VirtualMCPServer stays Failed: `embedded auth server requires OIDC incoming auth`',
+    toldBy: 'operator',
+    threads: [],
+  },
   sources: [
     {
       section: '5.1',

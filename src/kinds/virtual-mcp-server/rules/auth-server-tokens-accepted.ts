@@ -14,6 +14,11 @@ export const authServerTokensAccepted = defineRule({
   summary:
     'The MCPOIDCConfig that validates incoming tokens has the issuer of the embedded authorization server.',
   why: 'Every token that the embedded server issues is refused: nobody can log in.',
+  failure: {
+    symptom: 'the VirtualMCPServer stays Failed: `auth server issuer mismatch`',
+    toldBy: 'operator',
+    threads: [],
+  },
   sources: [
     { section: '5.1', must: 'The issuer of that MCPOIDCConfig equals authServerConfig.issuer.' },
     'decision 9',

@@ -23,6 +23,11 @@ export const backendAuthTypeSupported = defineRule({
   severity: 'warning',
   summary: 'A configuration that is reached has a type and a header with which vMCP can contact a backend.',
   why: 'Releases have no strategy for `bearerToken` and `embeddedAuthServer`: they leave such a backend out; a token exchange always uses the header Authorization.',
+  failure: {
+    symptom: 'the backend is missing from the gateway; its log says `unsupported auth type`',
+    toldBy: 'nobody',
+    threads: ['stacklok/toolhive#5930', 'stacklok/toolhive#5202', 'stacklok/toolhive#6242'],
+  },
   sources: [
     {
       section: '5.2',

@@ -1,10 +1,30 @@
-import { namesText } from '../../../rule/cluster.ts'
+import { type Cluster, namesText, nameText, type ObjectName } from '../../../rule/cluster.ts'
 import { aboutEach, advice } from '../../../rule/field-error.ts'
-import { defineRule } from '../../../rule/rule.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule, type Other } from '../../../rule/rule.ts'
 import { backend, gatewayOf, headerConfig, inline } from '../../between/examples.ts'
-import { hasNoStrategy } from '../../between/related-resources.ts'
-import { REACHED_KINDS, sourceOf, withoutStrategy } from '../../between/reach.ts'
+import { authConfigNamed, getWorkload, hasNoStrategy } from '../../between/related-resources.ts'
+import { configsReached, REACHED_KINDS, sourceOf, withoutStrategy } from '../../between/reach.ts'
 import { VirtualMCPServer } from '../schema.ts'
+
+const REFUSED = 'it checks tokens (`oidcConfigRef`), and its tools are missing'
+
+const thing = ({ kind, name }: ObjectName) => ['backend-credentials-configured', kind, name] as const
+
+/** Whether a workload refuses callers without a token. */
+function checksTokens(member: ObjectName, cluster: Cluster): boolean {
+  const { spec } = getWorkload(cluster, member) ?? {}
+  return member.kind !== 'MCPServerEntry' && spec !== undefined && !isAbsent(spec, 'oidcConfigRef')
+}
+
+/** A workload of the group that checks the tokens of its callers. */
+const checking = (name: string, config?: string): Other => ({
+  ...backend(name, config),
+  spec: {
+    ...(backend(name, config).spec as object),
+    oidcConfigRef: { name: 'corporate', audience: name },
+  },
+})
 
 export const backendCredentialsConfigured = defineRule({
   id: 'backend-credentials-configured',
@@ -12,7 +32,12 @@ export const backendCredentialsConfigured = defineRule({
   reads: REACHED_KINDS,
   severity: 'warning',
   summary: 'Every backend of the group has a strategy; type `unauthenticated` says that none is needed.',
-  why: 'The backend is contacted without credentials, and nobody may have meant that.',
+  why: 'The backend is contacted without credentials, and nobody may have meant that. A workload with `oidcConfigRef` answers 401 then, and the VirtualMCPServer offers none of its tools.',
+  failure: {
+    symptom: 'the gateway is ready and serves zero tools; the backend answers 401',
+    toldBy: 'nobody',
+    threads: ['mitodl/ol-infrastructure#5295'],
+  },
   sources: [
     {
       section: '5.2',
@@ -23,27 +48,30 @@ export const backendCredentialsConfigured = defineRule({
     'decision 21',
   ],
   *check(gateway, { path, cluster }) {
-    const without = withoutStrategy(gateway, cluster)
-    if (without.length === 0) return
-    const things = () =>
-      Array.from(without, ({ kind, name }) => ['backend-credentials-configured', kind, name] as const)
-    if (sourceOf(gateway) === 'discovered') {
-      yield aboutEach(
-        advice(
-          path.spec.outgoingAuth,
-          `without \`externalAuthConfigRef\` there are no credentials for ${namesText(without)}`,
-        ),
-        things,
-      )
-    } else if (!hasNoStrategy(gateway)) {
-      yield aboutEach(
-        advice(
-          path.spec.outgoingAuth.backends,
-          `not listed, and no \`default\` names a configuration; there are no credentials for ${namesText(without)}`,
-        ),
-        things,
-      )
+    const at = path.spec.outgoingAuth
+    for (const { config, auth, members } of configsReached(gateway, cluster)) {
+      if (auth?.spec?.type !== 'unauthenticated') continue
+      const refusing = members.filter((member) => checksTokens(member, cluster))
+      if (refusing.length === 0) continue
+      const detail = `${nameText(authConfigNamed(config))} of type unauthenticated sends no token, and ${namesText(refusing)} answers 401: ${REFUSED}`
+      yield aboutEach(advice(at, detail), () => refusing.map(thing))
     }
+    if (hasNoStrategy(gateway)) return
+    const without = Object.groupBy(withoutStrategy(gateway, cluster), (member) =>
+      checksTokens(member, cluster) ? 'refusing' : 'others',
+    )
+    const isDiscovered = sourceOf(gateway) === 'discovered'
+    const { refusing = [], others = [] } = without
+    if (refusing.length > 0) {
+      const remedy = isDiscovered ? 'set its `externalAuthConfigRef`' : 'list it, or set a `default`'
+      const detail = `no token is sent to ${namesText(refusing)}, which answers 401: ${REFUSED}; ${remedy}`
+      yield aboutEach(advice(isDiscovered ? at : at.backends, detail), () => refusing.map(thing))
+    }
+    if (others.length === 0) return
+    const detail = isDiscovered
+      ? `without \`externalAuthConfigRef\` there are no credentials for ${namesText(others)}`
+      : `not listed, and no \`default\` names a configuration; there are no credentials for ${namesText(others)}`
+    yield aboutEach(advice(isDiscovered ? at : at.backends, detail), () => others.map(thing))
   },
   examples: {
     valid: [
@@ -64,6 +92,33 @@ export const backendCredentialsConfigured = defineRule({
       },
     ],
     invalid: [
+      {
+        title: 'discovered: a backend that checks tokens',
+        value: gatewayOf(),
+        others: [checking('wiki')],
+        findings: [
+          'spec.outgoingAuth: no token is sent to MCPServer "wiki", which answers 401: it checks tokens (`oidcConfigRef`), and its tools are missing; set its `externalAuthConfigRef`',
+        ],
+      },
+      {
+        title: 'inline: a backend that checks tokens',
+        value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
+        others: [backend('jira'), checking('wiki'), headerConfig('key')],
+        findings: [
+          'spec.outgoingAuth.backends: no token is sent to MCPServer "wiki", which answers 401: it checks tokens (`oidcConfigRef`), and its tools are missing; list it, or set a `default`',
+        ],
+      },
+      {
+        title: 'no credentials on purpose, for a backend that checks tokens',
+        value: gatewayOf(),
+        others: [
+          checking('wiki', 'none'),
+          { kind: 'MCPExternalAuthConfig', metadata: { name: 'none' }, spec: { type: 'unauthenticated' } },
+        ],
+        findings: [
+          'spec.outgoingAuth: MCPExternalAuthConfig "none" of type unauthenticated sends no token, and MCPServer "wiki" answers 401: it checks tokens (`oidcConfigRef`), and its tools are missing',
+        ],
+      },
       {
         title: 'discovered: a backend without a reference',
         value: gatewayOf(),

@@ -10,7 +10,7 @@ export const incomingAuthAudienceConfigured = defineRule({
   reads: [],
   severity: 'error',
   summary:
-    'With `oidcConfigRef` the expected audience is set, beside the reference or in it, and where both are set they agree.',
+    'With `oidcConfigRef` the expected audience is set, in the reference or beside it, and where both are set they agree.',
   why: 'Without an audience a token that was issued for another service would be accepted, so none is.',
   sources: [
     { section: '2.2', must: 'audience stands beside oidcConfigRef and is required when that is used.' },
@@ -33,10 +33,17 @@ export const incomingAuthAudienceConfigured = defineRule({
     const { audience } = path.spec.incomingAuth
     const [beside, inside] = given
     if (given.every((text) => text === ''))
-      yield required(audience, 'must name the expected audience when `oidcConfigRef` is set')
+      yield required(
+        audience,
+        'set `oidcConfigRef.audience`, which every release reads, to the expected audience',
+      )
     else if (beside !== undefined && inside !== undefined && beside !== inside)
       yield about(
-        invalid(audience, beside, 'must equal `oidcConfigRef.audience`; set the same in both, or only one'),
+        invalid(
+          audience,
+          beside,
+          'must equal `oidcConfigRef.audience`, the one that releases read; remove this',
+        ),
         'incoming-auth-audience-configured',
         beside,
         inside,
@@ -53,15 +60,12 @@ export const incomingAuthAudienceConfigured = defineRule({
   },
   examples: {
     valid: [
-      { title: 'beside the reference', value: incoming(oidc) },
+      { title: 'in the reference', value: incoming(oidc) },
       {
-        title: 'in the reference, as releases have it',
-        value: incoming({ type: 'oidc', oidcConfigRef: { name: 'corporate', audience: 'tools' } }),
+        title: 'beside the reference, where the specification has it and releases refuse it',
+        value: incoming({ type: 'oidc', oidcConfigRef: { name: 'corporate' }, audience: 'tools' }),
       },
-      {
-        title: 'the same in both',
-        value: incoming({ ...oidc, oidcConfigRef: { name: 'corporate', audience: 'tools' } }),
-      },
+      { title: 'the same in both', value: incoming({ ...oidc, audience: 'tools' }) },
       { title: 'no reference, no audience', value: incoming({ type: 'anonymous' }) },
     ],
     invalid: [
@@ -69,28 +73,28 @@ export const incomingAuthAudienceConfigured = defineRule({
         title: 'no audience',
         value: incoming({ type: 'oidc', oidcConfigRef: { name: 'corporate' } }),
         findings: [
-          'spec.incomingAuth.audience: Required value: must name the expected audience when `oidcConfigRef` is set',
+          'spec.incomingAuth.audience: Required value: set `oidcConfigRef.audience`, which every release reads, to the expected audience',
         ],
       },
       {
         title: 'an empty audience, which is none, whatever the type',
         value: incoming({ type: 'anonymous', oidcConfigRef: { name: 'corporate' }, audience: '' }),
         findings: [
-          'spec.incomingAuth.audience: Required value: must name the expected audience when `oidcConfigRef` is set',
+          'spec.incomingAuth.audience: Required value: set `oidcConfigRef.audience`, which every release reads, to the expected audience',
         ],
       },
       {
         title: 'two that differ',
-        value: incoming({ ...oidc, oidcConfigRef: { name: 'corporate', audience: 'other' } }),
+        value: incoming({ ...oidc, audience: 'other' }),
         findings: [
-          'spec.incomingAuth.audience: Invalid value: "tools": must equal `oidcConfigRef.audience`; set the same in both, or only one',
+          'spec.incomingAuth.audience: Invalid value: "other": must equal `oidcConfigRef.audience`, the one that releases read; remove this',
         ],
       },
       {
         title: 'one that is empty and one that is not',
-        value: incoming({ ...oidc, audience: '', oidcConfigRef: { name: 'corporate', audience: 'tools' } }),
+        value: incoming({ ...oidc, audience: '' }),
         findings: [
-          'spec.incomingAuth.audience: Invalid value: "": must equal `oidcConfigRef.audience`; set the same in both, or only one',
+          'spec.incomingAuth.audience: Invalid value: "": must equal `oidcConfigRef.audience`, the one that releases read; remove this',
         ],
       },
     ],

@@ -10,7 +10,13 @@ export const outgoingAuthInlineUsed = defineRule({
   reads: [],
   severity: 'warning',
   summary: '`backends` and `default` are set with the source `inline` only.',
-  why: 'With `discovered`, the source when none is given, they are not read: each backend brings its own strategy.',
+  why: 'With `discovered`, the source when none is given, each backend brings its own strategy. Up to release 0.46 vMCP reads these at its start and drops them a second later, so that the backend is contacted without credentials; later releases use them for a backend without a reference of its own.',
+  failure: {
+    symptom: 'the backend works for a second after the start of vMCP, then every call is answered with 401',
+    toldBy: 'nobody',
+    releases: 'up to 0.46',
+    threads: ['stacklok/toolhive#6454', 'stacklok/toolhive#6513', 'stacklok/toolhive#6329'],
+  },
   sources: [
     { section: '2.2', says: 'backends is used with source inline.' },
     {
@@ -27,7 +33,7 @@ export const outgoingAuthInlineUsed = defineRule({
       if (isAbsent(outgoingAuth, field)) continue
       yield advice(
         path.spec.outgoingAuth[field],
-        "is not read with source 'discovered'; set `source` to 'inline' or remove it",
+        "with source 'discovered' it is dropped after the start (up to release 0.46), or counts only for backends without a reference; set `source` to 'inline' or remove it",
       )
     }
   },
@@ -49,14 +55,14 @@ export const outgoingAuthInlineUsed = defineRule({
           backends: { jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'jira' } } },
         }),
         findings: [
-          "spec.outgoingAuth.backends: is not read with source 'discovered'; set `source` to 'inline' or remove it",
+          "spec.outgoingAuth.backends: with source 'discovered' it is dropped after the start (up to release 0.46), or counts only for backends without a reference; set `source` to 'inline' or remove it",
         ],
       },
       {
         title: 'a default that is not read',
         value: outgoing({ source: 'discovered', default: { externalAuthConfigRef: { name: 'jira' } } }),
         findings: [
-          "spec.outgoingAuth.default: is not read with source 'discovered'; set `source` to 'inline' or remove it",
+          "spec.outgoingAuth.default: with source 'discovered' it is dropped after the start (up to release 0.46), or counts only for backends without a reference; set `source` to 'inline' or remove it",
         ],
       },
     ],

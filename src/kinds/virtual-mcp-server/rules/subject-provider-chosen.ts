@@ -9,9 +9,10 @@ import {
   exchangeConfigWritten,
   gateway,
   gatewayOf,
+  inline,
 } from '../../between/examples.ts'
 import { authConfigNamed, leavesSubjectProvider, providersOf } from '../../between/related-resources.ts'
-import { configsReached, REACHED_KINDS } from '../../between/reach.ts'
+import { configsReached, REACHED_KINDS, sourceOf } from '../../between/reach.ts'
 import { agreedProvider, firstProvider, knowsReachers } from '../../between/subject-provider.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -21,7 +22,13 @@ export const subjectProviderChosen = defineRule({
   reads: ['VirtualMCPServer', ...REACHED_KINDS],
   severity: 'warning',
   summary: 'A token exchange that existed before its VirtualMCPServer says whose token it exchanges.',
-  why: 'The first provider of this VirtualMCPServer decides it, also for configurations that nobody applies again.',
+  why: 'With source inline the first provider of this VirtualMCPServer decides it. With source discovered, operator releases choose none: until `subjectProviderName` is written, by you or by the mutating webhook when the configuration is applied again, vMCP exchanges the JWT that it issued itself.',
+  failure: {
+    symptom:
+      'the identity provider refuses the token exchange: `invalid_grant`, or an unknown issuer of the subject token',
+    toldBy: 'nobody',
+    threads: ['stacklok/toolhive#4528', 'stacklok/toolhive#5697'],
+  },
   sources: [
     {
       section: '2.4.5',
@@ -45,12 +52,13 @@ export const subjectProviderChosen = defineRule({
       if (agreedProvider(config, cluster) === provider) decided.set(config, authConfigNamed(config))
     }
     if (decided.size === 0) return
-    yield aboutEach(
-      advice(
-        path.spec.authServerConfig.upstreamProviders,
-        `the token of ${shortQuote(provider)}, the first, will be exchanged; to choose another, set \`subjectProviderName\` in ${namesText([...decided.values()])}`,
-      ),
-      () => Array.from(decided.keys(), (config) => ['subject-provider-chosen', config, provider] as const),
+    const names = namesText([...decided.values()])
+    const detail =
+      sourceOf(value) === 'discovered'
+        ? `vMCP exchanges its own JWT, which identity providers refuse, until \`subjectProviderName\` is set, such as ${shortQuote(provider)}, in ${names}`
+        : `the token of ${shortQuote(provider)}, the first, will be exchanged; to choose another, set \`subjectProviderName\` in ${names}`
+    yield aboutEach(advice(path.spec.authServerConfig.upstreamProviders, detail), () =>
+      Array.from(decided.keys(), (config) => ['subject-provider-chosen', config, provider] as const),
     )
   },
   examples: {
@@ -101,11 +109,22 @@ export const subjectProviderChosen = defineRule({
     ],
     invalid: [
       {
+        title: 'named inline: the first of two is meant, unless the configuration says otherwise',
+        value: gatewayOf({
+          authServerConfig: authServer('okta', 'github'),
+          outgoingAuth: inline({ jira: 'jira' }),
+        }),
+        others: [backend('jira'), exchangeConfig('jira')],
+        findings: [
+          'spec.authServerConfig.upstreamProviders: the token of "okta", the first, will be exchanged; to choose another, set `subjectProviderName` in MCPExternalAuthConfig "jira"',
+        ],
+      },
+      {
         title: 'the configuration came first',
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [backend('jira', 'jira'), exchangeConfig('jira')],
         findings: [
-          'spec.authServerConfig.upstreamProviders: the token of "okta", the first, will be exchanged; to choose another, set `subjectProviderName` in MCPExternalAuthConfig "jira"',
+          'spec.authServerConfig.upstreamProviders: vMCP exchanges its own JWT, which identity providers refuse, until `subjectProviderName` is set, such as "okta", in MCPExternalAuthConfig "jira"',
         ],
       },
       {
@@ -114,7 +133,7 @@ export const subjectProviderChosen = defineRule({
         old: gatewayOf({ authServerConfig: authServer('okta'), groupRef: { name: 'others' } }),
         others: [backend('jira', 'jira'), exchangeConfig('jira')],
         findings: [
-          'spec.authServerConfig.upstreamProviders: the token of "okta", the first, will be exchanged; to choose another, set `subjectProviderName` in MCPExternalAuthConfig "jira"',
+          'spec.authServerConfig.upstreamProviders: vMCP exchanges its own JWT, which identity providers refuse, until `subjectProviderName` is set, such as "okta", in MCPExternalAuthConfig "jira"',
         ],
       },
       {
@@ -125,7 +144,7 @@ export const subjectProviderChosen = defineRule({
           { ...exchangeConfigWritten('jira', 'github'), spec: exchangeConfig('jira').spec },
         ],
         findings: [
-          'spec.authServerConfig.upstreamProviders: the token of "okta", the first, will be exchanged; to choose another, set `subjectProviderName` in MCPExternalAuthConfig "jira"',
+          'spec.authServerConfig.upstreamProviders: vMCP exchanges its own JWT, which identity providers refuse, until `subjectProviderName` is set, such as "okta", in MCPExternalAuthConfig "jira"',
         ],
       },
       {
@@ -137,7 +156,7 @@ export const subjectProviderChosen = defineRule({
           gateway('other', { authServerConfig: authServer('okta', '') }),
         ],
         findings: [
-          'spec.authServerConfig.upstreamProviders: the token of "okta", the first, will be exchanged; to choose another, set `subjectProviderName` in MCPExternalAuthConfig "jira"',
+          'spec.authServerConfig.upstreamProviders: vMCP exchanges its own JWT, which identity providers refuse, until `subjectProviderName` is set, such as "okta", in MCPExternalAuthConfig "jira"',
         ],
       },
       {
@@ -146,7 +165,7 @@ export const subjectProviderChosen = defineRule({
         old: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
         others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
         findings: [
-          'spec.authServerConfig.upstreamProviders: the token of "github", the first, will be exchanged; to choose another, set `subjectProviderName` in MCPExternalAuthConfig "jira"',
+          'spec.authServerConfig.upstreamProviders: vMCP exchanges its own JWT, which identity providers refuse, until `subjectProviderName` is set, such as "github", in MCPExternalAuthConfig "jira"',
         ],
       },
     ],

@@ -19,6 +19,11 @@ export const subjectProviderExists = defineRule({
   summary:
     'The `subjectProviderName` of a reached token exchange is a provider of the embedded authorization server.',
   why: 'No token is stored under that name, so there is nothing to exchange and every call to the backend fails.',
+  failure: {
+    symptom: 'every call to the backend fails with `upstream token not found`',
+    toldBy: 'nobody',
+    threads: ['stacklok/toolhive#4528'],
+  },
   sources: [
     {
       section: '2.4.3',

@@ -12,6 +12,12 @@ export const upstreamInjectHasAuthServer = defineRule({
   summary:
     'A configuration of type `upstreamInject` is reached only beside an embedded authorization server.',
   why: 'No user ever logs in to an upstream provider, so there is no token to inject and every call fails.',
+  failure: {
+    symptom:
+      '`upstream_inject requires an embedded auth server`; where it is discovered, every call fails with `upstream token not found`',
+    toldBy: 'nobody',
+    threads: [],
+  },
   sources: [
     {
       section: '5.2',

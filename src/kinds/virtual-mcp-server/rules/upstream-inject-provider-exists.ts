@@ -12,6 +12,11 @@ export const upstreamInjectProviderExists = defineRule({
   summary:
     'The provider that a reached configuration of type `upstreamInject` names is one of the embedded authorization server.',
   why: 'No token is stored under that name, so every call to the backend fails with "upstream token not found".',
+  failure: {
+    symptom: 'every call to the backend fails with `upstream token not found`',
+    toldBy: 'nobody',
+    threads: [],
+  },
   sources: [
     {
       section: '2.4.3',

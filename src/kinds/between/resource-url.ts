@@ -1,0 +1,80 @@
+import { advice, type FieldError } from '../../rule/field-error.ts'
+import { shortQuote } from '../../rule/go-text.ts'
+import type { Path } from '../../rule/path.ts'
+import { isAbsent } from '../../rule/resource.ts'
+import { parseUrl } from '../../rule/url.ts'
+
+/** The port of a VirtualMCPServer, and the default port of a proxy. */
+export const GATEWAY_PORT = 4483
+const PROXY_PORT = 8080
+
+interface Reference {
+  readonly audience?: string | undefined
+  readonly resourceUrl?: string | undefined
+}
+
+/** The process beside an embedded authorization server that checks its tokens. */
+export interface Checker {
+  /** Empty while it has none. */
+  readonly name: string
+  /** Undefined where the deployment chooses it. */
+  readonly namespace: string | undefined
+  readonly port: number
+  readonly reference: Reference
+  /** The expected audience of tokens, and the place where it stands. */
+  readonly audience: string
+  readonly at: Path<unknown>
+  readonly resourceUrl: Path<unknown>
+}
+
+/**
+ * Tokens of an embedded authorization server have `resourceUrl` as their audience. Without it, operator releases take the
+ * address that a Service of the name of the resource would have.
+ */
+export function* audienceErrors(checker: Checker): Iterable<FieldError> {
+  const { reference, audience, at } = checker
+  if (!isResource(audience)) {
+    const detail =
+      'must be an absolute http(s) URL without a fragment beside an embedded authorization server; write the URL of clients, in `resourceUrl` too'
+    yield advice(at, detail)
+  } else if (isAbsent(reference, 'resourceUrl') || reference.resourceUrl === '') {
+    const byDefault = defaultUrl(checker)
+    if (byDefault.test(audience)) return
+    const detail = `is ${byDefault.text} when it is not set, and must equal the audience; set it to ${shortQuote(audience)}`
+    yield advice(checker.resourceUrl, detail)
+  } else if (reference.resourceUrl !== undefined && reference.resourceUrl !== audience) {
+    const detail = `must equal \`resourceUrl\`, ${shortQuote(reference.resourceUrl)}, beside an embedded authorization server`
+    yield advice(at, detail)
+  }
+}
+
+/** What the server accepts as the resource of a token (RFC 8707). */
+function isResource(text: string): boolean {
+  const url = parseUrl(text)
+  return (url?.scheme === 'http' || url?.scheme === 'https') && url.host !== '' && !/#./.test(text)
+}
+
+function defaultUrl({ name, namespace, port }: Checker) {
+  const end = `.svc.cluster.local:${port}`
+  const start = `http://${name === '' ? 'NAME' : name}.`
+  const isKnown = name !== '' && namespace !== undefined
+  return {
+    text: `${start}NAMESPACE${end}`,
+    test: (url: string) =>
+      isKnown ? url === start + namespace + end : url.startsWith('http://') && url.endsWith(end),
+  }
+}
+
+/** The namespace of the judged resource; undefined where it is chosen later. */
+export function namespaceOf({ metadata }: Resource): string | undefined {
+  return metadata?.namespace === '' ? undefined : metadata?.namespace
+}
+
+interface Resource {
+  readonly metadata?: { readonly namespace?: string | undefined } | undefined
+}
+
+/** The port of the proxy of an MCPServer or MCPRemoteProxy; undefined when it cannot be read. */
+export function proxyPortOf(spec: { readonly proxyPort?: number | undefined }): number | undefined {
+  return isAbsent(spec, 'proxyPort') ? PROXY_PORT : spec.proxyPort
+}

@@ -1,0 +1,209 @@
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { grantsWithoutLogin, type Server } from '../../embedded-auth-server/effective.ts'
+import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
+import { MCPServer } from '../../mcp-server/schema.ts'
+import { VirtualMCPServer } from '../../virtual-mcp-server/schema.ts'
+import {
+  authorizationOf,
+  chosenProvider,
+  claimsText,
+  foreignClaims,
+  opaqueIssuer,
+  providerOfClaims,
+} from '../authorization.ts'
+import { authServer, gatewayOf, GROUPS_POLICY, withPolicies, serving } from '../examples.ts'
+import type { Gateway } from '../related-resources.ts'
+import { authServersOf } from '../workload-auth-server.ts'
+
+const GOOGLE = {
+  ...authServer(),
+  upstreamProviders: [
+    {
+      name: 'google',
+      type: 'oidc' as const,
+      oidcConfig: { issuerUrl: 'https://accounts.google.com', clientId: 'vmcp' },
+    },
+  ],
+}
+const DELEGATES = [
+  {
+    clientId: 'agent',
+    clientSecretRef: { name: 'agent', key: 'secret' },
+    scopes: ['openid'],
+    audiences: ['https://mcp.example.com'],
+  },
+]
+
+export const authorizationClaimsAvailable = defineRule({
+  id: 'authorization-claims-available',
+  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
+  reads: ['MCPExternalAuthConfig'],
+  severity: 'warning',
+  summary:
+    'Policies beside an embedded authorization server name claims that the token of the caller can have.',
+  why: 'Policies see the access token of the upstream provider. Where that is no JWT (Google, GitHub), and for clients that came without a login, they see the token of the embedded server, which has sub, name and email at most: a permit that asks for another claim never holds.',
+  failure: {
+    symptom:
+      'tools/list is empty and every tool is denied; up to release 0.46 for every delegated client: `upstream token for provider … not found in identity`',
+    toldBy: 'nobody',
+    threads: [
+      'stacklok/toolhive#5146',
+      'stacklok/toolhive#6424',
+      'stacklok/toolhive#5916',
+      'stacklok/toolhive#6506',
+    ],
+  },
+  sources: ['decision 3'],
+  *check(resource, { cluster, self }) {
+    const { holder, path } = authorizationOf(resource) ?? {}
+    const authzConfig = holder?.authzConfig
+    if (authzConfig?.inline === undefined || path === undefined) return
+    const claims = foreignClaims(authzConfig)
+    if (claims.length === 0) return
+    const isGateway = self.kind === 'VirtualMCPServer'
+    const server: Server | undefined = isGateway
+      ? (resource as Gateway).spec?.authServerConfig
+      : authServersOf(self.kind, resource, cluster)[0]?.server
+    if (server === undefined) return
+    const provider = providerOfClaims(server, isGateway ? chosenProvider(resource as Gateway) : undefined)
+    if (provider === undefined) return
+    const issuer = opaqueIssuer(provider)
+    const at = path.authzConfig.inline.policies
+    const subject = `they name the claim ${claimsText(claims)}`
+    if (issuer !== undefined)
+      yield advice(
+        at,
+        `${subject}, and access tokens of ${issuer} are opaque: policies see sub, name and email only`,
+      )
+    else if (grantsWithoutLogin(server))
+      yield advice(
+        at,
+        `${subject}, which clients without a login lack: they are denied (up to release 0.46 whatever the policies say)`,
+      )
+  },
+  examples: {
+    valid: [
+      {
+        title: 'claims of a provider that issues JWTs',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({
+          authServerConfig: authServer('okta'),
+          incomingAuth: withPolicies({ policies: [GROUPS_POLICY] }),
+        }),
+      },
+      {
+        title: 'the email address of a user of Google',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({
+          authServerConfig: GOOGLE,
+          incomingAuth: withPolicies({
+            policies: [
+              'permit(principal, action, resource) when { principal.claim_email like "*@example.com" };',
+            ],
+          }),
+        }),
+      },
+      {
+        title: 'no embedded server: policies see the token of the caller',
+        kind: 'MCPServer',
+        value: { spec: { authzConfig: { type: 'inline', inline: { policies: [GROUPS_POLICY] } } } },
+      },
+      {
+        title: 'no policies of its own',
+        kind: 'MCPRemoteProxy',
+        value: serving({}),
+      },
+    ],
+    invalid: [
+      {
+        title: 'groups of Google',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({
+          authServerConfig: GOOGLE,
+          incomingAuth: withPolicies({ policies: [GROUPS_POLICY] }),
+        }),
+        findings: [
+          'spec.incomingAuth.authzConfig.inline.policies: they name the claim "groups", and access tokens of Google are opaque: policies see sub, name and email only',
+        ],
+      },
+      {
+        title: 'groups of a delegated client',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({
+          authServerConfig: { ...authServer('okta'), delegateClients: DELEGATES },
+          incomingAuth: withPolicies({
+            policies: ['permit(principal in THVGroup::"staff", action, resource);'],
+          }),
+        }),
+        findings: [
+          'spec.incomingAuth.authzConfig.inline.policies: they name the claim "groups", which clients without a login lack: they are denied (up to release 0.46 whatever the policies say)',
+        ],
+      },
+      {
+        title: 'groups of GitHub, in a workload',
+        kind: 'MCPServer',
+        value: {
+          spec: {
+            ...serving({}).spec,
+            authzConfig: { type: 'inline', inline: { policies: [GROUPS_POLICY] } },
+          },
+        },
+        others: [
+          {
+            kind: 'MCPExternalAuthConfig',
+            metadata: { name: 'auth' },
+            spec: {
+              type: 'embeddedAuthServer',
+              embeddedAuthServer: {
+                ...authServer(),
+                upstreamProviders: [
+                  {
+                    name: 'github',
+                    type: 'oauth2',
+                    oauth2Config: {
+                      authorizationEndpoint: 'https://github.com/login/oauth/authorize',
+                      tokenEndpoint: 'https://github.com/login/oauth/access_token',
+                      clientId: 'vmcp',
+                      userInfo: { endpointUrl: 'https://api.github.com/user' },
+                    },
+                  },
+                ],
+              },
+            },
+          },
+        ],
+        findings: [
+          'spec.authzConfig.inline.policies: they name the claim "groups", and access tokens of GitHub are opaque: policies see sub, name and email only',
+        ],
+      },
+      {
+        title: 'a claim in brackets, in a proxy',
+        kind: 'MCPRemoteProxy',
+        value: {
+          spec: {
+            ...serving({}).spec,
+            authzConfig: {
+              type: 'inline',
+              inline: {
+                policies: [
+                  'permit(principal, action, resource) when { principal["claim_https://example.com/team"] == "a" };',
+                ],
+              },
+            },
+          },
+        },
+        others: [
+          {
+            kind: 'MCPExternalAuthConfig',
+            metadata: { name: 'auth' },
+            spec: { type: 'embeddedAuthServer', embeddedAuthServer: GOOGLE },
+          },
+        ],
+        findings: [
+          'spec.authzConfig.inline.policies: they name the claim "https://example.com/team", and access tokens of Google are opaque: policies see sub, name and email only',
+        ],
+      },
+    ],
+  },
+})

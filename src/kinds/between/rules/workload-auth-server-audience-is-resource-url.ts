@@ -1,0 +1,91 @@
+import { defineRule } from '../../../rule/rule.ts'
+import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
+import { MCPServer } from '../../mcp-server/schema.ts'
+import { serverConfig, serving } from '../examples.ts'
+import { audienceErrors, namespaceOf, proxyPortOf } from '../resource-url.ts'
+import { authServersOf } from '../workload-auth-server.ts'
+
+export const workloadAuthServerAudienceIsResourceUrl = defineRule({
+  id: 'workload-auth-server-audience-is-resource-url',
+  on: [MCPServer, MCPRemoteProxy],
+  reads: ['MCPExternalAuthConfig'],
+  severity: 'warning',
+  summary:
+    'Beside an embedded authorization server, `oidcConfigRef.audience` is the `resourceUrl`, an absolute URL.',
+  why: 'The server issues tokens for the `resourceUrl` only: releases do not reconcile a workload that expects another audience, and refuse every login for a resource that is not a URL.',
+  failure: {
+    symptom:
+      'the workload is not reconciled: `oidcConfigRef.audience … must match resourceUrl`; up to release 0.21 every request is answered with 401',
+    toldBy: 'operator',
+    threads: ['stacklok/toolhive#4860', 'stacklok/toolhive#4904'],
+  },
+  sources: ['decision 4', 'decision 23'],
+  *check(workload, { path, cluster, self }) {
+    const { spec } = workload
+    const reference = spec?.oidcConfigRef
+    const audience = reference?.audience ?? ''
+    const port = spec && proxyPortOf(spec)
+    if (reference === undefined || audience === '' || port === undefined) return
+    if (authServersOf(self.kind, workload, cluster).length === 0) return
+    const at = path.spec.oidcConfigRef
+    yield* audienceErrors({
+      name: self.name,
+      namespace: namespaceOf(workload),
+      port,
+      reference,
+      audience,
+      at: at.audience,
+      resourceUrl: at.resourceUrl,
+    })
+  },
+  examples: {
+    valid: [
+      {
+        title: 'the URL of clients in both',
+        value: serving({
+          audience: 'https://jira.example.com/mcp',
+          resourceUrl: 'https://jira.example.com/mcp',
+        }),
+        others: [serverConfig('auth', 'okta')],
+      },
+      {
+        title: 'no embedded server: another server says what the audience is',
+        value: { spec: { oidcConfigRef: { name: 'corporate', audience: 'jira' } } },
+      },
+    ],
+    invalid: [
+      {
+        title: 'no resourceUrl',
+        kind: 'MCPServer',
+        value: serving({ audience: 'https://jira.example.com' }),
+        others: [serverConfig('auth', 'okta')],
+        findings: [
+          'spec.oidcConfigRef.resourceUrl: is http://example.NAMESPACE.svc.cluster.local:8080 when it is not set, and must equal the audience; set it to "https://jira.example.com"',
+        ],
+      },
+      {
+        title: 'another URL',
+        kind: 'MCPRemoteProxy',
+        value: serving({ audience: 'https://jira.example.com', resourceUrl: 'https://mcp.example.com' }),
+        others: [serverConfig('auth', 'okta')],
+        findings: [
+          'spec.oidcConfigRef.audience: must equal `resourceUrl`, "https://mcp.example.com", beside an embedded authorization server',
+        ],
+      },
+      {
+        title: 'a name, through the other field',
+        kind: 'MCPServer',
+        value: {
+          spec: {
+            externalAuthConfigRef: { name: 'auth' },
+            oidcConfigRef: { name: 'corporate', audience: 'jira', resourceUrl: 'jira' },
+          },
+        },
+        others: [serverConfig('auth', 'okta')],
+        findings: [
+          'spec.oidcConfigRef.audience: must be an absolute http(s) URL without a fragment beside an embedded authorization server; write the URL of clients, in `resourceUrl` too',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,77 @@
+import { nameText } from '../../../rule/cluster.ts'
+import { advice } from '../../../rule/field-error.ts'
+import { shortQuote } from '../../../rule/go-text.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
+import { MCPServer } from '../../mcp-server/schema.ts'
+import { authServer, serving } from '../examples.ts'
+import { authServersOf } from '../workload-auth-server.ts'
+
+const DEFAULT_SCOPES = ['openid', 'profile', 'email', 'offline_access']
+
+const withBaseline = (...baselineClientScopes: string[]) => ({
+  kind: 'MCPExternalAuthConfig',
+  metadata: { name: 'auth' },
+  spec: {
+    type: 'embeddedAuthServer',
+    embeddedAuthServer: { ...authServer('okta'), baselineClientScopes },
+  },
+})
+
+export const workloadBaselineScopesAdvertised = defineRule({
+  id: 'workload-baseline-scopes-advertised',
+  on: [MCPServer, MCPRemoteProxy],
+  reads: ['MCPExternalAuthConfig'],
+  severity: 'warning',
+  summary:
+    '`oidcConfigRef.scopes` of a workload has every `baselineClientScopes` of the authorization server that it names.',
+  why: 'The authorization server does not start with a baseline scope that it does not advertise; the workload is in a crash loop, and its status does not say why.',
+  failure: {
+    symptom: 'CrashLoopBackOff; the log says that `baseline_client_scopes` are not in the supported scopes',
+    toldBy: 'start-up',
+    releases: 'from 0.27 on',
+    threads: ['stacklok/toolhive#5252', 'stacklok/toolhive#5233'],
+  },
+  sources: ['decision 3'],
+  *check(workload, { path, cluster, self }) {
+    const reference = workload.spec?.oidcConfigRef
+    if (reference === undefined) return
+    const given = isAbsent(reference, 'scopes') ? [] : reference.scopes
+    if (given === undefined || given.includes(undefined)) return
+    const advertised = new Set<string | undefined>(given.length === 0 ? DEFAULT_SCOPES : given)
+    for (const { to, server } of authServersOf(self.kind, workload, cluster)) {
+      const missing = (server.baselineClientScopes ?? []).filter((scope) => !advertised.has(scope))
+      if (missing.length === 0) continue
+      const scopes = missing.slice(0, 3).map((scope) => shortQuote(scope ?? ''))
+      yield advice(
+        path.spec.oidcConfigRef.scopes,
+        `lacks ${scopes.join(', ')} of baselineClientScopes of ${nameText(to)}: the server does not start; add them here or remove them there`,
+      )
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'scopes that are advertised without being given',
+        value: serving({}),
+        others: [withBaseline('openid', 'offline_access')],
+      },
+      {
+        title: 'a scope that is given',
+        value: serving({ scopes: ['openid', 'jira.read'] }),
+        others: [withBaseline('jira.read')],
+      },
+    ],
+    invalid: [
+      {
+        title: 'a scope that is not advertised',
+        value: serving({ scopes: ['openid'] }),
+        others: [withBaseline('openid', 'offline_access')],
+        findings: [
+          'spec.oidcConfigRef.scopes: lacks "offline_access" of baselineClientScopes of MCPExternalAuthConfig "auth": the server does not start; add them here or remove them there',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,123 @@
+import { advice } from '../../../rule/field-error.ts'
+import { shortQuote } from '../../../rule/go-text.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { type Misfit, TEXT_CLAIMS } from '../claim-shapes.ts'
+import { role, signing } from '../examples.ts'
+import { factsAbout } from '../role-mappings.ts'
+import { MCPExternalAuthConfig } from '../schema.ts'
+
+export const roleMappingClaimShapeFits = defineRule({
+  id: 'role-mapping-claim-shape-fits',
+  on: MCPExternalAuthConfig,
+  reads: [],
+  severity: 'warning',
+  summary: 'A mapping looks for a value in a claim that is a list, and for a text in a claim that is a text.',
+  why: 'CEL has no `in` for a text and no `contains` for a list: the evaluation fails, the mapping is skipped without a word, and the caller gets the fallback role.',
+  failure: {
+    symptom:
+      'callers get the fallback role, or `no role mapping`; the log has `no such overload` at debug level',
+    toldBy: 'nobody',
+    releases: '`claim` up to 0.44, `matcher` in all',
+    threads: ['stacklok/toolhive#6305'],
+  },
+  sources: [
+    { section: '2.4.1', says: 'roleClaim names the claim into which mappings with claim look.' },
+    'decision 15',
+  ],
+  *check({ spec }, context) {
+    const awsSts = spec?.awsSts
+    if (awsSts === undefined) return
+    const path = context.path.spec.awsSts
+    const mappings = awsSts.roleMappings ?? []
+    const { roleClaim } = awsSts
+    if (roleClaim !== undefined && TEXT_CLAIMS.has(roleClaim) && mappings.some(hasClaim)) {
+      const later = roleClaim === 'scope' ? ', later only one that is the whole text' : ''
+      yield advice(
+        path.roleClaim,
+        `${shortQuote(roleClaim)} is one text, no list: up to release 0.44 no \`claim\` matches${later}; use \`matcher\` with claims.${roleClaim}`,
+      )
+    }
+    for (const { index, verdict } of factsAbout(awsSts.roleMappings, context).notable) {
+      if (verdict.ok && verdict.misfit !== undefined)
+        yield advice(path.roleMappings.at(index).matcher, textOf(verdict.misfit))
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'groups, which are a list',
+        value: signing({
+          roleMappings: [
+            { roleArn: role('admin'), claim: 'admins' },
+            { roleArn: role('reader'), matcher: '"readers" in claims.groups' },
+          ],
+        }),
+      },
+      {
+        title: 'texts that are compared',
+        value: signing({
+          roleClaim: 'roles',
+          roleMappings: [
+            { roleArn: role('admin'), claim: 'admin' },
+            { roleArn: role('staff'), matcher: 'claims.email.endsWith("@example.com")' },
+            { roleArn: role('agent'), matcher: 'claims.azp in ["agent", "robot"]' },
+            { roleArn: role('reader'), matcher: 'claims.scope.matches("(^| )read( |$)")' },
+          ],
+        }),
+      },
+      {
+        title: 'a matcher that asks for the type first',
+        value: signing({
+          roleMappings: [
+            { roleArn: role('admin'), matcher: 'type(claims.scope) == list && "admin" in claims.scope' },
+          ],
+        }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'scopes, as `claim` and in a matcher',
+        value: signing({
+          roleClaim: 'scope',
+          roleMappings: [
+            { roleArn: role('admin'), claim: 'admin' },
+            { roleArn: role('reader'), matcher: '"read" in claims.scope' },
+          ],
+        }),
+        findings: [
+          'spec.awsSts.roleClaim: "scope" is one text, no list: up to release 0.44 no `claim` matches, later only one that is the whole text; use `matcher` with claims.scope',
+          'spec.awsSts.roleMappings[1].matcher: claims.scope is one text, in which `in` fails at run time: the mapping is skipped; compare it, or use matches()',
+        ],
+      },
+      {
+        title: 'the client, as `claim`',
+        value: signing({ roleClaim: 'azp', roleMappings: [{ roleArn: role('agent'), claim: 'agent' }] }),
+        findings: [
+          'spec.awsSts.roleClaim: "azp" is one text, no list: up to release 0.44 no `claim` matches; use `matcher` with claims.azp',
+        ],
+      },
+      {
+        title: 'each character of an address, and groups as a text',
+        value: signing({
+          roleMappings: [
+            { roleArn: role('admin'), matcher: 'claims["email"].exists(e, e == "ann@example.com")' },
+            { roleArn: role('reader'), matcher: 'has(claims.groups) && claims.groups.contains("readers")' },
+          ],
+        }),
+        findings: [
+          'spec.awsSts.roleMappings[0].matcher: claims.email is one text, in which `in` fails at run time: the mapping is skipped; compare it, or use matches()',
+          "spec.awsSts.roleMappings[1].matcher: claims.groups is a list, of which functions of texts fail at run time: the mapping is skipped; write '… in claims.groups'",
+        ],
+      },
+    ],
+  },
+})
+
+const hasClaim = (mapping: { readonly claim?: string | undefined } | undefined): boolean =>
+  mapping !== undefined && !isAbsent(mapping, 'claim')
+
+const textOf = ({ claim, is }: Misfit): string =>
+  is === 'text'
+    ? `claims.${claim} is one text, in which \`in\` fails at run time: the mapping is skipped; compare it, or use matches()`
+    : `claims.${claim} is a list, of which functions of texts fail at run time: the mapping is skipped; write '… in claims.${claim}'`

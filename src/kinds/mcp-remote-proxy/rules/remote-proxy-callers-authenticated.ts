@@ -1,0 +1,92 @@
+import { nameText } from '../../../rule/cluster.ts'
+import { about, advice } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { bearerConfig, exchangeConfig } from '../../between/examples.ts'
+import { authConfigNamed, getAuthConfig } from '../../between/related-resources.ts'
+import { MCPRemoteProxy } from '../schema.ts'
+
+const using = (config: string) => ({ spec: { externalAuthConfigRef: { name: config } } })
+
+const REMEDY = 'whoever reaches the proxy calls the remote server with it; set `oidcConfigRef`'
+
+export const remoteProxyCallersAuthenticated = defineRule({
+  id: 'remote-proxy-callers-authenticated',
+  on: MCPRemoteProxy,
+  reads: ['MCPExternalAuthConfig'],
+  severity: 'warning',
+  summary: 'An MCPRemoteProxy that sends a fixed credential checks the tokens of its callers.',
+  why: 'Without `oidcConfigRef` the proxy serves every caller, also one without a token, and adds the credential to each request.',
+  failure: {
+    symptom: 'none: a request without a token is answered, with the rights of your credential',
+    toldBy: 'nobody',
+    threads: ['stacklok/toolhive#3104', 'stacklok/toolhive#4168'],
+  },
+  sources: ['decision 21'],
+  *check({ spec }, { path, cluster }) {
+    if (!spec || !isAbsent(spec, 'oidcConfigRef')) return
+    const name = spec.externalAuthConfigRef?.name
+    const config = name === undefined ? undefined : getAuthConfig(cluster, name)
+    if (name !== undefined && config?.spec?.type === 'bearerToken')
+      yield about(
+        advice(
+          path.spec.externalAuthConfigRef.name,
+          `${nameText(authConfigNamed(name))} holds a fixed token: ${REMEDY}`,
+        ),
+        'remote-proxy-callers-authenticated',
+        name,
+      )
+    const headers = spec.headerForward?.addHeadersFromSecret ?? []
+    if (headers.length > 0)
+      yield advice(path.spec.headerForward.addHeadersFromSecret, `holds a fixed credential: ${REMEDY}`)
+  },
+  examples: {
+    valid: [
+      {
+        title: 'callers need a token',
+        value: {
+          spec: {
+            ...using('token').spec,
+            oidcConfigRef: { name: 'corporate', audience: 'jira' },
+            headerForward: {
+              addHeadersFromSecret: [
+                { headerName: 'X-Api-Key', valueSecretRef: { name: 'jira', key: 'api-key' } },
+              ],
+            },
+          },
+        },
+        others: [bearerConfig('token')],
+      },
+      {
+        title: 'the exchanged token of the caller',
+        value: using('jira'),
+        others: [exchangeConfig('jira')],
+      },
+    ],
+    invalid: [
+      {
+        title: 'a bearer token for everybody',
+        value: using('token'),
+        others: [bearerConfig('token')],
+        findings: [
+          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "token" holds a fixed token: whoever reaches the proxy calls the remote server with it; set `oidcConfigRef`',
+        ],
+      },
+      {
+        title: 'an API key for everybody',
+        value: {
+          spec: {
+            headerForward: {
+              addHeadersFromSecret: [
+                { headerName: 'X-Api-Key', valueSecretRef: { name: 'jira', key: 'api-key' } },
+              ],
+            },
+          },
+        },
+        findings: [
+          'spec.headerForward.addHeadersFromSecret: holds a fixed credential: whoever reaches the proxy calls the remote server with it; set `oidcConfigRef`',
+        ],
+      },
+    ],
+  },
+})

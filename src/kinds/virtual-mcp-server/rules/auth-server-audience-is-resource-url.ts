@@ -1,0 +1,88 @@
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { authServer, gatewayOf } from '../../between/examples.ts'
+import { audienceErrors, GATEWAY_PORT, namespaceOf } from '../../between/resource-url.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+const listening = (oidcConfigRef: { name?: string; audience?: string; resourceUrl?: string }) =>
+  gatewayOf({
+    authServerConfig: authServer('okta'),
+    incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'corporate', ...oidcConfigRef } },
+  })
+
+export const authServerAudienceIsResourceUrl = defineRule({
+  id: 'auth-server-audience-is-resource-url',
+  on: VirtualMCPServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'Beside an embedded authorization server, the audience is the `resourceUrl`, an absolute URL.',
+  why: 'The server issues tokens for the `resourceUrl` only: releases do not reconcile a VirtualMCPServer that expects another audience, and refuse every login for a resource that is not a URL.',
+  failure: {
+    symptom:
+      "every request is answered with 401, or the VirtualMCPServer stays Failed: `not in auth server's allowed audiences`",
+    toldBy: 'operator',
+    threads: ['stacklok/toolhive#4860', 'stacklok/toolhive#4904'],
+  },
+  sources: ['decision 4', 'decision 23'],
+  *check(gateway, { path, self }) {
+    const { authServerConfig, incomingAuth } = gateway.spec ?? {}
+    const reference = incomingAuth?.oidcConfigRef
+    if (authServerConfig === undefined || incomingAuth?.type !== 'oidc' || reference === undefined) return
+    const at = path.spec.incomingAuth
+    const isInside = !isAbsent(reference, 'audience') && reference.audience !== ''
+    const audience = isInside ? reference.audience : incomingAuth.audience
+    if (audience === undefined || audience === '') return
+    yield* audienceErrors({
+      name: self.name,
+      namespace: namespaceOf(gateway),
+      port: GATEWAY_PORT,
+      reference,
+      audience,
+      at: isInside ? at.oidcConfigRef.audience : at.audience,
+      resourceUrl: at.oidcConfigRef.resourceUrl,
+    })
+  },
+  examples: {
+    valid: [
+      {
+        title: 'the URL of clients in both',
+        value: listening({
+          audience: 'https://mcp.example.com/mcp',
+          resourceUrl: 'https://mcp.example.com/mcp',
+        }),
+      },
+      {
+        title: 'no embedded server: another server says what the audience is',
+        value: gatewayOf({
+          incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'corporate', audience: 'tools' } },
+        }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'no resourceUrl',
+        value: listening({ audience: 'https://mcp.example.com' }),
+        findings: [
+          'spec.incomingAuth.oidcConfigRef.resourceUrl: is http://example.NAMESPACE.svc.cluster.local:4483 when it is not set, and must equal the audience; set it to "https://mcp.example.com"',
+        ],
+      },
+      {
+        title: 'two URLs that differ by a slash',
+        value: listening({ audience: 'https://mcp.example.com', resourceUrl: 'https://mcp.example.com/' }),
+        findings: [
+          'spec.incomingAuth.oidcConfigRef.audience: must equal `resourceUrl`, "https://mcp.example.com/", beside an embedded authorization server',
+        ],
+      },
+      {
+        title: 'a name',
+        value: gatewayOf({
+          authServerConfig: authServer('okta'),
+          incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'corporate' }, audience: 'tools' },
+        }),
+        findings: [
+          'spec.incomingAuth.audience: must be an absolute http(s) URL without a fragment beside an embedded authorization server; write the URL of clients, in `resourceUrl` too',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,143 @@
+import { nameText } from '../../../rule/cluster.ts'
+import { about, advice } from '../../../rule/field-error.ts'
+import { shortQuote } from '../../../rule/go-text.ts'
+import { pathTo } from '../../../rule/path.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule, type Other } from '../../../rule/rule.ts'
+import { authServer, backend, gatewayOf, inline } from '../../between/examples.ts'
+import { configsReached, REACHED_KINDS, routeOf } from '../../between/reach.ts'
+import {
+  type AuthConfig,
+  authConfigNamed,
+  type Providers,
+  providersOf,
+} from '../../between/related-resources.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+const config = (type: 'xaa' | 'awsSts', settings: object): Other => ({
+  kind: 'MCPExternalAuthConfig',
+  metadata: { name: 'jira' },
+  spec: { type, [type]: settings },
+})
+const XAA = {
+  idpTokenUrl: 'https://okta.example.com/token',
+  targetTokenUrl: 'https://jira.example.com/token',
+  targetAudience: 'https://jira.example.com',
+}
+const AWS = { region: 'eu-central-1', fallbackRoleArn: 'arn:aws:iam::123456789012:role/tools' }
+
+export const newerSubjectProviderExists = defineRule({
+  id: 'newer-subject-provider-exists',
+  on: VirtualMCPServer,
+  reads: REACHED_KINDS,
+  severity: 'warning',
+  summary:
+    'The provider whose token `xaa` or `awsSts` exchanges is one of the embedded authorization server.',
+  why: 'No token is stored under another name, so every call to the backend fails; with several providers, releases leave out a backend of type `xaa` that names none.',
+  failure: {
+    symptom: '`upstream token not found`, or a condition with reason `AmbiguousSubjectProvider`',
+    toldBy: 'nobody',
+    threads: ['stacklok/toolhive#5697'],
+  },
+  sources: ['decision 3'],
+  *check(gateway, { path, cluster }) {
+    const providers = providersOf(gateway.spec, 'authServerConfig')
+    for (const reached of configsReached(gateway, cluster)) {
+      const problem = reached.auth && problemOf(reached.auth, providers, reached.at === undefined)
+      if (problem === undefined) continue
+      const place = reached.at === undefined ? path.spec.authServerConfig : pathTo(reached.at())
+      const detail = `${nameText(authConfigNamed(reached.config))} ${problem}`
+      yield about(
+        advice(place, detail),
+        'newer-subject-provider-exists',
+        reached.config,
+        ...routeOf(reached, gateway),
+      )
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'the only provider',
+        value: gatewayOf({ authServerConfig: authServer('okta'), outgoingAuth: inline({ jira: 'jira' }) }),
+        others: [backend('jira'), config('xaa', XAA)],
+      },
+      {
+        title: 'one of two',
+        value: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
+        others: [backend('jira', 'jira'), config('xaa', { ...XAA, subjectProviderName: 'okta' })],
+      },
+      {
+        title: 'a role for the token of the caller',
+        value: gatewayOf(),
+        others: [backend('jira', 'jira', 'MCPRemoteProxy'), config('awsSts', AWS)],
+      },
+    ],
+    invalid: [
+      {
+        title: 'a role for the token of another provider',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [
+          backend('jira', 'jira', 'MCPRemoteProxy'),
+          config('awsSts', { ...AWS, subjectProviderName: 'octa' }),
+        ],
+        findings: [
+          'spec.authServerConfig: MCPExternalAuthConfig "jira" has awsSts.subjectProviderName "octa", and authServerConfig has no such upstream provider; there is "okta"',
+        ],
+      },
+      {
+        title: 'several providers, and none named',
+        value: gatewayOf({
+          authServerConfig: authServer('okta', 'github'),
+          outgoingAuth: inline({ jira: 'jira' }),
+        }),
+        others: [backend('jira'), config('xaa', XAA)],
+        findings: [
+          'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: MCPExternalAuthConfig "jira" must set xaa.subjectProviderName where there are several providers: "okta", "github"',
+        ],
+      },
+      {
+        title: 'none named, discovered: releases do not choose the only one there',
+        value: gatewayOf({ authServerConfig: authServer('okta') }),
+        others: [backend('jira', 'jira'), config('xaa', XAA)],
+        findings: [
+          'spec.authServerConfig: MCPExternalAuthConfig "jira" must set xaa.subjectProviderName where backends are discovered: releases choose no provider there; there is "okta"',
+        ],
+      },
+      {
+        title: 'no embedded server',
+        value: gatewayOf(),
+        others: [backend('jira', 'jira'), config('xaa', { ...XAA, subjectProviderName: 'okta' })],
+        findings: [
+          'spec.authServerConfig: MCPExternalAuthConfig "jira" exchanges the token of a login (xaa), and there is no authServerConfig',
+        ],
+      },
+    ],
+  },
+})
+
+/** Why the configuration cannot be served, as the end of a sentence; undefined when it can, or when a field cannot be read. */
+function problemOf(
+  { spec }: AuthConfig,
+  providers: Providers | undefined,
+  isDiscovered: boolean,
+): string | undefined {
+  const type: string | undefined = spec?.type
+  if (type !== 'xaa' && type !== 'awsSts') return undefined
+  const settings = spec?.[type]
+  if (settings === undefined) return undefined
+  const isOpen = isAbsent(settings, 'subjectProviderName') || settings.subjectProviderName === ''
+  const name = settings.subjectProviderName ?? ''
+  if (isOpen ? type === 'awsSts' : name === '') return undefined
+  const named = `has ${type}.subjectProviderName ${shortQuote(name)}, and`
+  if (providers === undefined)
+    return `${type === 'xaa' ? 'exchanges the token of a login (xaa), and' : named} there is no authServerConfig`
+  if (!providers.complete || providers.names.includes(name)) return undefined
+  const there = providers.names.slice(0, 5).map(shortQuote).join(', ') || 'none'
+  if (!isOpen) return `${named} authServerConfig has no such upstream provider; there is ${there}`
+  if (providers.names.length > 1)
+    return `must set xaa.subjectProviderName where there are several providers: ${there}`
+  return isDiscovered
+    ? `must set xaa.subjectProviderName where backends are discovered: releases choose no provider there; there is ${there}`
+    : undefined
+}

@@ -1,0 +1,72 @@
+import { advice } from '../../../rule/field-error.ts'
+import { shortQuote } from '../../../rule/go-text.ts'
+import { nearest } from '../../../rule/nearest.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { chosenProvider } from '../../between/authorization.ts'
+import { authServer, gatewayOf, withPolicies } from '../../between/examples.ts'
+import { providersOf } from '../../between/related-resources.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+export const primaryUpstreamProviderExists = defineRule({
+  id: 'primary-upstream-provider-exists',
+  on: VirtualMCPServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'The `primaryUpstreamProvider`, whose claims policies see, is a provider of `authServerConfig`.',
+  why: 'With policies, releases do not reconcile the VirtualMCPServer; earlier ones deny every request, because there is no token of such a provider.',
+  failure: {
+    symptom:
+      'phase Failed, condition AuthServerConfigValidated with reason `AuthzUpstreamUnknown` or `AuthzPrimaryProviderRequiresAuthServer`',
+    toldBy: 'operator',
+    releases: 'from 0.27 on',
+    threads: ['stacklok/toolhive#5197', 'stacklok/toolhive#5002'],
+  },
+  sources: ['decision 3'],
+  *check(gateway) {
+    const { name, at } = chosenProvider(gateway) ?? {}
+    if (name === undefined || at === undefined) return
+    const providers = providersOf(gateway.spec, 'authServerConfig')
+    if (providers === undefined) {
+      yield advice(at, 'needs `authServerConfig` with a provider of this name; set it, or remove this')
+    } else if (providers.complete && !providers.names.includes(name)) {
+      const near = nearest(name, providers.names)
+      const there = providers.names.slice(0, 5).map(shortQuote).join(', ')
+      const hint = near !== undefined ? `did you mean ${shortQuote(near)}` : `there is ${there || 'none'}`
+      yield advice(at, `no upstream provider is named ${shortQuote(name)}; ${hint}`)
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'the second provider',
+        value: gatewayOf({
+          authServerConfig: { ...authServer('okta', 'github'), primaryUpstreamProvider: 'github' },
+          incomingAuth: withPolicies(),
+        }),
+      },
+      {
+        title: 'none chosen',
+        value: gatewayOf({ authServerConfig: authServer('okta'), incomingAuth: withPolicies() }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'a misspelt provider',
+        value: gatewayOf({
+          authServerConfig: { ...authServer('okta', 'github'), primaryUpstreamProvider: 'octa' },
+          incomingAuth: withPolicies(),
+        }),
+        findings: [
+          'spec.authServerConfig.primaryUpstreamProvider: no upstream provider is named "octa"; did you mean "okta"',
+        ],
+      },
+      {
+        title: 'no embedded server, where older releases have the field',
+        value: gatewayOf({ incomingAuth: withPolicies({ primaryUpstreamProvider: 'okta' }) }),
+        findings: [
+          'spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider: needs `authServerConfig` with a provider of this name; set it, or remove this',
+        ],
+      },
+    ],
+  },
+})

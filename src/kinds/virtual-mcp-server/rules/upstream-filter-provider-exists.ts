@@ -1,0 +1,99 @@
+import { advice, type FieldError } from '../../../rule/field-error.ts'
+import { shortQuote } from '../../../rule/go-text.ts'
+import type { Path } from '../../../rule/path.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { authServer, gatewayOf } from '../../between/examples.ts'
+import { providersOf } from '../../between/related-resources.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+const STAFF = { groups: ['staff'], upstreamProviders: ['github'] }
+
+export const upstreamFilterProviderExists = defineRule({
+  id: 'upstream-filter-provider-exists',
+  on: VirtualMCPServer,
+  reads: [],
+  severity: 'warning',
+  summary: '`authServerUpstreamFilter` names providers of `authServerConfig`, and never the first.',
+  why: 'Every user logs in at the first provider, and its claims choose the others. Releases do not reconcile a VirtualMCPServer whose filter names another provider.',
+  failure: {
+    symptom: 'phase Failed, condition AuthServerConfigValidated: `spec.authServerUpstreamFilter: …`',
+    toldBy: 'operator',
+    releases: 'from 0.55 on',
+    threads: [],
+  },
+  sources: ['decision 3'],
+  *check({ spec }, { path }) {
+    const filter = spec?.authServerUpstreamFilter
+    if (filter === undefined) return
+    const providers = providersOf(spec, 'authServerConfig')
+    if (providers === undefined || (providers.complete && providers.names.length < 2)) {
+      yield advice(
+        path.spec.authServerUpstreamFilter,
+        'needs `authServerConfig` with at least two upstream providers, of which it chooses; add them or remove it',
+      )
+      return
+    }
+    if (!providers.complete) return
+    const at = path.spec.authServerUpstreamFilter
+    const misses = (names: readonly (string | undefined)[] | undefined, list: Path<readonly string[]>) =>
+      wrongNames(providers.names, names ?? [], list)
+    for (const [i, rule] of (filter.rules ?? []).entries())
+      yield* misses(rule?.upstreamProviders, at.rules.at(i).upstreamProviders)
+    yield* misses(filter.defaultUpstreams, at.defaultUpstreams)
+  },
+  examples: {
+    valid: [
+      {
+        title: 'the second provider for some',
+        value: gatewayOf({
+          authServerConfig: authServer('okta', 'github'),
+          authServerUpstreamFilter: { rules: [STAFF], defaultUpstreams: [] },
+        }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'one provider',
+        value: gatewayOf({
+          authServerConfig: authServer('okta'),
+          authServerUpstreamFilter: { rules: [STAFF] },
+        }),
+        findings: [
+          'spec.authServerUpstreamFilter: needs `authServerConfig` with at least two upstream providers, of which it chooses; add them or remove it',
+        ],
+      },
+      {
+        title: 'the first provider, and one that is not there',
+        value: gatewayOf({
+          authServerConfig: authServer('okta', 'github'),
+          authServerUpstreamFilter: {
+            rules: [{ groups: ['staff'], upstreamProviders: ['gitlab'] }],
+            defaultUpstreams: ['okta'],
+          },
+        }),
+        findings: [
+          'spec.authServerUpstreamFilter.rules[0].upstreamProviders[0]: no upstream provider is named "gitlab"; there is "github"',
+          'spec.authServerUpstreamFilter.defaultUpstreams[0]: is the first provider, at which every user logs in; remove it',
+        ],
+      },
+    ],
+  },
+})
+
+/** The names that a filter may not have: of no provider, or of the first one. */
+function* wrongNames(
+  [first, ...others]: readonly string[],
+  names: readonly (string | undefined)[],
+  list: Path<readonly string[]>,
+): Iterable<FieldError> {
+  for (const [i, name] of names.entries()) {
+    if (name === undefined || others.includes(name)) continue
+    const there = others.slice(0, 5).map(shortQuote).join(', ')
+    yield advice(
+      list.at(i),
+      name === first
+        ? 'is the first provider, at which every user logs in; remove it'
+        : `no upstream provider is named ${shortQuote(name)}; there is ${there}`,
+    )
+  }
+}
