@@ -6,6 +6,7 @@ import { sourceNames } from '../src/rule/rule.ts'
 import { allRules } from '../src/kinds/places.ts'
 import { describedId, describedSource, pathOf } from '../src/review/documentation.ts'
 import { ENGINE_IDS } from '../src/review/engine-ids.ts'
+import { runCli } from './support/cli.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const IGNORED = /^(node_modules|dist|\.)|\/node_modules\//
@@ -119,6 +120,19 @@ t.test('every id, decision and section that the code cites can be opened', async
     t.ok(anchorsOf(PAGES.get(`docs/${described.page}`) ?? '').has(described.anchor), path)
     if (described.page.startsWith('rules/'))
       t.ok(anchorsOf(PAGES.get('docs/rules.md') ?? '').has(described.anchor), `docs/rules.md: ${path}`)
+  }
+})
+
+t.test('README shows what check prints', async (t) => {
+  const blocks = [
+    ...(PAGES.get('README.md') ?? '').matchAll(
+      /^```console\n\$ npx vmcp-admission (check .*)\n([\s\S]*?)^```$/gm,
+    ),
+  ]
+  t.ok(blocks.length > 0)
+  for (const [, command = '', shown] of blocks) {
+    const { stdout } = await runCli(command.split(' '), { cwd: ROOT })
+    t.equal(stdout, shown, command)
   }
 })
 

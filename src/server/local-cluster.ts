@@ -183,7 +183,7 @@ export class LocalCluster {
 /** What is tried first: an object that is wrong alone, and one that contradicts another. */
 export const EXAMPLES = [
   'examples/bad/role-mapping-with-claim-and-matcher.yaml',
-  'examples/together/provider-not-there.yaml',
+  'examples/together/three-mistakes.yaml',
 ] as const
 
 const tell = (line: string) => void process.stderr.write(`${line}\n`)
