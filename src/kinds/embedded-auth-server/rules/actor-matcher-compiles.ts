@@ -6,6 +6,10 @@ import { partner, trusting } from '../examples.ts'
 import { delegationPolicies } from '../inbound-grants.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
+/** Claims that are never a bool (RFC 7519, RFC 8693, OpenID Connect Core), as the whole of a matcher. */
+const OF_OTHER_TYPES =
+  /^\s*claims(?:\.|\[["'])(?:iss|sub|aud|exp|iat|nbf|jti|azp|client_id|appid|cid|scope|scp|email|name|groups|roles|act|may_act)(?:["']\])?\s*$/
+
 export const actorMatcherCompiles = defineRule({
   id: 'actor-matcher-compiles',
   on: EmbeddedAuthServer,
@@ -35,6 +39,12 @@ export const actorMatcherCompiles = defineRule({
           text,
           `must be a bool, and this is of type ${verdict.type}: every token is denied`,
         )
+      else if (OF_OTHER_TYPES.test(text))
+        yield invalid(
+          place().actorMatcher,
+          text,
+          'must be a bool, and this claim is not: every token is denied; compare it, as in claims.azp == "agent"',
+        )
     }
   },
   examples: {
@@ -48,6 +58,7 @@ export const actorMatcherCompiles = defineRule({
             issuerUrl: 'https://idp.example.com',
             actorMatcher: 'has(claims.act) && claims.act.sub == "gateway"',
           },
+          { ...partner, issuerUrl: 'https://c.example.com', actorMatcher: 'claims.trusted_agent' },
         ),
       },
     ],
@@ -64,6 +75,13 @@ export const actorMatcherCompiles = defineRule({
         value: trusting({ ...partner, actorMatcher: 'azp == claims.sub' }),
         findings: [
           `trustedIssuers[0].actorMatcher: Invalid value: "azp == claims.sub": 1:1: undeclared reference to 'azp' (the only variable is claims: write claims.azp, and text in quotes)`,
+        ],
+      },
+      {
+        title: 'a claim that is not a bool',
+        value: trusting({ ...partner, actorMatcher: 'claims.azp' }),
+        findings: [
+          'trustedIssuers[0].actorMatcher: Invalid value: "claims.azp": must be a bool, and this claim is not: every token is denied; compare it, as in claims.azp == "agent"',
         ],
       },
       {
