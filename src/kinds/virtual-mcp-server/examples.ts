@@ -3,7 +3,7 @@ import type { Given } from '../../rule/resource.ts'
 import type { VirtualMCPServer } from './schema.ts'
 
 type Server = Given<Static<typeof VirtualMCPServer>>
-type Spec = NonNullable<Server['spec']>
+export type Spec = NonNullable<Server['spec']>
 
 /** Incoming tokens are validated by the MCPOIDCConfig `corporate`. */
 export const oidc: NonNullable<Spec['incomingAuth']> = {

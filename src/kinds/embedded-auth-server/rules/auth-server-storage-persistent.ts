@@ -10,7 +10,13 @@ export const authServerStoragePersistent = defineRule({
   reads: [],
   severity: 'warning',
   summary: 'Upstream tokens are stored in Redis, not in memory.',
-  why: 'What is in memory is lost at a restart, and every user must log in again.',
+  why: 'What is in memory is lost at a restart, and every user must log in again. So are the clients that `dcrConfig` registers at upstream providers, which keep the old ones.',
+  failure: {
+    symptom:
+      'after each restart all users log in again; with `dcrConfig` each start leaves one more client at the upstream provider',
+    toldBy: 'nobody',
+    threads: [],
+  },
   sources: [
     { section: '2.4.3', says: 'storage defaults to memory.' },
     {
@@ -35,6 +41,20 @@ export const authServerStoragePersistent = defineRule({
       {
         title: 'memory by default',
         value: without(server, 'storage'),
+        findings: ["storage.type: tokens in memory are lost at a restart; use 'redis' in production"],
+      },
+      {
+        title: 'memory, and a client that is registered dynamically',
+        value: {
+          ...without(server, 'storage'),
+          upstreamProviders: [
+            {
+              name: 'okta',
+              type: 'oidc',
+              oidcConfig: { issuerUrl: 'https://example.okta.com', dcrConfig: {} },
+            },
+          ],
+        },
         findings: ["storage.type: tokens in memory are lost at a restart; use 'redis' in production"],
       },
     ],

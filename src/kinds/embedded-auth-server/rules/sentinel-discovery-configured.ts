@@ -17,7 +17,9 @@ export const sentinelDiscoveryConfigured = defineRule({
   ],
   *check({ storage }, { path }) {
     const sentinel = storage?.redis?.sentinelConfig
-    if (sentinel && isAbsent(sentinel, 'sentinelAddrs') && isAbsent(sentinel, 'sentinelService')) {
+    const hasAddresses =
+      sentinel && !isAbsent(sentinel, 'sentinelAddrs') && sentinel.sentinelAddrs?.length !== 0
+    if (sentinel && !hasAddresses && isAbsent(sentinel, 'sentinelService')) {
       yield advice(path.storage.redis.sentinelConfig, 'set `sentinelAddrs` or `sentinelService`')
     }
   },
@@ -36,6 +38,11 @@ export const sentinelDiscoveryConfigured = defineRule({
       {
         title: 'neither',
         value: withRedis({ ...redis, sentinelConfig: { masterName: 'vmcp' } }),
+        findings: ['storage.redis.sentinelConfig: set `sentinelAddrs` or `sentinelService`'],
+      },
+      {
+        title: 'an empty list of addresses',
+        value: withRedis({ ...redis, sentinelConfig: { masterName: 'vmcp', sentinelAddrs: [] } }),
         findings: ['storage.redis.sentinelConfig: set `sentinelAddrs` or `sentinelService`'],
       },
     ],

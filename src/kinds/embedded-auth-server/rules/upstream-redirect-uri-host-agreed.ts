@@ -1,12 +1,9 @@
 import { advice } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
-import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
-import { parseUrl } from '../../../rule/url.ts'
+import { authorizationField, authorizationHost, hostOf } from '../authorization-host.ts'
 import { server, withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
-
-const BASE = 'authorizationEndpointBaseUrl'
 
 export const upstreamRedirectUriHostAgreed = defineRule({
   id: 'upstream-redirect-uri-host-agreed',
@@ -25,17 +22,15 @@ export const upstreamRedirectUriHostAgreed = defineRule({
   },
   sources: ['decision 3', 'decision 21'],
   *check(server, { path }) {
-    const { issuer, authorizationEndpointBaseUrl: base, upstreamProviders } = server
-    const field = isAbsent(server, 'authorizationEndpointBaseUrl') || base === '' ? 'issuer' : BASE
-    const host = hostOf(field === 'issuer' ? issuer : base)
+    const host = authorizationHost(server)
     if (host === '') return
-    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+    for (const [i, provider] of (server.upstreamProviders ?? []).entries()) {
       for (const config of ['oidcConfig', 'oauth2Config'] as const) {
         const callback = hostOf(provider?.[config]?.redirectUri)
         if (callback !== '' && callback !== host)
           yield advice(
             path.upstreamProviders.at(i)[config].redirectUri,
-            `has not the host of \`${field}\`, ${shortQuote(host)}: from release 0.55 on the callback rejects every login`,
+            `has not the host of \`${authorizationField(server)}\`, ${shortQuote(host)}: from release 0.55 on the callback rejects every login`,
           )
       }
     }
@@ -75,5 +70,3 @@ export const upstreamRedirectUriHostAgreed = defineRule({
     ],
   },
 })
-
-const hostOf = (text: string | undefined): string => parseUrl(text ?? '')?.host.toLowerCase() ?? ''

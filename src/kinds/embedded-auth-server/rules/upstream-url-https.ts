@@ -12,6 +12,12 @@ export const upstreamUrlHttps = defineRule({
   severity: 'warning',
   summary: 'The endpoints of upstream providers use https, except on loopback hosts.',
   why: 'Codes, tokens and the client secret can be read on the way; without insecureAllowHTTP releases do not start.',
+  failure: {
+    symptom:
+      'the pod ends at start with "endpoint must use HTTPS", or "endpoint_url with http scheme requires loopback address"',
+    toldBy: 'start-up',
+    threads: [],
+  },
   sources: [{ section: '2.4.3', must: 'Endpoints of upstream providers are URLs.' }, 'decision 21'],
   *check(server, { path }) {
     for (const { text, place } of upstreamEndpoints(server, path)) {

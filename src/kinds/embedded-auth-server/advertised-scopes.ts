@@ -1,0 +1,12 @@
+/** Scopes that an authorization server advertises, and gives to clients that name none, where none are written. */
+export const DEFAULT_SCOPES: readonly string[] = ['openid', 'profile', 'email', 'offline_access']
+
+/** The advertised scopes; undefined where they cannot be read. An empty list means the default. */
+export function advertisedScopes(
+  reference: { readonly scopes?: readonly (string | undefined)[] | undefined } | undefined,
+): readonly string[] | undefined {
+  if (reference === undefined || !Object.hasOwn(reference, 'scopes')) return DEFAULT_SCOPES
+  const { scopes } = reference
+  if (scopes === undefined || scopes.includes(undefined)) return undefined
+  return scopes.length === 0 ? DEFAULT_SCOPES : scopes.filter((scope) => scope !== undefined)
+}

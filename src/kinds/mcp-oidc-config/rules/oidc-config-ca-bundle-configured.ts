@@ -1,0 +1,66 @@
+import { required, tooLong } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { issuing } from '../examples.ts'
+import { MCPOIDCConfig } from '../schema.ts'
+
+/** The operator names a volume `oidc-ca-bundle-` and the ConfigMap; the name of a volume has at most 63 characters. */
+const LONGEST_NAME = 48
+
+export const oidcConfigCaBundleConfigured = defineRule({
+  id: 'oidc-config-ca-bundle-configured',
+  on: MCPOIDCConfig,
+  reads: [],
+  severity: 'warning',
+  summary: '`caBundleRef` names a ConfigMap, in at most 48 characters.',
+  why: 'The operator refuses the reference in every workload that uses the configuration. The name of the ConfigMap is part of the name of a volume.',
+  failure: {
+    symptom:
+      'the workload fails at reconcile with "configMapRef must be specified in caBundleRef" or "is too long … to fit in Kubernetes volume name"',
+    toldBy: 'operator',
+    threads: ['stacklok/toolhive#5632'],
+  },
+  sources: ['decision 3'],
+  *check({ spec }, { path }) {
+    const caBundleRef = spec?.inline?.caBundleRef
+    if (caBundleRef === undefined) return
+    const { configMapRef } = path.spec.inline.caBundleRef
+    const reference = caBundleRef.configMapRef
+    if (isAbsent(caBundleRef, 'configMapRef')) yield required(configMapRef, 'must name a ConfigMap')
+    else if (reference && (isAbsent(reference, 'name') || reference.name === ''))
+      yield required(configMapRef.name, 'must name a ConfigMap')
+    else if ((reference?.name?.length ?? 0) > LONGEST_NAME)
+      yield tooLong(
+        configMapRef.name,
+        `may not be more than ${LONGEST_NAME} characters, for the name of a volume`,
+      )
+  },
+  examples: {
+    valid: [
+      {
+        title: 'a ConfigMap',
+        value: issuing('https://idp.example.com', {
+          caBundleRef: { configMapRef: { name: 'corporate-ca', key: 'ca.crt' } },
+        }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'no ConfigMap',
+        value: issuing('https://idp.example.com', { caBundleRef: {} }),
+        findings: ['spec.inline.caBundleRef.configMapRef: Required value: must name a ConfigMap'],
+      },
+      {
+        title: 'a long name',
+        value: issuing('https://idp.example.com', {
+          caBundleRef: {
+            configMapRef: { name: 'certificates-of-the-authorities-of-the-corporation', key: 'ca.crt' },
+          },
+        }),
+        findings: [
+          'spec.inline.caBundleRef.configMapRef.name: Too long: may not be more than 48 characters, for the name of a volume',
+        ],
+      },
+    ],
+  },
+})

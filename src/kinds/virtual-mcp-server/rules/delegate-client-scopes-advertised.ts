@@ -1,0 +1,57 @@
+import { invalid } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { agent } from '../../embedded-auth-server/examples.ts'
+import { delegateClients } from '../../embedded-auth-server/inbound-grants.ts'
+import { embedded, server } from '../examples.ts'
+import { issuingOf } from '../issued-tokens.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+export const delegateClientScopesAdvertised = defineRule({
+  id: 'delegate-client-scopes-advertised',
+  on: VirtualMCPServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'The scopes of a delegate client are advertised in `oidcConfigRef.scopes`.',
+  why: 'The operator refuses the configuration: a token with such a scope could not be issued.',
+  failure: {
+    symptom:
+      'AuthServerConfigValidated=False says that a scope of "delegate_clients" is not in the supported scopes',
+    toldBy: 'operator',
+    releases: 'from 0.43 on',
+    threads: [],
+  },
+  sources: ['decision 3'],
+  *check({ spec }, { path }) {
+    const { server, scopes: advertised } = issuingOf(spec) ?? {}
+    if (server === undefined || advertised === undefined) return
+    for (const { value, place } of delegateClients(server, path.spec.authServerConfig)) {
+      for (const [i, scope] of (value.scopes ?? []).entries()) {
+        if (scope && !advertised.includes(scope))
+          yield invalid(
+            place().scopes.at(i),
+            scope,
+            'is not advertised; add it to `incomingAuth.oidcConfigRef.scopes`',
+          )
+      }
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'a scope by default',
+        value: server({ authServerConfig: { ...embedded, delegateClients: [agent] } }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'a scope that nothing advertises',
+        value: server({
+          authServerConfig: { ...embedded, delegateClients: [{ ...agent, scopes: ['openid', 'tools'] }] },
+        }),
+        findings: [
+          'spec.authServerConfig.delegateClients[0].scopes[1]: Invalid value: "tools": is not advertised; add it to `incomingAuth.oidcConfigRef.scopes`',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,91 @@
+import { invalid } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { server } from '../examples.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+/** Headers that would carry credentials of the client, change the route or fake the origin of a request. */
+const REFUSED = new Set([
+  'authorization',
+  'cookie',
+  'host',
+  'connection',
+  'keep-alive',
+  'te',
+  'trailer',
+  'upgrade',
+  'http2-settings',
+  'close',
+  'proxy-authorization',
+  'proxy-authenticate',
+  'proxy-connection',
+  'transfer-encoding',
+  'content-length',
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+])
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+const NOT_SENT = 'may not be passed on: the server does not start with it; remove it'
+
+export const passthroughHeaderAllowed = defineRule({
+  id: 'passthrough-header-allowed',
+  on: VirtualMCPServer,
+  reads: [],
+  severity: 'warning',
+  summary:
+    '`passthroughHeaders` names headers that may go to every backend: none with credentials of the client, of the connection or of a proxy.',
+  why: 'The vMCP process validates the list at start and ends. Releases before 0.43 take Authorization and Cookie, so that an upgrade crashes the gateway.',
+  failure: {
+    symptom:
+      'CrashLoopBackOff after an upgrade; the log says that a header of "passthroughHeaders" is a restricted header and cannot be forwarded',
+    toldBy: 'start-up',
+    releases: 'Authorization and Cookie from 0.43 on',
+    threads: ['stacklok/toolhive#6394', 'stacklok/toolhive#6235'],
+  },
+  sources: ['decision 3', 'decision 21'],
+  *check({ spec }, { path }) {
+    const ofSpec = spec?.passthroughHeaders ?? []
+    const [headers, place] =
+      ofSpec.length > 0
+        ? [ofSpec, path.spec.passthroughHeaders]
+        : [spec?.config?.passthroughHeaders ?? [], path.spec.config.passthroughHeaders]
+    for (const [i, name] of headers.entries()) {
+      if (name === undefined) continue
+      if (REFUSED.has(name.toLowerCase())) yield invalid(place.at(i), name, NOT_SENT)
+      else if (!TOKEN.test(name))
+        yield invalid(place.at(i), name, "must be the name of a header, such as 'X-Request-Id'")
+    }
+  },
+  examples: {
+    valid: [
+      { title: 'a header of its own', value: server({ passthroughHeaders: ['X-Api-Key', 'X-Request-Id'] }) },
+      {
+        title: 'an older place that is not read',
+        value: server({
+          passthroughHeaders: ['X-Api-Key'],
+          config: { passthroughHeaders: ['Authorization'] },
+        }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'credentials of the client',
+        value: server({ passthroughHeaders: ['authorization', 'Cookie'] }),
+        findings: [
+          `spec.passthroughHeaders[0]: Invalid value: "authorization": ${NOT_SENT}`,
+          `spec.passthroughHeaders[1]: Invalid value: "Cookie": ${NOT_SENT}`,
+        ],
+      },
+      {
+        title: 'a header of proxies, and no name, in the older place',
+        value: server({ config: { passthroughHeaders: ['X-Forwarded-For', 'X Trace'] } }),
+        findings: [
+          `spec.config.passthroughHeaders[0]: Invalid value: "X-Forwarded-For": ${NOT_SENT}`,
+          'spec.config.passthroughHeaders[1]: Invalid value: "X Trace": must be the name of a header, such as \'X-Request-Id\'',
+        ],
+      },
+    ],
+  },
+})

@@ -1,0 +1,77 @@
+import { advice } from '../../../rule/field-error.ts'
+import { shortQuote } from '../../../rule/go-text.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { authorizationHost, hostOf } from '../../embedded-auth-server/authorization-host.ts'
+import { embedded, oidc, server, type Spec } from '../examples.ts'
+import { issuingOf } from '../issued-tokens.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+const at = (resourceUrl: string, authServerConfig: Spec['authServerConfig']) =>
+  server({
+    incomingAuth: { ...oidc, oidcConfigRef: { ...oidc.oidcConfigRef, resourceUrl } },
+    authServerConfig,
+  })
+
+export const resourceUrlHostAgreed = defineRule({
+  id: 'resource-url-host-agreed',
+  on: VirtualMCPServer,
+  reads: [],
+  severity: 'warning',
+  summary:
+    'Where a provider has no `redirectUri`, `resourceUrl` has the host of the authorization endpoint: the callback is below it.',
+  why: 'From release 0.55 on a cookie of the host of the authorization endpoint binds a login to its browser. It does not reach a callback on another host, which rejects every login.',
+  failure: {
+    symptom:
+      'every login in a browser ends with an error at /oauth/callback; the log warns that the redirect_uri host differs from the browser-facing authorize host',
+    toldBy: 'nobody',
+    releases: 'from 0.55 on',
+    threads: [],
+  },
+  sources: ['decision 3', 'decision 21'],
+  *check({ spec }, { path }) {
+    const { server, resourceUrl } = issuingOf(spec) ?? {}
+    if (server === undefined) return
+    const [host, callback] = [authorizationHost(server), hostOf(resourceUrl)]
+    if (host === '' || callback === '' || host === callback) return
+    const usesDefault = (server.upstreamProviders ?? []).some((provider) => {
+      const config = provider?.oidcConfig ?? provider?.oauth2Config
+      return config !== undefined && (!Object.hasOwn(config, 'redirectUri') || config.redirectUri === '')
+    })
+    if (usesDefault)
+      yield advice(
+        path.spec.incomingAuth.oidcConfigRef.resourceUrl,
+        `logins return to this host, not to ${shortQuote(host)}: from release 0.55 on every one is rejected; set \`redirectUri\` there`,
+      )
+  },
+  examples: {
+    valid: [
+      { title: 'one host', value: at('https://auth.example.com/mcp', embedded) },
+      {
+        title: 'a redirect URI',
+        value: at('https://mcp.example.com', {
+          ...embedded,
+          upstreamProviders: [
+            {
+              name: 'okta',
+              type: 'oidc',
+              oidcConfig: {
+                issuerUrl: 'https://okta.example.com',
+                clientId: 'vmcp',
+                redirectUri: 'https://auth.example.com/oauth/callback',
+              },
+            },
+          ],
+        }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'two hosts',
+        value: at('https://mcp.example.com', embedded),
+        findings: [
+          'spec.incomingAuth.oidcConfigRef.resourceUrl: logins return to this host, not to "auth.example.com": from release 0.55 on every one is rejected; set `redirectUri` there',
+        ],
+      },
+    ],
+  },
+})
