@@ -549,7 +549,7 @@ const WHOLE: readonly (readonly [string, Spec, readonly string[]])[] = [
     'an audience beside an embedded server',
     { ...oidc(), ...server('okta') },
     [
-      'beside an embedded authorization server the audience must be resourceUrl, which is http://gateway.default.svc.cluster.local:4483',
+      'spec.incomingAuth.audience must be an absolute http(s) URL without a fragment beside an embedded authorization server; write the URL of clients, in `resourceUrl` too',
     ],
   ],
   [
@@ -558,12 +558,12 @@ const WHOLE: readonly (readonly [string, Spec, readonly string[]])[] = [
       ...server('okta'),
       incomingAuth: {
         type: 'oidc',
-        audience: 'mcp',
+        audience: 'https://mcp.example.com/mcp',
         oidcConfigRef: { name: 'a', resourceUrl: 'https://mcp.example.com' },
       },
     },
     [
-      'beside an embedded authorization server the audience must be resourceUrl, which is https://mcp.example.com',
+      'spec.incomingAuth.audience must equal `resourceUrl`, "https://mcp.example.com", beside an embedded authorization server',
     ],
   ],
   [
@@ -651,7 +651,7 @@ t.test('a table for people', async (t) => {
     `VirtualMCPServer gateway (namespace default), MCPGroup tools
   incoming: oidc: issuer https://id.example.com, MCPOIDCConfig corporate, audience mcp
   embedded authorization server: issuer https://mcp.example.com, login at okta, github
-  note: releases do not reconcile this VirtualMCPServer: beside an embedded authorization server the audience must be resourceUrl, which is http://gateway.default.svc.cluster.local:4483
+  note: releases do not reconcile this VirtualMCPServer: spec.incomingAuth.audience must be an absolute http(s) URL without a fragment beside an embedded authorization server; write the URL of clients, in \`resourceUrl\` too
   note: releases do not reconcile this VirtualMCPServer: outgoingAuth.backends[chat] names MCPExternalAuthConfig "token" of type bearerToken
   note: releases do not reconcile this VirtualMCPServer: outgoingAuth.backends[lost] names MCPExternalAuthConfig "gone" not found in the given files
 
@@ -730,7 +730,7 @@ t.test('the data', async (t) => {
       },
     ],
     notes: [
-      'releases do not reconcile this VirtualMCPServer: beside an embedded authorization server the audience must be resourceUrl, which is http://gateway.default.svc.cluster.local:4483',
+      'releases do not reconcile this VirtualMCPServer: spec.incomingAuth.audience must be an absolute http(s) URL without a fragment beside an embedded authorization server; write the URL of clients, in `resourceUrl` too',
     ],
   })
 })

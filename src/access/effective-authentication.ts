@@ -40,7 +40,7 @@ export function planOf(state: ClusterState, namespace: string, name: string): Pl
     incoming,
     authServer: authServerOf(gateway),
     backends: backendsOf(gateway, cluster).map((backend) => outgoingOf(gateway, backend, cluster)),
-    notes: releaseNotesOfServer(gateway, { namespace, name }, incoming, cluster),
+    notes: releaseNotesOfServer(gateway, { namespace, name }, cluster),
   }
 }
 

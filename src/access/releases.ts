@@ -1,60 +1,43 @@
-import { NOT_FOR_BACKENDS } from '../kinds/between/matrix.ts'
-import {
-  authConfigNamed,
-  type Gateway,
-  getAuthConfig,
-  getWorkload,
-} from '../kinds/between/related-resources.ts'
-import { type Backend, sourceOf } from '../kinds/between/reach.ts'
+import { isForNoBackend, NOT_FOR_BACKENDS } from '../kinds/between/matrix.ts'
+import { authConfigNamed, type Gateway, getWorkload } from '../kinds/between/related-resources.ts'
+import { type Backend, configsNamed, sourceOf } from '../kinds/between/reach.ts'
+import { audienceErrors, gatewayChecker } from '../kinds/between/resource-url.ts'
 import { type Cluster, nameText, type ObjectName } from '../rule/cluster.ts'
-import { referencesOf } from '../kinds/between/references.ts'
-import { pathText } from '../rule/path.ts'
-import { withoutUserInfo } from '../rule/go-text.ts'
-import { isAbsent } from '../rule/resource.ts'
-import type { Incoming } from './incoming.ts'
+import { pathText, pathTo } from '../rule/path.ts'
 import { notFound } from './unknown.ts'
 
 /** Types for which releases have no strategy under a VirtualMCPServer. */
 const NOT_CONVERTED: readonly (string | null | undefined)[] = NOT_FOR_BACKENDS
 
-/** Reasons for which operator releases do not reconcile a VirtualMCPServer at all. */
+/** Reasons for which operator releases do not reconcile a VirtualMCPServer at all; each is a finding of a rule too. */
 export function releaseNotesOfServer(
   gateway: Gateway,
-  { namespace, name }: { readonly namespace: string; readonly name: string },
-  incoming: Pick<Incoming, 'audience'>,
+  self: { readonly namespace: string; readonly name: string },
   cluster: Cluster,
 ): string[] {
-  return [...otherAudience(gateway, namespace, name, incoming), ...refusedReferences(gateway, cluster)].map(
+  return [...otherAudience(gateway, self), ...refusedReferences(gateway, cluster)].map(
     (why) => `releases do not reconcile this VirtualMCPServer: ${why}`,
   )
 }
 
-/** `resourceUrl` is a field of releases; without it they take the address of the Service. */
+/** As the rule `auth-server-audience-is-resource-url` says it. */
 function* otherAudience(
-  { spec }: Gateway,
-  namespace: string,
-  name: string,
-  { audience }: Pick<Incoming, 'audience'>,
+  gateway: Gateway,
+  self: { readonly namespace: string; readonly name: string },
 ): Iterable<string> {
-  const ref = spec?.incomingAuth?.oidcConfigRef as { readonly resourceUrl?: unknown } | undefined
-  if (spec?.authServerConfig === undefined || ref === undefined || audience === null) return
-  const url =
-    isAbsent(ref, 'resourceUrl') || ref.resourceUrl === '' ? serviceUrl(namespace, name) : ref.resourceUrl
-  if (typeof url === 'string' && url !== audience)
-    yield `beside an embedded authorization server the audience must be resourceUrl, which is ${withoutUserInfo(url)}`
+  const checker = gatewayChecker(gateway, self, pathTo<Gateway>([]))
+  if (checker === undefined) return
+  for (const { at, detail } of audienceErrors(checker)) yield `${pathText(at)} ${detail}`
 }
 
-const serviceUrl = (namespace: string, name: string) => `http://${name}.${namespace}.svc.cluster.local:4483`
-
-/** Releases convert every configuration that is named here, whatever the source. */
+/** The findings of `reference-found` and `backend-auth-type-supported` at what the VirtualMCPServer itself names. */
 function* refusedReferences(gateway: Gateway, cluster: Cluster): Iterable<string> {
-  for (const { to, at } of referencesOf('VirtualMCPServer', gateway)) {
-    if (to.kind !== 'MCPExternalAuthConfig' || !cluster.knows(to.kind)) continue
-    const config = getAuthConfig(cluster, to.name)
-    const type = config?.spec?.type
+  if (!cluster.knows('MCPExternalAuthConfig')) return
+  for (const { config, auth, at } of configsNamed(gateway, cluster)) {
     const place = pathText(at().slice(1, -2))
-    if (config === undefined) yield `${place} names ${notFound(to, cluster)}`
-    else if (NOT_CONVERTED.includes(type)) yield `${place} names ${nameText(to)} of type ${type ?? ''}`
+    const name = authConfigNamed(config)
+    if (auth === undefined) yield `${place} names ${notFound(name, cluster)}`
+    else if (isForNoBackend(auth)) yield `${place} names ${nameText(name)} of type ${auth.spec?.type ?? ''}`
   }
 }
 

@@ -31,6 +31,12 @@ type AuthType = NonNullable<NonNullable<AuthConfig['spec']>['type']>
 /** Types that releases of vMCP do not use for backends. */
 export const NOT_FOR_BACKENDS: readonly AuthType[] = ['bearerToken', 'embeddedAuthServer']
 
+/** Whether releases of vMCP cannot use the configuration for a backend. */
+export function isForNoBackend(config: AuthConfig | undefined): boolean {
+  const type = config?.spec?.type
+  return type !== undefined && NOT_FOR_BACKENDS.includes(type)
+}
+
 /** Whether a configuration names a header that releases of vMCP ignore: the token goes into `Authorization`. */
 export function hasIgnoredHeader({ spec }: AuthConfig): boolean {
   const header = spec?.tokenExchange?.externalTokenHeaderName ?? ''

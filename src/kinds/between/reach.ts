@@ -13,7 +13,7 @@ import {
   membersOf,
   type Workload,
 } from './related-resources.ts'
-import { isOwnStrategy } from './references.ts'
+import { isOwnStrategy, referencesOf } from './references.ts'
 
 /** The kinds that are read to know what a VirtualMCPServer reaches. */
 export const REACHED_KINDS: readonly string[] = [...BACKEND_KINDS, 'MCPExternalAuthConfig']
@@ -199,6 +199,18 @@ export const configsReached = oncePerCluster((gateway: Gateway, cluster): readon
   if (config !== undefined) found.push(reached(config, unlisted(gateway, cluster), at))
   return found
 })
+
+/** Every configuration that the VirtualMCPServer itself names: operator releases convert them all, whatever the source. */
+export const configsNamed = (
+  gateway: Gateway,
+  cluster: Cluster,
+): readonly (Reached & Required<Pick<Reached, 'at'>>)[] =>
+  referencesOf('VirtualMCPServer', gateway, 'MCPExternalAuthConfig').map(({ to, at }) => ({
+    config: to.name,
+    auth: getAuthConfig(cluster, to.name),
+    members: [],
+    at,
+  }))
 
 /** The members of a group by the configuration that they name, in order; undefined for those that name none. */
 const membersByConfig = oncePerCluster((group: string, cluster) => {

@@ -1,11 +1,12 @@
 import { advice, type FieldError } from '../../rule/field-error.ts'
-import { shortQuote } from '../../rule/go-text.ts'
+import { shortQuote, withoutUserInfo } from '../../rule/go-text.ts'
 import type { Path } from '../../rule/path.ts'
 import { isAbsent } from '../../rule/resource.ts'
 import { parseUrl } from '../../rule/url.ts'
+import type { Gateway } from './related-resources.ts'
 
 /** The port of a VirtualMCPServer, and the default port of a proxy. */
-export const GATEWAY_PORT = 4483
+const GATEWAY_PORT = 4483
 const PROXY_PORT = 8080
 
 interface Reference {
@@ -27,6 +28,31 @@ export interface Checker {
   readonly resourceUrl: Path<unknown>
 }
 
+/** The VirtualMCPServer as the checker of the tokens of its own server; undefined where it is none, or cannot be read. */
+export function gatewayChecker(
+  { spec }: Gateway,
+  { name, namespace }: Pick<Checker, 'name' | 'namespace'>,
+  path: Path<Gateway>,
+): Checker | undefined {
+  const { authServerConfig, incomingAuth } = spec ?? {}
+  const reference = incomingAuth?.oidcConfigRef
+  if (authServerConfig === undefined || incomingAuth?.type !== 'oidc' || reference === undefined)
+    return undefined
+  const at = path.spec.incomingAuth
+  const isInside = !isAbsent(reference, 'audience') && reference.audience !== ''
+  const audience = isInside ? reference.audience : incomingAuth.audience
+  if (audience === undefined || audience === '') return undefined
+  return {
+    name,
+    namespace,
+    port: GATEWAY_PORT,
+    reference,
+    audience,
+    at: isInside ? at.oidcConfigRef.audience : at.audience,
+    resourceUrl: at.oidcConfigRef.resourceUrl,
+  }
+}
+
 /**
  * Tokens of an embedded authorization server have `resourceUrl` as their audience. Without it, operator releases take the
  * address that a Service of the name of the resource would have.
@@ -40,10 +66,10 @@ export function* audienceErrors(checker: Checker): Iterable<FieldError> {
   } else if (isAbsent(reference, 'resourceUrl') || reference.resourceUrl === '') {
     const byDefault = defaultUrl(checker)
     if (byDefault.test(audience)) return
-    const detail = `is ${byDefault.text} when it is not set, and must equal the audience; set it to ${shortQuote(audience)}`
+    const detail = `is ${byDefault.text} when it is not set, and must equal the audience; set it to ${shortQuote(withoutUserInfo(audience))}`
     yield advice(checker.resourceUrl, detail)
   } else if (reference.resourceUrl !== undefined && reference.resourceUrl !== audience) {
-    const detail = `must equal \`resourceUrl\`, ${shortQuote(reference.resourceUrl)}, beside an embedded authorization server`
+    const detail = `must equal \`resourceUrl\`, ${shortQuote(withoutUserInfo(reference.resourceUrl))}, beside an embedded authorization server`
     yield advice(at, detail)
   }
 }

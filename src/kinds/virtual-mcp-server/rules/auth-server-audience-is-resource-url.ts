@@ -1,7 +1,6 @@
-import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, gatewayOf } from '../../between/examples.ts'
-import { audienceErrors, GATEWAY_PORT, namespaceOf } from '../../between/resource-url.ts'
+import { audienceErrors, gatewayChecker, namespaceOf } from '../../between/resource-url.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 const listening = (oidcConfigRef: { name?: string; audience?: string; resourceUrl?: string }) =>
@@ -25,22 +24,8 @@ export const authServerAudienceIsResourceUrl = defineRule({
   },
   sources: ['decision 4', 'decision 23'],
   *check(gateway, { path, self }) {
-    const { authServerConfig, incomingAuth } = gateway.spec ?? {}
-    const reference = incomingAuth?.oidcConfigRef
-    if (authServerConfig === undefined || incomingAuth?.type !== 'oidc' || reference === undefined) return
-    const at = path.spec.incomingAuth
-    const isInside = !isAbsent(reference, 'audience') && reference.audience !== ''
-    const audience = isInside ? reference.audience : incomingAuth.audience
-    if (audience === undefined || audience === '') return
-    yield* audienceErrors({
-      name: self.name,
-      namespace: namespaceOf(gateway),
-      port: GATEWAY_PORT,
-      reference,
-      audience,
-      at: isInside ? at.oidcConfigRef.audience : at.audience,
-      resourceUrl: at.oidcConfigRef.resourceUrl,
-    })
+    const checker = gatewayChecker(gateway, { name: self.name, namespace: namespaceOf(gateway) }, path)
+    if (checker !== undefined) yield* audienceErrors(checker)
   },
   examples: {
     valid: [

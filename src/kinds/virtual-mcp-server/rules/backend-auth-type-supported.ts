@@ -11,9 +11,9 @@ import {
   inline,
   serverConfig,
 } from '../../between/examples.ts'
-import { hasIgnoredHeader, NOT_FOR_BACKENDS } from '../../between/matrix.ts'
+import { hasIgnoredHeader, isForNoBackend } from '../../between/matrix.ts'
 import { authConfigNamed } from '../../between/related-resources.ts'
-import { configsReached, REACHED_KINDS, routeOf } from '../../between/reach.ts'
+import { configsNamed, configsReached, REACHED_KINDS, routeOf, sourceOf } from '../../between/reach.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 export const backendAuthTypeSupported = defineRule({
@@ -22,7 +22,7 @@ export const backendAuthTypeSupported = defineRule({
   reads: REACHED_KINDS,
   severity: 'warning',
   summary: 'A configuration that is reached has a type and a header with which vMCP can contact a backend.',
-  why: 'Releases have no strategy for `bearerToken` and `embeddedAuthServer`: they leave such a backend out; a token exchange always uses the header Authorization.',
+  why: 'Releases have no strategy for `bearerToken` and `embeddedAuthServer`: they leave such a backend out, and refuse a VirtualMCPServer that names one itself, whatever its source; a token exchange always uses the header Authorization.',
   failure: {
     symptom: 'the backend is missing from the gateway; its log says `unsupported auth type`',
     toldBy: 'nobody',
@@ -37,7 +37,12 @@ export const backendAuthTypeSupported = defineRule({
     'decision 9',
   ],
   *check(gateway, { path, cluster }) {
-    for (const reached of configsReached(gateway, cluster)) {
+    // With source discovered these are not read, and yet converted.
+    const unread = sourceOf(gateway) === 'inline' ? [] : configsNamed(gateway, cluster)
+    for (const reached of [
+      ...configsReached(gateway, cluster),
+      ...unread.filter(({ auth }) => isForNoBackend(auth)),
+    ]) {
       const { config, auth, at, members } = reached
       const type = auth?.spec?.type
       if (auth === undefined || type === undefined) continue
@@ -51,7 +56,7 @@ export const backendAuthTypeSupported = defineRule({
           ),
           ...thing(),
         )
-      if (!NOT_FOR_BACKENDS.includes(type)) continue
+      if (!isForNoBackend(auth)) continue
       const effect =
         at === undefined ? `they leave out ${namesText(members)}` : 'they refuse this VirtualMCPServer'
       yield about(
@@ -94,6 +99,14 @@ export const backendAuthTypeSupported = defineRule({
         others: [backend('jira'), serverConfig('auth', 'okta')],
         findings: [
           'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: MCPExternalAuthConfig "auth" is of type embeddedAuthServer, which ToolHive releases cannot use for backends: they refuse this VirtualMCPServer',
+        ],
+      },
+      {
+        title: 'a bearer token as a default that source discovered does not read',
+        value: gatewayOf({ outgoingAuth: { ...inline({}, 'token'), source: 'discovered' } }),
+        others: [backend('jira', 'key'), headerConfig('key'), bearerConfig('token')],
+        findings: [
+          'spec.outgoingAuth.default.externalAuthConfigRef.name: MCPExternalAuthConfig "token" is of type bearerToken, which ToolHive releases cannot use for backends: they refuse this VirtualMCPServer',
         ],
       },
     ],
