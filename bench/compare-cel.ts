@@ -188,7 +188,7 @@ How to read the columns:
 - **hang or crash**: no answer within ${timeLimit / 1000} seconds, or an internal error such as an overflowing stack.
 
 \`@bufbuild/cel\` and \`cel-js\` have no type checker: parsing (and planning, where there is such a step) is all that they
-can do without claims at hand. That is no fault of theirs, it only makes them unfit for this purpose.
+can do without claims at hand. They are made for another purpose.
 
 ${table(`All ${golden.length} expressions`, results)}
 The rest of the corpus is generated or mutated, and heavy on conversions, bytes and damaged text. The expressions

@@ -307,7 +307,7 @@ t.test('before it says that it is ready it has judged examples, and nothing show
   )
 })
 
-t.test('whoever reads the log may go', async (t) => {
+t.test('the reader of the log may end', async (t) => {
   const review = JSON.stringify(reviewOf(resourceOf('MCPGroup', {}), { name: 'x'.repeat(250) }))
   // 200 are more than is held back, so that some is written while it serves; of none the end comes first.
   for (const reviews of [0, 200]) {
@@ -332,7 +332,7 @@ t.test('an error that nothing expected is logged and counted, and ends it in ord
     await new Promise((resolve) => setTimeout(resolve, 20))
   t.equal((await fetch(`${server.probeUrl}/readyz`)).status, 503)
   const review = JSON.stringify(reviewOf(resourceOf('MCPGroup', {})))
-  t.equal((await post(server, '/validate', review)).status, 200, 'whoever still calls is answered')
+  t.equal((await post(server, '/validate', review)).status, 200, 'a client that still calls is answered')
   t.equal(await ended, 1)
   t.match(server.log(), /"level":60,.*"msg":"uncaught error"/)
 })

@@ -37,7 +37,7 @@ metadata: { name: a }
 spec: { type: awsSts, awsSts: { region: eu-central-1, fallbackRoleArn: 'arn:aws:iam::123456789012:role/a' } }
 `
 
-/** Reads with little patience. */
+/** Reads with short deadlines. */
 async function read(t: Parameters<typeof fakeApiServer>[0], plural: string, lists: Answer[], more = {}) {
   const server = await fakeApiServer(t, plural, { lists })
   const wanted = { kubeconfig: server.kubeconfig, group: DEFAULT_API_GROUP, namespaces: () => undefined }

@@ -311,7 +311,7 @@ t.test('files that are written one by one', async (t) => {
   await shows(good, second)
   writePair(inside, second)
   await files.check()
-  t.equal(pairs.length, 2, 'the same content is no change')
+  t.equal(pairs.length, 2, 'the same content is not a change')
   rmSync(inside, { recursive: true })
   await until('it is gone', () => files.status().problem === 'tls.crt is missing')
   mkdirSync(inside)
@@ -397,7 +397,7 @@ t.test('a local pair that is not valid now is not served', async (t) => {
   }
 })
 
-t.test('what is written within the time to settle is no problem', async (t) => {
+t.test('files written within the time to settle are not a problem', async (t) => {
   const folder = folderOf(t)
   writePair(folder, good)
   const { said, shows, files } = followed(t, folder, { settle: 500 })
@@ -429,7 +429,7 @@ t.test('time alone makes a pair a problem, or good', async (t) => {
   t.equal(pairs.length, 1)
 })
 
-t.test('whoever cannot use a pair gets it again', async (t) => {
+t.test('a pair that could not be used is handed over again', async (t) => {
   const folder = folderOf(t)
   writePair(folder, good)
   let calls = 0
@@ -665,7 +665,7 @@ t.test('what a step does', async (t) => {
       bundle: 'a c fresh',
     },
     {
-      title: 'a leaf that is not valid yet is no leaf',
+      title: 'a leaf that is not valid yet is not used',
       stored: state(a),
       at: 10,
       observed: { leaf: leafOf(authority('x', 500 * MINUTE), 500 * MINUTE) },

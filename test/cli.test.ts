@@ -29,7 +29,7 @@ interface Options {
   readonly environment?: Readonly<Record<string, string>>
 }
 
-/** Settings of whoever runs the tests do not count. */
+/** Without the settings of the developer who runs the tests. */
 const ENVIRONMENT = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !name.startsWith('VMCP_')),
 )
@@ -321,7 +321,7 @@ async function printedHere(t: Test, file: string, flags: readonly string[] = [])
   return { status, ...(JSON.parse(stdout) as Printed) }
 }
 
-t.test('what has the name of a manifest and is no file', async (t) => {
+t.test('a folder or pipe with the name of a manifest', async (t) => {
   await write({ 'odd/a.yaml': WRONG, 'odd/deep/b.yaml': VALID })
   await symlink('.', join(folder, 'odd/self.yaml'))
   await symlink('../a.yaml', join(folder, 'odd/deep/link.yaml'))
@@ -332,7 +332,7 @@ t.test('what has the name of a manifest and is no file', async (t) => {
   t.strictSame([unread.length, status], [1, 3])
 })
 
-t.test('output that cannot be written is no verdict', { skip: !existsSync('/dev/full') }, async (t) => {
+t.test('output that cannot be written is not a verdict', { skip: !existsSync('/dev/full') }, async (t) => {
   const full = await open('/dev/full', 'w')
   t.teardown(() => full.close())
   const child = spawn(process.execPath, [MAIN, 'check', 'valid.yaml'], {
@@ -549,7 +549,7 @@ versions.yaml:21:1: warning: MCPGroup a: apiVersion: not checked: there is no ap
   )
 })
 
-t.test('what is not judged, but was meant to be, is told', async (t) => {
+t.test('a document that was meant to be judged, and is not, is reported', async (t) => {
   const ours = 'toolhive.stacklok.dev/v1beta1'
   const write1beta1 = `write '${ours}'`
   const rows: [content: string, told: string | undefined, severity?: string][] = [
@@ -910,7 +910,7 @@ const TOGETHER: readonly {
     found: ['reference-found'],
   },
   {
-    title: 'a key that is not there is told',
+    title: 'a missing key is reported',
     documents: [GATEWAY + AUTH_SERVER, secret('data', '{ signing: YQ== }')],
     found: ['reference-found', 'secret-reference-found'],
   },
@@ -1022,7 +1022,7 @@ embeddedAuthServer:
 `)
     const backendsAt = 'spec.outgoingAuth.backends'
     const rows: [title: string, content: string, findings: string[], notes: string[]][] = [
-      ['what stands below the key', outgoing('${BACKEND}: { type: bogus }'), [], [backendsAt]],
+      ['the value below the key', outgoing('${BACKEND}: { type: bogus }'), [], [backendsAt]],
       [
         'a sibling with a placeholder',
         outgoing('${BACKEND}: { type: discovered }', 'jira: { type: "${TYPE}" }'),
@@ -1080,7 +1080,7 @@ t.test('of a resource that comes twice the last one counts, in whatever file', a
   t.strictSame(await told('gateway', 'b', 'a'), [['upstream-inject-provider-exists'], [again('b', 'a')]])
 })
 
-t.test('a patch of kustomize is no resource', async (t) => {
+t.test('a patch of kustomize is not a resource', async (t) => {
   const patch = manifest('awsSts: { region: eu-west-1 }\n')
   const kustomization = (content: object) => JSON.stringify({ kind: 'Kustomization', ...content })
   const note = (place: string, by: string, folder: string) =>
@@ -1148,7 +1148,7 @@ t.test('a patch of kustomize is no resource', async (t) => {
       [],
     ],
     [
-      'what is no patch',
+      'a file that is not a patch',
       { 'kustomization.yaml': kustomization({ patches: 'p.yaml' }), 'p.yaml': patch },
       2,
       [],
@@ -1234,7 +1234,7 @@ t.test('notes leave the exit code alone', async (t) => {
   )
 })
 
-t.test('what is no manifest says what to do instead', async (t) => {
+t.test('a file that is not a manifest: what to do instead', async (t) => {
   await write({ 'template.yaml': VALID.replace('spec:', 'spec:\n  {{- if .Values.aws }}') })
   await writeFile(join(folder, 'unmarked.yaml'), Buffer.from(VALID, 'utf16le'))
   const image = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0x0d]
@@ -1520,7 +1520,7 @@ t.test('the example of each command is one that it understands', (t) => {
   t.end()
 })
 
-t.test('a reader who stops early is no failure', async (t) => {
+t.test('a reader that stops early is not a failure', async (t) => {
   // More than a pipe holds.
   const names = Array.from({ length: 800 }, () => 'wrong.yaml')
   const child = spawn(process.execPath, [MAIN, 'check', ...names], { cwd: folder, env: ENVIRONMENT })

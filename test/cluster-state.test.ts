@@ -143,7 +143,7 @@ function answers(cluster: Cluster): string[] {
   )
 }
 
-t.test('whatever came and went, the view is that of what is there', async () => {
+t.test('after any changes the state holds the stored objects', async () => {
   fc.assert(
     fc.property(steps, (all) => {
       const there = after(all)
@@ -190,7 +190,7 @@ t.test('of an object the state keeps spec, status and the metadata that rules re
   })
 })
 
-t.test('an object put over the view answers as one that is in it', async () => {
+t.test('an overlaid object answers like a stored one', async () => {
   fc.assert(
     fc.property(steps, stored, (all, object) => {
       const { namespace, name: own } = object.metadata
@@ -216,7 +216,7 @@ const standingTexts = (current: CurrentFindings) => {
     .toSorted()
 }
 
-t.test('what stands is what judging everything anew finds', async () => {
+t.test('the current findings are those of judging everything anew', async () => {
   let standingErrors = 0
   fc.assert(
     fc.property(steps, (all) => {
@@ -238,7 +238,7 @@ t.test('what stands is what judging everything anew finds', async () => {
   assert.ok(standingErrors > 20, `${standingErrors} errors among them`)
 })
 
-t.test('what may not be read is missed by nobody, and again when it may', async () => {
+t.test('objects that may not be read are not reported as missing', async () => {
   let readable = false
   const state = new ClusterState({
     group: DEFAULT_API_GROUP,
@@ -262,7 +262,7 @@ t.test('what may not be read is missed by nobody, and again when it may', async 
   assert.deepEqual(found(), [])
 })
 
-t.test('defaults that rest on others: twice is once, and no finding comes or goes', async () => {
+t.test('defaults that depend on other objects: twice is once, and no finding comes or goes', async () => {
   let written = 0
   fc.assert(
     fc.property(steps, stored, (all, object) => {

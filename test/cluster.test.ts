@@ -323,7 +323,7 @@ t.test('a watch that fails twice in a row is begun anew with a list', async (t) 
   )
 })
 
-t.test('a watch that goes silent is opened again where it ended, and that is no failure', async (t) => {
+t.test('a watch that goes silent is opened again where it ended, and that is not a failure', async (t) => {
   const bookmark = event('BOOKMARK', { metadata: { resourceVersion: '25' } })
   const half: Answer = (response) => {
     silence(response)

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import t from 'tap'
 import { boundConnections } from '../src/server/connections.ts'
 
-t.test('the client with most connections loses its oldest idle one, and nobody is refused', async (t) => {
+t.test('the client with most connections loses its oldest idle one, and no client is refused', async (t) => {
   const server = createServer((socket) => void socket.on('error', () => undefined).resume())
   const busy = new Set<number>()
   boundConnections(server, (_address, port) => busy.has(port), 4)

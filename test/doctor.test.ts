@@ -487,7 +487,7 @@ const BROKEN: readonly [title: string, breakIt: (cluster: Cluster) => unknown][]
     },
   ],
   [
-    'the caBundle is no certificate',
+    'the caBundle is not a certificate',
     (cluster) => setEntry(cluster, 'clientConfig.caBundle', base64('nonsense')),
   ],
   [

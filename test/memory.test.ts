@@ -95,7 +95,7 @@ t.test('few large bodies are judged at a time, and small ones beside them', asyn
     order.push(String(held.bytes / MB))
   })
   const small = await whole(5_000)
-  t.equal(bodies.turn(small), undefined, 'a small one waits for nobody')
+  t.equal(bodies.turn(small), undefined, 'a small one does not wait')
   bodies.end(first)
   await setTimeout()
   t.strictSame(order, ['4'], 'the smallest is next')

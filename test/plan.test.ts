@@ -141,7 +141,7 @@ const STRATEGIES: readonly (readonly [string, Spec, Spec, string])[] = [
     'token exchange via github, NOT AVAILABLE (the embedded authorization server has no such provider; externalTokenHeaderName is a placeholder or of a wrong JSON type)',
   ],
   [
-    'settings that are no object',
+    'settings that are not an object',
     {},
     { type: 'tokenExchange', tokenExchange: 1 },
     'token exchange, not all known (tokenExchange is a placeholder or of a wrong JSON type)',
@@ -290,7 +290,7 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     [],
   ],
   [
-    'an entry that is no object',
+    'an entry that is not an object',
     inline({ backends: { jira: 1 } }),
     undefined,
     'unknown',
@@ -298,7 +298,7 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     [],
   ],
   [
-    'a default that is no object',
+    'a default that is not an object',
     inline({ default: 1 }),
     undefined,
     'unknown',
@@ -322,7 +322,7 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     [],
   ],
   [
-    'a source that nobody knows',
+    'an unknown source',
     { outgoingAuth: { source: 'mixed' } },
     'own',
     'unknown',
@@ -330,7 +330,7 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     [],
   ],
   [
-    'an outgoingAuth that is no object',
+    'an outgoingAuth that is not an object',
     { outgoingAuth: 'inline' },
     'own',
     'unknown',
@@ -355,7 +355,7 @@ t.test('where the configuration comes from', async (t) => {
   }
 })
 
-t.test('nobody says of what may not be read that it is not there', async (t) => {
+t.test('an object that may not be read is not reported as missing', async (t) => {
   const state = new ClusterState({
     group: DEFAULT_API_GROUP,
     knows: () => false,
@@ -511,7 +511,7 @@ const INCOMING: readonly (readonly [string, Spec, readonly unknown[], string])[]
   ['nothing', {}, [], 'not known (incomingAuth is missing)'],
   ['no type', { incomingAuth: {} }, [], 'not known (type is missing)'],
   [
-    'a type that nobody knows',
+    'an unknown type',
     { incomingAuth: { type: 'mtls' } },
     [],
     'not known (type "mtls" is not in the specification)',
@@ -860,7 +860,7 @@ const CHANGES: readonly (readonly [string, readonly unknown[], readonly string[]
       '  - wiki: NO CREDENTIALS (no externalAuthConfigRef)',
     ],
   ],
-  ['a MCPGroup that nobody needs', without('tools'), ['nothing changes of what a plan shows']],
+  ['an MCPGroup that no plan shows', without('tools'), ['nothing changes of what a plan shows']],
   [
     'VirtualMCPServers that come and go',
     [

@@ -119,7 +119,7 @@ t.test('the webhook configurations are these, and no field more', async (t) => {
   t.strictSame(
     sorted(wantedConfigurations(own)),
     expected(said, free),
-    'what the server writes excludes nobody',
+    'the configurations of the server exclude no namespace',
   )
   const namespaceSelector = parseLabelSelector('kubernetes.io/metadata.name notin (a,b)')
   t.strictSame(

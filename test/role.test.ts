@@ -261,7 +261,7 @@ t.test('why an evaluation fails', async (t) => {
     ['claims.level && true', '`&&` does not take a number'],
     ['claims.sub ? true : false', '`? :` does not take a string as condition'],
     ['claims.tenant.all(x, true)', 'a loop goes over a list or a map, and not over null'],
-    ['int("a") == 1', 'the text is no int'],
+    ['int("a") == 1', 'the text is not an int'],
     ['claims.sub.matches("[")', 'the regular expression is none that RE2 takes'],
     ['google.protobuf.Value{} == 1', 'google.protobuf.Value is not evaluated here'],
   ]
@@ -457,7 +457,7 @@ t.test('the role, and what becomes of each mapping', async (t) => {
         'none: the workload does not start because of roleMappings[1], roleMappings[2], roleMappings[3]',
         '0 noMatch: never: it has neither a claim nor a matcher (releases do not start with it)',
         '1 refused: it has both a claim and a matcher',
-        '2 refused: it is no mapping',
+        '2 refused: it is not a mapping',
         '3 refused: it has no roleArn',
         '4 noMatch: never: it has neither a claim nor a matcher (releases do not start with it)',
       ],

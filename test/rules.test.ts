@@ -98,7 +98,7 @@ t.test('every example of every rule, at every place where the rule applies', asy
           const named = own
             .filter(({ error, severity }) => severity === 'error' || error.type === 'notFound')
             .every(({ error }) => (error.dependsOn ?? []).length > 0)
-          t.ok(named, `${title}: an error or a miss names the other objects that it rests on`)
+          t.ok(named, `${title}: an error or a missing object names the other objects that it depends on`)
         }
       }
     })
@@ -178,7 +178,7 @@ t.test('of other objects rules read the spec and the annotations of the API grou
   )
 })
 
-t.test('a field that is null is as one that is absent, whoever knows of it (decision 17)', async (t) => {
+t.test('a null field counts as absent, for its own rules and for others (decision 17)', async (t) => {
   for (const { place, example } of placed()) {
     const { title, resource, others } = example
     const nulls = { ...example, resource: filled(resource, null), others: others.map((o) => filled(o, null)) }

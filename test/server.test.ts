@@ -289,7 +289,7 @@ function notReviews(): [title: string, payload: string, status: number, error: R
 }
 
 t.test(
-  'what is no review is a 4xx with a sentence, on both paths, and the next request is served',
+  'a body that is not a review is a 4xx with a sentence, on both paths, and the next request is served',
   async (t) => {
     for (const path of ['/validate', '/mutate']) {
       for (const [title, payload, status, error, headers = json] of notReviews()) {
@@ -525,7 +525,7 @@ const HEAVY: readonly (readonly [
   ['a key of five million characters', () => backends({ ['k'.repeat(5e6)]: { type: 'x' } }), false],
   ['200,000 keys without a value', () => backends(many(200_000, () => null)), true],
   [
-    '5,000 matchers that nobody has seen',
+    '5,000 new matchers',
     () => mappings(5_000, (i) => ({ roleArn: role, matcher: `"${i}" in claims.groups` })),
     true,
   ],
@@ -858,7 +858,7 @@ t.test('placeholders: what a deployment tool forgot, not what runs later', async
       ['spec.outgoingAuth.backends', 'spec.outgoingAuth.backends[jira].type'],
     ],
     [
-      'under a key that is no name',
+      'under a key that is not a name',
       resourceOf('MCPServer', { annotations: { 'a.b/c': '<TOKEN>' } }),
       ['spec.annotations[a.b/c]'],
     ],

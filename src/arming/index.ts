@@ -29,7 +29,7 @@ export interface ArmingCluster {
   readConfiguration(kind: string, name: string): Promise<Configuration | undefined>
   /** Calls back at each change of one, until the watch ends; rejects when it cannot be watched. */
   watchConfiguration(kind: string, name: string, changed: () => void): Promise<void>
-  /** Server-side apply, forced, as the one field manager; `displacing` is first put in place of what others wrote. */
+  /** Applies server-side, forced, as the one field manager; `displacing` first replaces what other field managers wrote. */
   applyConfiguration(configuration: Configuration, displacing?: Configuration): Promise<void>
   /** The uid of a ClusterRole. */
   readOwner(name: string): Promise<string | undefined>
@@ -53,7 +53,7 @@ export interface ArmingOptions {
   readonly namespaceSelector: LabelSelector
   /** This installation: its Lease, as `Lease NAMESPACE/NAME`. */
   readonly manager: string
-  /** What the configurations say on how to get the webhook out of the way. */
+  /** The break-glass commands, which the configurations carry as an annotation. */
   readonly breakGlass: string
   /** Called with both configurations as they are stored, each time they are read. */
   readonly onRead: (configurations: readonly (Configuration | undefined)[]) => void
@@ -71,7 +71,7 @@ export interface ArmingState {
   readonly policy: FailurePolicy | undefined
   /** The outcome of the last proof; undefined before the first. */
   readonly proved: boolean | undefined
-  /** Whether another installation, or somebody else, keeps writing the configurations. */
+  /** Whether another installation or field manager keeps writing the configurations. */
   readonly contested: boolean
   readonly repairs: number
   readonly errors: number
@@ -82,9 +82,9 @@ const RECONCILE_EVERY = 5_000
 /** The fewest milliseconds between two reconciliations, so that another writer is not answered in a tight loop. */
 const SHORTEST_WAIT = 500
 const PROVE_EVERY = 60_000
-/** Milliseconds in which the configurations of another installation are replaced once: it is there if they come back. */
+/** Milliseconds after which the configurations of another installation may be replaced again: if it runs, it wrote them back. */
 const REPLACE_EVERY = 600_000
-/** After so many reconciliations in a row that had to write, there is another writer; it is no longer answered at once. */
+/** After so many reconciliations in a row that had to write, another writer exists, and reconciliations slow down. */
 const CONTESTED = 5
 /** How the answer to a probe begins where nothing can be stored. */
 const ABSENT = '404 '
@@ -112,7 +112,7 @@ export class Arming {
   /** Ends the wait for the next reconciliation. */
   #changed = new AbortController()
   #proveAt = 0
-  /** The bundle that others had injected at the last proof. */
+  /** The caBundle that another tool had injected at the last proof. */
   #provedWith = ''
   #problem = ''
   /** Why the last proof failed, without what differs each time: ports, times. */
@@ -187,7 +187,7 @@ export class Arming {
     const other = await this.#otherInstallation(stored)
     const leads = await this.#holder.hold()
     this.#set({ leads })
-    // What was proved while another one writes, or of what is gone, says nothing of what is there next.
+    // A proof of configurations that another installation wrote, or that were deleted, does not hold for the next ones.
     if (!leads || stored.includes(undefined) || this.#injected(stored) !== this.#provedWith) this.#forget()
     if (!leads) return
     const written = await this.#write(stored, this.#policy(stored))
@@ -207,13 +207,13 @@ export class Arming {
     return this.#clock() >= this.#proveAt
   }
 
-  /** The bundle by which others say that we are trusted; empty where we say it. */
+  /** The caBundle that another tool injects; empty where this server writes it. */
   #injected([validating]: readonly (Configuration | undefined)[]): string {
     const isOurs = this.#options.clientConfig('/validate').caBundle !== undefined
     return isOurs ? '' : (bundlesOf(validating)[0] ?? '')
   }
 
-  /** A group without its kinds is a wrong setting more often than a new group: nothing is taken from another one for it. */
+  /** Leaves configurations of another API group alone when this group has no CRD: that is a wrong setting more often. */
   async #respectOthers(stored: readonly (Configuration | undefined)[]): Promise<void> {
     const { group } = this.#options
     const other = stored.map(groupOf).find((each) => each !== undefined && each !== group)
@@ -226,8 +226,8 @@ export class Arming {
   }
 
   /**
-   * The installation that the stored configurations are of, if it is another one that may be replaced. Throws when it is
-   * there: its webhook answers, or it wrote them again after we had. Two that write would do so for ever.
+   * The other installation that wrote the stored configurations, if it may be replaced. Throws when it runs: its webhook
+   * answers, or it wrote them again after this one. Two writers would never end.
    */
   async #otherInstallation([validating]: readonly (Configuration | undefined)[]): Promise<
     string | undefined
@@ -253,7 +253,7 @@ export class Arming {
     return (await this.#cluster.tryProbe(nonce))?.includes(probeAnswer(nonce)) ?? false
   }
 
-  /** Takes note of whether what is written stays: what is changed at each look has another writer. */
+  /** Counts reconciliations that had to write: when each one must, another writer exists. */
   #count(
     stored: readonly (Configuration | undefined)[],
     written: readonly (Configuration | undefined)[],
@@ -267,7 +267,7 @@ export class Arming {
 
   async #read(): Promise<readonly (Configuration | undefined)[]> {
     const stored: (Configuration | undefined)[] = []
-    // One after the other, so that what keeps both from being read is one problem and not two by turns.
+    // One after the other, so that one cause is one problem and not two in turns.
     for (const kind of KINDS) stored.push(await this.#cluster.readConfiguration(kind, WEBHOOK_NAME))
     this.#set({ policy: policyOf(stored[0]) })
     this.#options.onRead(stored)
@@ -275,8 +275,8 @@ export class Arming {
   }
 
   /**
-   * Armed is what is stored for our address, or what has been proved; a setting alone disarms. Another address is one,
-   * and nobody knows whether the API server reaches it.
+   * `Fail` when it is stored for the address of this server, or when the webhook has proved itself. Only a setting disarms. A
+   * new address must be proved first.
    */
   #policy([validating]: readonly (Configuration | undefined)[]): FailurePolicy {
     if (this.#options.setting === 'ignore') return 'Ignore'

@@ -1,33 +1,33 @@
 /** A coordination.k8s.io/v1 Lease, of which only this is used. */
 export interface Lease {
   readonly holder: string
-  /** When it was renewed, as the holder's clock had it: for people. */
+  /** When it was renewed, by the holder's clock; only shown to people. */
   readonly renewed: string
   readonly seconds: number
   readonly transitions: number
   readonly resourceVersion: string
 }
 
-/** Where the Lease is kept; a write answers false when it came too late. */
+/** Reads and writes the Lease; a write resolves with false when another one came first. */
 export interface LeaseStore {
   read(): Promise<Lease | undefined>
   create(lease: Omit<Lease, 'resourceVersion'>): Promise<boolean>
   update(lease: Lease): Promise<boolean>
 }
 
-/** Others may take it this long after the last renewal that they saw, in seconds; what it says itself is for people. */
+/** Seconds after the last renewal that another replica has seen, after which it may take the Lease. */
 const SECONDS = 15
-/** As many as the API server takes. */
+/** Characters; the bound of the API server. */
 const MOST_TRANSITIONS = 2 ** 31 - 1
 
 /**
- * Who writes: one replica at a time holds the Lease. As client-go does, its age is reckoned from when a change was seen
- * here, and never from the time that it carries: clocks differ.
+ * Leader election: one replica at a time holds the Lease and writes. The age of the Lease counts from when this replica saw it
+ * change, as in client-go, and not from the time in it, because clocks differ.
  */
 export class LeaseHolder {
   readonly #store: LeaseStore
   readonly #identity: string
-  /** Milliseconds of a clock that no one sets. */
+  /** A monotonic clock, in milliseconds. */
   readonly #clock: () => number
   #seen: { readonly resourceVersion: string; readonly at: number } | undefined
 
@@ -37,7 +37,7 @@ export class LeaseHolder {
     this.#clock = clock
   }
 
-  /** Takes or renews the Lease if that is possible; answers whether it is ours. */
+  /** Takes or renews the Lease if that is possible; resolves with whether this replica holds it. */
   async hold(): Promise<boolean> {
     const lease = await this.#store.read()
     const ours = { holder: this.#identity, renewed: new Date().toISOString(), seconds: SECONDS }

@@ -23,11 +23,11 @@ export interface Wanted {
   readonly namespaceSelector: LabelSelector
   /** Which installation writes them: its Lease, as `Lease NAMESPACE/NAME`. */
   readonly manager: string
-  /** What a person does who needs the webhook out of the way, so that it stays so. */
+  /** The break-glass commands, for the person who reads the configuration. */
   readonly breakGlass: string
 }
 
-/** Annotations of what the leader writes, for the person who looks at it and for other installations. */
+/** Annotations of the configurations, for people who read them and for other installations. */
 const MANAGED_BY = 'vmcp-admission/managed-by'
 const BREAK_GLASS = 'vmcp-admission/break-glass'
 
@@ -40,7 +40,7 @@ export function wantedConfigurations(wanted: Wanted): readonly Configuration[] {
       annotations: { [MANAGED_BY]: wanted.manager, [BREAK_GLASS]: wanted.breakGlass },
       ...(wanted.owner && { ownerReferences: [ownerReference(wanted.owner)] }),
     },
-    // Said, so that nobody else's selector or condition stays: one that excludes a namespace would be a way round us.
+    // Written also when empty, so that no foreign selector or condition stays: it could exclude a namespace.
     webhooks: each.webhooks.map((webhook) => ({
       matchConditions: [],
       ...webhook,
@@ -63,7 +63,7 @@ export function policyOf(configuration: Configuration | undefined): FailurePolic
   return first?.failurePolicy === 'Fail' ? 'Fail' : first === undefined ? undefined : 'Ignore'
 }
 
-/** The field managers beside us that wrote a field of it. */
+/** The other field managers that wrote a field of it. */
 export function otherManagers(configuration: Configuration | undefined): string[] {
   const { metadata } = configuration ?? {}
   const managed = isObject(metadata) && Array.isArray(metadata.managedFields) ? metadata.managedFields : []
@@ -71,7 +71,7 @@ export function otherManagers(configuration: Configuration | undefined): string[
   return [...new Set(names)].filter((name) => name !== WEBHOOK_NAME)
 }
 
-/** The installation that says it manages a stored configuration; undefined when none does. */
+/** The installation that a stored configuration names as its manager; undefined when it names none. */
 export function managerOf(configuration: Configuration | undefined): string | undefined {
   const { metadata } = configuration ?? {}
   const annotations = isObject(metadata) && isObject(metadata.annotations) ? metadata.annotations : {}
@@ -80,8 +80,8 @@ export function managerOf(configuration: Configuration | undefined): string | un
 }
 
 /**
- * What is put in place of a stored configuration, while it is still that one. Where we say no caBundle the stored one
- * stays: that of the entry of this name or, of an entry with another name, of one that is reached as it is.
+ * The whole configuration that replaces a stored one, if that has not changed meanwhile. Where this server writes no caBundle
+ * the stored one stays: of the entry with the same name, else of an entry with the same address.
  */
 export function displacing(wanted: Configuration, stored: Configuration): Configuration {
   const before = webhooksOf(stored)
@@ -108,7 +108,7 @@ export function groupOf(configuration: Configuration | undefined): string | unde
   return typeof group === 'string' ? group : undefined
 }
 
-/** How a stored configuration says that its first entry is reached. */
+/** The clientConfig of the first entry of a stored configuration. */
 export const clientConfigOf = (configuration: Configuration | undefined): unknown =>
   webhooksOf(configuration)[0]?.clientConfig
 
@@ -125,7 +125,7 @@ function webhooksOf(configuration: Configuration | undefined): Record<string, un
   return Array.isArray(configuration?.webhooks) ? configuration.webhooks.filter(isObject) : []
 }
 
-/** Compared whole: a condition that somebody adds to a selector would be a way round us. */
+/** Compared whole: a condition that another writer adds to a selector could exclude a namespace. */
 const WHOLE = new Set(['namespaceSelector', 'objectSelector'])
 
 /** Where a stored value differs from the wanted one; what only the stored one has (defaults, status) is left alone. */

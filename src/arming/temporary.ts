@@ -6,25 +6,25 @@ import { mutatingWebhookConfiguration, validatingWebhookConfiguration } from './
 import { isObject, metadataOf } from '../rule/resource.ts'
 import { type Configuration, probeAnswer } from './index.ts'
 
-/** What a registration for the life of one process needs of a cluster. */
+/** The requests that a registration for the life of one process sends. */
 export interface TemporaryCluster {
-  /** A webhook configuration of ours; undefined when there is none. */
+  /** The webhook configuration `vmcp-admission` of a kind; undefined when it does not exist. */
   readConfiguration(kind: string): Promise<Configuration | undefined>
   applyConfiguration(configuration: Configuration): Promise<void>
-  /** False when there was none. */
+  /** False when it did not exist. */
   deleteConfiguration(kind: string): Promise<boolean>
   /** Sends the probe as a dry run to the namespace; the text of the refusal, undefined when it was admitted. */
   tryProbe(namespace: string, nonce: string): Promise<string | undefined>
   /** The CustomResourceDefinition of one of the seven kinds, by its plural. */
   readDefinition(plural: string): Promise<Configuration | undefined>
-  /** False when there is one already. */
+  /** False when it exists already. */
   createDefinition(definition: Configuration): Promise<boolean>
   deleteDefinition(plural: string, uid: string): Promise<boolean>
   /** How many resources of the plural are stored in all namespaces; undefined when it is not served. */
   countResources(plural: string): Promise<number | undefined>
 }
 
-/** How the API server reaches this process, and whom it asks about. */
+/** How the API server reaches this process, and for which namespaces it calls it. */
 export interface TemporaryRegistration {
   readonly group: string
   /** `https://HOST:PORT`. */
@@ -43,7 +43,7 @@ const HOLDER = 'vmcp-admission/local-cluster'
 /** Selects every object that a temporary registration makes. */
 export const TEMPORARY_SELECTOR = `${LABEL}=${MANAGER}`
 const CONFIGURATION_KINDS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration']
-/** Milliseconds between two looks while the API server learns of a CRD or a configuration. */
+/** Milliseconds between two requests while the API server learns of a CRD or a configuration. */
 const POLL_EVERY = 250
 
 /** Whether a temporary registration made the object. */
@@ -88,7 +88,7 @@ export function temporaryConfigurations(registration: TemporaryRegistration): re
   }))
 }
 
-/** Whether the API server, asked in this namespace, sends its reviews to a process of ours that answers. */
+/** Whether a vmcp-admission webhook answers the API server's reviews of this namespace. */
 export async function isAnswered(cluster: TemporaryCluster, namespace: string): Promise<boolean> {
   const nonce = randomUUID()
   return (await cluster.tryProbe(namespace, nonce))?.includes(probeAnswer(nonce)) ?? false
@@ -171,7 +171,7 @@ export async function installDefinitions(
   }
 }
 
-/** What became of the CRDs. */
+/** The outcome of removing the CRDs. */
 export interface RemovedDefinitions {
   readonly removed: readonly string[]
   /** How many resources went with those removed. */

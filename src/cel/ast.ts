@@ -2,8 +2,7 @@
  * The syntax tree of a CEL expression, macros already expanded (CEL language definition, "Syntax" and "Macros").
  * `offset` is the UTF-16 index in the source that an error message about the node points at: the first character
  * of a literal, name or list, the operator of a call, the dot of a selection.
- * `height` counts the levels that cel-go counts; parsing bounds it, and how deep expressions stand in each other, so
- * later passes may recurse.
+ * `height` counts the levels that cel-go counts; parsing bounds it, so that later passes may recurse.
  */
 export type Expr = Literal | Ident | Select | Call | ListExpr | MapExpr | Message | Comprehension
 

@@ -68,7 +68,7 @@ interface Check {
   readonly problems: Told[]
   /** Types that must not be the type of a type name when all variables are bound, or no program can be made. */
   readonly noTypeName: (Told & { readonly type: Type })[]
-  /** What else passes the type check, but no program can be made of. */
+  /** Other problems that the type check passes, and that stop cel-go when it makes the program. */
   readonly unplannable: Told[]
 }
 
@@ -125,7 +125,7 @@ function checked(state: Check, expr: Expr): Checked {
   return { ok: false, problems }
 }
 
-/** What passes the type check, but no program can be made of. */
+/** The problems that the type check passes and that stop cel-go when it makes the program. */
 function programProblems({ unplannable, noTypeName }: Check): Told[] {
   return [...unplannable, ...noTypeName.filter(({ type }) => resolve(type).kind === 'type')]
 }
@@ -311,7 +311,7 @@ function typeOfLogical(state: Check, { args }: Call, types: readonly Type[]): Ty
   return bool
 }
 
-/** The type of an expression, to which the wanted type must go. */
+/** Reports a problem unless the type of the expression fits the wanted type. */
 function expectType(state: Check, expr: Expr, wanted: Type): void {
   const type = typeOf(state, expr)
   if (!state.unifier.assign(wanted, type)) reportType(state, expr, wanted, type)
@@ -321,7 +321,7 @@ function reportType(state: Check, { offset }: Expr, wanted: Type, type: Type): v
   report(state, offset, () => `expected type '${display(wanted)}' but found '${display(type)}'`)
 }
 
-/** Constant keys are made ready with the program, and null, bytes and types are none of those that can be. */
+/** Notes an index by a constant null, bytes or type, which cel-go refuses when it makes the program. */
 function noteConstantIndex(state: Check, call: Call, type: Type | undefined): void {
   const index = call.args[1]
   if (index === undefined || type === undefined) return
@@ -383,7 +383,7 @@ function resultOf(state: Check, call: Call, types: readonly Type[]): Type | unde
  */
 const isSettledEarly = (name: string) => /^[a-z]/.test(name) && !['size', 'dyn', 'type'].includes(name)
 
-/** Whether two numbers of different types are compared, which only 0.32 does. */
+/** Whether two numbers of different types may be compared here, as in cel-go 0.32. */
 function mayMixNumbers(state: Check, overload: Overload, types: readonly Type[]): boolean {
   if (!state.mixedNumbers || !mayFit(types, overload.args)) return false
   state.dependsOnVersion = true
@@ -399,7 +399,7 @@ function applyOverload(unifier: Unifier, overload: Overload, types: readonly Typ
   return unifier.settle(unifier.instantiate(overload.result, made))
 }
 
-/** The short way to say no, before anything is made: two types that are known and of different kinds. */
+/** Excludes signatures early: false when two types are known and of different kinds. */
 function mayFit(types: readonly Type[], wanted: readonly Type[]): boolean {
   let index = 0
   for (const { kind } of types) {

@@ -2,7 +2,7 @@ import { SyntaxProblem } from './builder.ts'
 import type { TreeBuilder } from './builder.ts'
 import type { Token } from './lexer.ts'
 
-/** The state of one parse: a place in the tokens, and what is open there. */
+/** The state of one parse: the next token, and how deep the open expressions nest. */
 export interface Parser {
   readonly tokens: readonly Token[]
   readonly build: TreeBuilder
@@ -23,14 +23,14 @@ const operatorForWord = new Map([
   ['equals', '=='],
 ])
 
-/** The next token, which stays the next one. */
+/** The next token; does not advance. */
 export function peek(parser: Parser): Token {
   const token = parser.tokens[parser.index] ?? parser.tokens.at(-1)
   if (token === undefined) throw new Error('the lexer always ends with an end token')
   return token
 }
 
-/** The next token; the end is never passed, because nothing takes it. */
+/** Returns the next token and advances. */
 export function take(parser: Parser): Token {
   const token = peek(parser)
   if (token.kind !== 'end') parser.index++
@@ -54,12 +54,12 @@ export function failAt(token: Token, message: string): SyntaxProblem {
   return new SyntaxProblem(token.start, token.kind === 'error' ? token.text : message)
 }
 
-/** The syntax error that another token should stand here. */
+/** The syntax error that something else is expected here. */
 export function expected(found: Token, what: string): SyntaxProblem {
   return failAt(found, `expected ${what} but found ${describe(found)}${wordHint(found)}`)
 }
 
-/** The syntax error that the next token cannot stand here. */
+/** The syntax error that the next token is not allowed here. */
 export function unexpected(parser: Parser): SyntaxProblem {
   const found = peek(parser)
   if (found.kind === 'end') {

@@ -18,8 +18,8 @@ const FORMER = 'former.crt'
 const TIMES = 'rotation.json'
 
 /**
- * The state as the values of a Secret, each readable with the usual tools: `ca.crt` is the bundle for whoever wants it.
- * What is not there is empty, so that a value of before never stays.
+ * The state as the values of a Secret, in PEM and JSON; `ca.crt` is the bundle, for other tools. A missing part is the empty
+ * text, so that an older value never stays.
  */
 export function formatState(state: AuthorityState): SecretData {
   const { current, next, former } = state
@@ -76,14 +76,14 @@ export function parseState(data: SecretData): ReadState {
   }
 }
 
-/** A new CA as part of a state. Throws when it is none. */
+/** A new CA as part of a state. Throws when the certificate is not a CA. */
 export function signingAuthority(pair: KeyedCertificate, longestLeaf: number): SigningAuthority {
   const read = readAuthority(pair)
   if (typeof read === 'string') throw new Error(read)
   return { ...read, longestLeaf }
 }
 
-/** Times as they were written down, by fingerprint. */
+/** The times that the Secret holds, by fingerprint. */
 interface Times {
   readonly longestLeaf: Record<string, unknown>
   readonly trustedUntil: Record<string, unknown>

@@ -39,13 +39,13 @@ export interface SelfManagedOptions {
   readonly writes: boolean
   /** For how long both live webhook configurations have carried which CA; see Propagation. */
   readonly propagatedFor: () => ReadonlyMap<string, number>
-  /** A new serving certificate is to be used. */
+  /** Receives each new serving certificate. */
   readonly onPair: (pair: ServingPair) => void
-  /** The webhook configurations are to carry these CAs. */
+  /** Receives the CAs (PEM) that the webhook configurations should carry. */
   readonly onBundle: (bundle: string) => void
-  /** The shared state changed, by us. */
+  /** Receives each change of the shared state that this replica made. */
   readonly onChange: (change: Change) => void
-  /** Once for each problem, until it is gone. */
+  /** Receives each problem once, until it is gone. */
   readonly onProblem: (problem: string) => void
   /** The wall clock. */
   readonly now?: () => number
@@ -151,7 +151,7 @@ export class SelfManaged {
     }
   }
 
-  /** Does what is due now; answers with the milliseconds until the next check. It may be called at any time. */
+  /** Makes, rotates and signs what is due now; resolves with the milliseconds until the next check. May be called at any time. */
   check(): Promise<number> {
     this.#checking ??= this.#check().finally(() => (this.#checking = undefined))
     return this.#checking
@@ -235,8 +235,8 @@ export class SelfManaged {
   }
 
   /**
-   * The leaf in use. Who only reads cannot keep its CA trusted: if the stored state lacks that CA, the leaf counts as
-   * gone, so that another one is signed at once.
+   * The leaf in use; undefined when this replica only reads and the stored state lacks the CA of the leaf, so that another one
+   * is signed at once.
    */
   #leafBeside(stored: AuthorityState | undefined): Leaf | undefined {
     const leaf = this.#leaf

@@ -5,11 +5,11 @@ import { type SecureContextOptions, TLSSocket, type TlsOptions } from 'node:tls'
 import * as x509 from '@peculiar/x509'
 import { certificatesIn } from './x509.ts'
 
-/** Who may call. */
+/** The client certificates that are accepted. */
 export interface ClientPolicy {
-  /** PEM: the CAs that vouch for clients. */
+  /** PEM: the CAs that sign client certificates. */
   readonly ca: string
-  /** A common name or subject alternative name that the certificate must have; none at all admits all of the CA's. */
+  /** Common names or subject alternative names of which a certificate must have one; empty: any name is accepted. */
   readonly subjects: readonly string[]
 }
 
@@ -28,8 +28,8 @@ export interface Peer {
 }
 
 /**
- * What a TLS server needs to ask for certificates. A handshake without one succeeds, so that we can answer in words.
- * Sessions are not taken up again: one from before the CAs changed would be as good as a certificate.
+ * TLS options of a server that asks for certificates. A handshake without one succeeds, so that the answer can say why it
+ * is refused. Sessions are not resumed: one from before a change of the CAs would count as a certificate.
  */
 export function clientTlsOptions({
   ca,

@@ -8,11 +8,11 @@ import { readRegularFile } from './regular-file.ts'
 import { judgePair, type PairJudgement } from './verify.ts'
 
 export interface WatchFilesOptions {
-  /** A pair that was judged good, other than the last one. */
+  /** Receives each new pair that is valid. */
   readonly onPair: (pair: ServingPair) => void
-  /** Once for each problem, until it is gone. The pair of before stays in use. */
+  /** Receives each problem once, until it is gone. The previous pair stays in use. */
   readonly onProblem: (problem: string) => void
-  /** Of a pair that is used all the same. */
+  /** Receives what may be wrong with a pair that is used. */
   readonly onWarning?: (warning: string) => void
   readonly signal: AbortSignal
   /** DNS names and addresses that the certificate should have. */
@@ -21,7 +21,7 @@ export interface WatchFilesOptions {
   readonly now?: () => number
   /** Milliseconds between two checks when the file system reports no change. */
   readonly poll?: number
-  /** Milliseconds that whoever writes the files has for writing all of them, before we call them wrong. */
+  /** Milliseconds that the writer of the files has for all of them, before a problem is reported. */
   readonly settle?: number
 }
 
@@ -30,13 +30,13 @@ export interface FilesStatus {
   readonly expiry: { readonly leaf: number | undefined }
   /** Pairs taken into use. */
   readonly pairs: number
-  /** Looks that found a problem. */
+  /** Checks that found a problem. */
   readonly errors: number
   readonly problem: string | undefined
 }
 
 export interface WatchedFiles {
-  /** Looks now; resolves when what was found is in use or reported. */
+  /** Reads the files now; resolves when the pair is in use or the problem is reported. */
   check(): Promise<void>
   status(): FilesStatus
 }
@@ -95,7 +95,7 @@ class FileWatcher implements WatchedFiles {
     }
   }
 
-  /** A look that was asked for while another one went on is made after it: that may have read before the change. */
+  /** During a check another one is queued, because the running one may have read before the change. */
   check(): Promise<void> {
     this.#asked += 1
     this.#checking ??= this.#checkAll().finally(() => (this.#checking = undefined))
@@ -124,7 +124,7 @@ class FileWatcher implements WatchedFiles {
     this.#watcher = undefined
   }
 
-  /** Without a watch, say because the system has no more of them or the folder is not there yet, we poll. */
+  /** Watches the folder; polls instead where that fails: too many watches, or the folder does not exist yet. */
   #watch(): void {
     if (this.#watcher !== undefined) return
     try {
@@ -142,7 +142,7 @@ class FileWatcher implements WatchedFiles {
     }
   }
 
-  /** What is wrong may just be half written: it is looked at once more before it is called a problem. */
+  /** Checks once more before it reports a problem: the files may be half written. */
   async #checkOnce(): Promise<void> {
     let look = await this.#look()
     const isNew = (problem: string | undefined) => problem !== undefined && problem !== this.#problems.present
@@ -181,7 +181,7 @@ class FileWatcher implements WatchedFiles {
     return { content, pair: read, judgement: judgePair(read, names, now()) }
   }
 
-  /** Kubelet may swap all three while we read, and parts of two versions may well fit: what is read twice is one version. */
+  /** Reads twice until both are equal, because the kubelet may swap the files in between, and parts of two versions may fit. */
   async #readAtRest(): Promise<ServingPair | string> {
     let before = await this.#read()
     for (;;) {

@@ -24,7 +24,7 @@ export async function localPair(
   await finishMoves(folder)
   const [ca, certificate, key] = await Promise.all(FILES.map((name) => read(folder, name)))
   if (certificate === undefined && key === undefined)
-    return { ...(await make(folder, names, now)), made: true }
+    return { ...(await makeFiles(folder, names, now)), made: true }
   if (certificate === undefined) throw new Error(`${join(folder, 'tls.crt')} is missing beside tls.key`)
   if (key === undefined) throw new Error(`${join(folder, 'tls.key')} is missing beside tls.crt`)
   const pair = { certificate, key, ...(ca === undefined ? {} : { ca }) }
@@ -41,7 +41,7 @@ async function read(folder: string, name: string): Promise<string | undefined> {
   }
 }
 
-async function make(folder: string, names: readonly string[], now: number): Promise<ServingPair> {
+async function makeFiles(folder: string, names: readonly string[], now: number): Promise<ServingPair> {
   const pair = await makePair(names, now)
   const texts = { 'ca.crt': pair.ca, 'tls.crt': pair.certificate, 'tls.key': pair.key }
   await mkdir(folder, { recursive: true })
@@ -54,10 +54,7 @@ async function make(folder: string, names: readonly string[], now: number): Prom
   return pair
 }
 
-/**
- * A certificate for localhost and the names, which lives a year, and its CA, whose key is thrown away after it signed
- * this one: nobody can sign another with it.
- */
+/** A certificate for localhost and the names, valid for a year, and its CA, whose key is dropped after this signature. */
 export async function makePair(names: readonly string[], now = Date.now()): Promise<Required<ServingPair>> {
   const life = { now, lifetime: 365 * DAY }
   const authority = await makeAuthority('vmcp-admission local CA', life)
@@ -68,14 +65,14 @@ export async function makePair(names: readonly string[], now = Date.now()): Prom
 const temporary = (folder: string, name: string) => join(folder, name + TEMPORARY)
 
 /**
- * Ends what a crash interrupted. Temporary files are whole once the first of them has been moved into place, so that
- * the rest follow; while the first one is still there, nothing was moved, and `make` begins again.
+ * Finishes the moves of `makeFiles` that a crash interrupted. The first file is moved when all temporary files are complete: once
+ * it is in place, the rest follow; before that, `makeFiles` begins again.
  */
 async function finishMoves(folder: string): Promise<void> {
   const [first, ...rest] = FILES
   if ((await read(folder, first + TEMPORARY)) !== undefined) return
   for (const name of rest) {
-    // Asked for first: a process that may only read the folder must be able to serve what is in it.
+    // Reads before it moves: a process without the right to write must be able to serve the files.
     if ((await read(folder, name + TEMPORARY)) !== undefined)
       await rename(temporary(folder, name), join(folder, name))
   }

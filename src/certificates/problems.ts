@@ -16,7 +16,7 @@ export class Problems {
     return this.#present.length === 0 ? undefined : this.#present.join('; ')
   }
 
-  /** What one check found; nothing means that all is well. */
+  /** Takes the problems of one check; an empty list means that all is well. */
   found(problems: readonly string[]): void {
     const before = this.#present
     this.#present = [...new Set(problems)]

@@ -1,6 +1,6 @@
 /**
- * For how long both live webhook configurations have carried which CA without a break: the time that API servers had to
- * learn of it. Measured by a monotonic clock, up to the last observation: what happened since then is not known.
+ * Measures for how long both stored webhook configurations have carried each CA without a break: the time that API servers
+ * had to learn of it. Measured by a monotonic clock, up to the last observation: what happened since then is not known.
  */
 export class Propagation {
   readonly #clock: () => number

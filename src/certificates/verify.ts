@@ -4,11 +4,11 @@ import { createSecureContext } from 'node:tls'
 import type { ServingPair } from './serving-pair.ts'
 import { certificatesIn } from './x509.ts'
 
-/** What is to be said of a pair. No text repeats the key, or what OpenSSL says of it. */
+/** The result of judging a pair. No text repeats the key, nor OpenSSL's message about it. */
 export interface PairJudgement {
   /** Why it must not be used. */
   readonly problem?: string
-  /** What may be wrong, and is not for us to decide. */
+  /** What may be wrong, although the pair can be used. */
   readonly warnings: readonly string[]
   /** Unix milliseconds: the first certificate of the chain to expire. */
   readonly expires?: number
@@ -22,7 +22,7 @@ export function judgePair(pair: ServingPair, names: readonly string[], now: numb
     const chain = chainIn(pair.certificate)
     return {
       warnings: [...warnAboutNames(chain[0], names), ...warnAboutAuthority(chain, pair.ca)],
-      expires: check(chain, pair, now),
+      expires: checkPair(chain, pair, now),
     }
   } catch (error) {
     if (error instanceof PairProblem) return { problem: error.message, warnings: [] }
@@ -44,8 +44,8 @@ function chainIn(pem: string): Chain {
   throw new PairProblem('tls.crt holds no certificate in PEM')
 }
 
-/** Throws PairProblem, or answers with the time when the first of the chain expires. */
-function check(chain: Chain, { certificate, key }: ServingPair, now: number): number {
+/** The time when the first certificate of the chain expires, in Unix milliseconds. Throws PairProblem. */
+function checkPair(chain: Chain, { certificate, key }: ServingPair, now: number): number {
   const [leaf] = chain
   if (!leaf.checkPrivateKey(privateKeyIn(key)))
     throw new PairProblem('tls.key is not the key of the first certificate in tls.crt')
@@ -95,7 +95,7 @@ function warnAboutNames(leaf: X509Certificate, names: readonly string[]): string
   return missing.length === 0 ? [] : [`the certificate in tls.crt does not name ${missing.join(', ')}`]
 }
 
-/** cert-manager's ca.crt is that of the issuer; what puts it into caBundle makes the API server trust nothing else. */
+/** Warns when ca.crt did not sign the chain: with it as caBundle the API server would refuse the certificate. */
 function warnAboutAuthority(chain: Chain, ca: string | undefined): string[] {
   if (ca === undefined || ca.trim() === '') return []
   try {

@@ -2,7 +2,7 @@
 import { EXIT } from './output/report.ts'
 import { run } from './run.ts'
 
-// Whoever reads the output may stop early, as `head` does; a disk may be full.
+// The reader of the output may stop early, as `head` does; a disk may be full.
 process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
   if (code === 'EPIPE') return
   process.stderr.write(`vmcp-admission: cannot write the output: ${message}\n`)

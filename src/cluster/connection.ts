@@ -125,12 +125,12 @@ export class ClusterConnection {
     return this.#api.write(path, sent, [signal, this.#closed.signal])
   }
 
-  /** What a server in this namespace keeps of itself in the cluster. */
+  /** The webhook configurations, the Lease and the probe of a server in this namespace. */
   registrations(namespace: string): Registrations {
     return new Registrations(this.#api, { group: this.#group, namespace, signal: this.#closed.signal })
   }
 
-  /** What an installation of the server in this namespace is made of. */
+  /** The objects of an installation in this namespace: Deployments, Service, CRDs, Secret. */
   installation(namespace: string): Installation {
     return new Installation(this.#api, { group: this.#group, namespace, signal: this.#closed.signal })
   }

@@ -118,7 +118,7 @@ export class Informer {
     return resourceVersion
   }
 
-  /** Watches until the API server ends the watch or says nothing for too long. */
+  /** Watches until the API server ends the watch or sends nothing for too long. */
   async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
     const { api, path, times } = this.#subject
     let accepted = Infinity
@@ -150,7 +150,7 @@ export class Informer {
     if (event.type !== 'bookmark') sink[event.type](kind, event.resource)
   }
 
-  /** What the sink left out comes again only with a list. */
+  /** Lists again when the sink has left objects out: only a list brings them back. */
   #isListDue(): boolean {
     const { sink, kind, namespace, times } = this.#subject
     return performance.now() - this.#listed >= times.relist && sink.lacks(kind, namespace)

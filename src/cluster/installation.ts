@@ -3,14 +3,14 @@ import { WEBHOOK_NAME } from '../arming/webhook-configurations.ts'
 import { isObject, metadataOf } from '../rule/resource.ts'
 import { type Api, DELETE, type Place, type Stored } from './api.ts'
 
-/** What a SubjectAccessReview asks about. */
+/** The right that a SubjectAccessReview checks. */
 export interface Right {
   readonly verb: string
   readonly group: string
   readonly resource: string
   /** Empty: in all namespaces, or of the cluster. */
   readonly namespace: string
-  /** Empty: whatever its name. */
+  /** Empty: any name. */
   readonly name: string
 }
 

@@ -23,7 +23,7 @@ export function parseKubeconfig(text: string): Record<string, unknown> {
   return content
 }
 
-/** What the client library does not do: `tokenFile`, and a command relative to the file. */
+/** The user entry with what the client library leaves out: `tokenFile`, and a command relative to the file. */
 export function completed(entry: unknown, folder: string): unknown {
   if (!isObject(entry) || !isObject(entry.user)) return entry
   const { tokenFile, exec } = entry.user

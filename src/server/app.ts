@@ -20,7 +20,7 @@ import { type Bodies, type Held, RefusedBody } from './bodies.ts'
 import { boundConnections } from './connections.ts'
 import { BodyError, parseBody } from './json.ts'
 import { mayBlock } from './deletion.ts'
-import { both, type Live, MOST_READS, type Read, dependsOn, UNCONFIRMED } from './live.ts'
+import { dependsOn, type Live, mergeReads, MOST_READS, type Read, UNCONFIRMED } from './live.ts'
 import type { Metrics } from './metrics.ts'
 import { readBudgetMs } from './read-budget.ts'
 import { uncachedBeside, withDoubt } from './uncached.ts'
@@ -46,7 +46,7 @@ export interface Parts {
  */
 const KEEP_ALIVE = 95_000
 
-/** Milliseconds for a TLS handshake; API servers wait 10 s for the whole review unless told otherwise. */
+/** Milliseconds for a TLS handshake; API servers wait 10 s for the whole review by default. */
 const HANDSHAKE = 10_000
 
 /** Cipher suites with forward secrecy and authenticated encryption: of TLS 1.2 neither CBC nor RSA key exchange. */
@@ -227,7 +227,7 @@ async function confirmed(
     // What was not known before may depend on further objects.
     const more = dependsOn(sure).filter((name) => !read.has(name))
     if (more.length > 0) {
-      read = both(read, await live.confirm(namespace, more.slice(0, MOST_READS), left()))
+      read = mergeReads(read, await live.confirm(namespace, more.slice(0, MOST_READS), left()))
       sure = judgeSubmission(submission, { ...engine, confirmed: read })
     }
   }

@@ -13,7 +13,7 @@ const JUDGED_AT_ONCE = 8 * 1024 * 1024
 /** Bytes of these that only small bodies use: an ordinary review does not wait for large ones. */
 const KEPT_FOR_SMALL = JUDGED_AT_ONCE - BODY_LIMIT
 const SMALL = 64 * 1024
-/** Milliseconds for a body to arrive and to have its turn: API servers send at once, and wait 10 s unless told otherwise. */
+/** Milliseconds for a body to arrive and to be read: API servers send at once, and wait 10 s by default. */
 const LONGEST = 10_000
 /** Milliseconds after which a body that has not arrived makes room for another one of the same client. */
 const SLOW = 1_000
@@ -103,7 +103,7 @@ export class Bodies {
       state: 'arriving',
       fail: (error) => {
         request.off('data', take).off('end', end).off('error', broken)
-        // Node reports to nobody else that the connection breaks off later.
+        // Without this listener, a connection that breaks off later goes unnoticed.
         request.on('error', () => undefined)
         this.end(held)
         done(error)

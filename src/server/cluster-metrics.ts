@@ -6,7 +6,7 @@ import type { ClusterState } from '../review/cluster-state.ts'
 import type { ReadOutcome } from './live.ts'
 import { measureCounter, measureGauge } from './measure.ts'
 
-/** Bounds the series of the current findings: more are a burden for whoever collects them. */
+/** Bounds the series of the current findings: more are a burden for Prometheus. */
 const MOST_SERIES = 1_000
 const STATES: readonly InformerStatus['state'][] = ['listing', 'watching', 'absent', 'forbidden', 'failing']
 

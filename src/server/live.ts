@@ -20,7 +20,7 @@ const MISS_HOLDS = 1_000
 /** What the reads of a review came to, for a metric. */
 export type ReadOutcome = 'found' | 'missing' | 'failed' | 'limited'
 
-/** Reads from the API server the objects that a verdict depends on, so that no denial rests on an old cache. */
+/** Reads from the API server the objects that a verdict depends on, so that no denial depends on an old cache. */
 export class Live {
   readonly #connection: Pick<ClusterConnection, 'read' | 'readSecret' | 'readNamespace'>
   readonly #findings: CurrentFindings
@@ -174,8 +174,8 @@ export interface Read extends Confirmed {
 /** Nothing has been read. */
 export const UNCONFIRMED: Read = { has: () => false, with: (cluster) => cluster, hasUncached: false }
 
-/** What two readings have confirmed. */
-export const both = (one: Read, other: Read): Read => ({
+/** The objects that either of two readings has confirmed. */
+export const mergeReads = (one: Read, other: Read): Read => ({
   has: (name) => one.has(name) || other.has(name),
   with: (cluster) => other.with(one.with(cluster)),
   hasUncached: one.hasUncached || other.hasUncached,

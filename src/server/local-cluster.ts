@@ -51,7 +51,7 @@ export class LocalCluster {
   readonly #own = new Set<string>()
   #opened:
     { connection: ClusterConnection; cluster: TemporaryCluster; namespaces: readonly string[] } | undefined
-  /** What goes on; the removal waits for its end. */
+  /** The running work, for whose end the removal waits. */
   #work: Promise<unknown> = Promise.resolve()
   #closing: Promise<void> | undefined
 
@@ -108,7 +108,7 @@ export class LocalCluster {
     }
     const abandoned = await removeAbandoned(cluster)
     if (abandoned !== undefined) tell(`removed the webhook configurations that ${abandoned} left behind`)
-    // Before this, the registration in the cluster may be that of another process, and is not ours to remove.
+    // Before this, the registration in the cluster may be that of another process.
     this.#opened = { connection, cluster, namespaces }
     await installDefinitions(cluster, {
       definitionOf: (kind) => crd(kind, false, group),
@@ -180,7 +180,7 @@ export class LocalCluster {
   }
 }
 
-/** What is tried first: an object that is wrong alone, and one that contradicts another. */
+/** The files to try first: an object that is wrong alone, and objects that contradict each other. */
 export const EXAMPLES = [
   'examples/bad/role-mapping-with-claim-and-matcher.yaml',
   'examples/together/three-mistakes.yaml',

@@ -40,7 +40,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Whatever ends it, an error or a signal: what was made in the cluster is removed first. */
+/** Serves a trial, and removes what it made in the cluster before the process ends, by an error or a signal. */
 async function serveLocalCluster(local: LocalCluster): Promise<void> {
   const leave = () => void local.close().then(() => process.exit(0))
   for (const signal of SIGNALS) process.on(signal, leave)
@@ -85,7 +85,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
     connection?.close()
     process.exit(code)
   }
-  // Before anything is begun: a server that still starts is ended in order as well.
+  // First of all, so that a server that is still starting ends in order too.
   process.on('uncaughtException', (error) => {
     logger.fatal({ err: error }, 'uncaught error')
     metrics.uncaught()
@@ -98,7 +98,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   process.stderr.on('error', () => undefined)
   const settings = { mode, severities: chosenSeverities(configuration) }
   const connection = await openConnection(configuration)
-  // The leader judges nothing, so it follows nothing.
+  // The leader judges nothing, so it needs no cache.
   const cluster =
     connection === undefined || role === 'leader'
       ? undefined
@@ -130,7 +130,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
     isStopping: () => stopping,
   }
   let listeningSince = Infinity
-  /** Another replica may have one that lasts; where none has, nothing is lost that an API server could still reach. */
+  /** Not ready with an expired certificate: another replica may have a valid one, and API servers could not use this one. */
   const isExpired = (served: Serving) => (served.state().expiry.leaf ?? Infinity) <= Date.now()
   const answers = role === 'leader' ? undefined : serving
   const whyNotReady = () => {
@@ -162,7 +162,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
     welcome({ url, probeUrl, source: serving?.source, cluster: connection?.server }, configuration),
   )
   const armed = arming?.run(ended.signal)
-  // What comes meanwhile is answered, and slower.
+  // Reviews that arrive meanwhile are answered, more slowly.
   if (answers !== undefined)
     void warmUp(parts, await answers.first(), ended.signal)
       .catch((error: unknown) => logger.warn({ err: error }, 'not warmed up'))
@@ -172,8 +172,8 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
 }
 
 /**
- * Milliseconds for what has begun: as long as an API server waits unless it is told otherwise. Then the end comes anyway:
- * Node would wait for connections on which nothing was ever sent, and API servers keep such.
+ * Milliseconds for running requests at the end: as long as an API server waits by default. Then the process ends anyway: Node
+ * would wait for connections on which nothing was sent, and API servers keep such.
  */
 const DRAIN = 10_000
 
@@ -230,7 +230,7 @@ function welcome(at: Welcome, configuration: ServerConfiguration): string {
   ].join('\n')
 }
 
-/** How API servers come to ask this process, which registers nothing by itself. */
+/** What to do so that API servers call this process, which registers nothing by itself. */
 function unregistered(url: string, { kubeconfig, namespace, host, port }: ServerConfiguration): string[] {
   const file = quoted(kubeconfig)
   const isHere = new URL(url).hostname === host && /^(127\.|localhost$)/.test(host)

@@ -38,7 +38,7 @@ export function createMetrics() {
   })
   const findings = new Counter({
     name: 'vmcp_admission_findings_total',
-    help: 'Findings in reviews that were no dry run, by id and severity.',
+    help: 'Findings in reviews that were not dry runs, by id and severity.',
     labelNames: ['id', 'severity'],
     registers,
   })

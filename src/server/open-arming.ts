@@ -57,7 +57,7 @@ export function openArming(
   )
 }
 
-/** The commands that take the webhook out of the way for good: a running leader undoes other changes within seconds. */
+/** The break-glass commands that last: a running leader undoes other changes within seconds. */
 function breakGlass({ role, namespace, 'webhook-url': url }: ServerConfiguration): string {
   const stop =
     url === ''

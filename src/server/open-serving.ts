@@ -26,18 +26,18 @@ export async function openServing(
   logger: Logger,
   signal: AbortSignal,
 ): Promise<Serving | undefined> {
-  if (configuration['local-cluster'] !== '') return inMemory(configuration)
+  if (configuration['local-cluster'] !== '') return openInMemory(configuration)
   switch (configuration.certificates) {
     case 'files':
-      return configuration.role === 'leader' ? undefined : fromFiles(configuration, logger, signal)
+      return configuration.role === 'leader' ? undefined : openFiles(configuration, logger, signal)
     case 'self-managed':
-      return selfManaged(configuration, connection, logger, signal)
+      return openSelfManaged(configuration, connection, logger, signal)
     case 'local':
-      return local(configuration)
+      return openLocal(configuration)
   }
 }
 
-async function local(configuration: ServerConfiguration): Promise<Serving> {
+async function openLocal(configuration: ServerConfiguration): Promise<Serving> {
   const { 'cert-dir': folder, arming, 'webhook-url': url } = configuration
   const pair = await localPair(folder, localNames(configuration))
   const [name = ''] = localNames(configuration)
@@ -45,7 +45,7 @@ async function local(configuration: ServerConfiguration): Promise<Serving> {
     throw new UsageError(
       `the certificate in ${folder} is not for ${name}, so no API server would call it: name another --cert-dir, where one is made`,
     )
-  return lasting(
+  return fixedServing(
     pair,
     pair.made ? `made a local CA and certificate in ${folder}` : `serving the certificate in ${folder}`,
   )
@@ -57,12 +57,12 @@ function isFor(certificate: string, name: string): boolean {
 }
 
 /** A pair that is kept in memory only and lives as long as the process. */
-async function inMemory(configuration: ServerConfiguration): Promise<Serving> {
-  return lasting(await makePair(localNames(configuration)), 'made a certificate for this run')
+async function openInMemory(configuration: ServerConfiguration): Promise<Serving> {
+  return fixedServing(await makePair(localNames(configuration)), 'made a certificate for this run')
 }
 
 /** A pair that stays the same as long as the process lives. */
-function lasting(pair: ServingPair, source: string): Serving {
+function fixedServing(pair: ServingPair, source: string): Serving {
   const ca = pair.ca === undefined ? undefined : firstExpiry(pair.ca)
   return {
     first: () => Promise.resolve(pair),
@@ -80,7 +80,7 @@ function lasting(pair: ServingPair, source: string): Serving {
   }
 }
 
-async function fromFiles(
+async function openFiles(
   configuration: ServerConfiguration,
   logger: Logger,
   signal: AbortSignal,
@@ -114,7 +114,7 @@ async function fromFiles(
   }
 }
 
-function selfManaged(
+function openSelfManaged(
   configuration: ServerConfiguration,
   connection: ClusterConnection | undefined,
   logger: Logger,
@@ -123,7 +123,9 @@ function selfManaged(
   if (connection === undefined)
     throw new UsageError('--certificates self-managed keeps a CA in a cluster: give --kubeconfig FILE')
   if (configuration.arming === 'off')
-    throw new UsageError('--certificates self-managed needs --arming on or ignore: nobody else knows its CA')
+    throw new UsageError(
+      '--certificates self-managed needs --arming on or ignore: no other tool knows its CA',
+    )
   return new TrustLoop(configuration, connection, logger, signal)
 }
 
@@ -132,7 +134,7 @@ const firstExpiry = (pem: string): number | undefined => {
   return all.length === 0 ? undefined : Math.min(...all)
 }
 
-/** What TLS needs to ask for client certificates; nothing without a CA for them. Throws UsageError on an unfit file. */
+/** TLS options that ask for client certificates; undefined without a CA for them. Throws UsageError on an unfit file. */
 export async function clientOptions(file: string): Promise<ReturnType<typeof clientTlsOptions> | undefined> {
   if (file === '') return undefined
   const ca = await readRegularFile(file).catch((error: unknown) => {

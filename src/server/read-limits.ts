@@ -7,7 +7,7 @@ const WINDOW = 1_000
 /** Reads that are on their way at a time: an answer takes up to 1.5 MiB, and several times that to parse. */
 const MOST_AT_ONCE = 40
 
-/** Bounds what reviews have the API server do: whoever reaches the port can send some. */
+/** Bounds the reads from the API server that reviews cause: every client that reaches the port can send reviews. */
 export class ReadLimits {
   readonly #now: () => number
   readonly #counts = new Map<string, number>()

@@ -15,7 +15,7 @@ import type { Serving, ServingState } from './serving.ts'
 const FIRST_CERTIFICATE = 60_000
 /** The Secret that holds the CA. */
 const SECRET = 'vmcp-admission-ca'
-/** Milliseconds in which the leader has learned of another CA, which it looks for every minute, and has written it. */
+/** Milliseconds in which the leader has read a new CA (once a minute) and written it. */
 const WRITTEN_WITHIN = 90_000
 
 /**
@@ -85,22 +85,22 @@ export class TrustLoop implements Serving {
     return this.#authority.status().clockProblem
   }
 
-  /** Step 2: what the arming writes. */
+  /** Step 2: the caBundle that the arming writes. */
   caBundle(): string | undefined {
     return this.#caBundle
   }
 
-  /** Steps 3 and 4: what the arming has read. */
+  /** Steps 3 and 4: takes the caBundles that the arming has read. */
   observe(caBundles: readonly string[]): void {
     this.#propagation.observe(caBundles.map(fingerprintsIn))
     const { leafAuthority } = this.#authority.status()
-    const isCarried = this.#propagation.propagatedFor().has(leafAuthority?.fingerprint ?? '')
-    this.#isTrusted ||= caBundles.length === 0 || isCarried
+    const isInBundles = this.#propagation.propagatedFor().has(leafAuthority?.fingerprint ?? '')
+    this.#isTrusted ||= caBundles.length === 0 || isInBundles
     // The leader may have had to make another CA; the next regular check is up to a minute away.
-    if (!this.#writes && !isCarried) void this.#authority.check()
+    if (!this.#writes && !isInBundles) void this.#authority.check()
   }
 
-  /** Step 5. */
+  /** Step 5: whether this replica is ready. */
   isTrusted(): boolean {
     return this.#isTrusted
   }
@@ -119,7 +119,7 @@ export function mayServe(serving: Serving, arming: ArmingState | undefined, list
   return serving.isTrusted() || (arming?.errors ?? 0) > 0 || listeningFor > WRITTEN_WITHIN
 }
 
-/** The CAs in a caBundle, which anybody may have written; none when it cannot be read: API servers then trust none of it. */
+/** The fingerprints of the CAs in a caBundle; empty when it cannot be read, because API servers then trust none of it. */
 function fingerprintsIn(caBundle: string): string[] {
   try {
     return authoritiesIn(caBundle).map(({ fingerprint }) => fingerprint)

@@ -11,7 +11,7 @@ const ID = 'others-known'
 
 /**
  * The objects that the cache does not keep, or not whole, and that a verdict may depend on: large ones of the namespace,
- * and, where objects of it are left out, those that the submitted one refers to. Mostly none.
+ * and, where objects of it are left out, those that the submitted one refers to. Usually none.
  */
 export function uncachedBeside(submission: Submission, { state, group }: Situation): readonly ObjectName[] {
   const { namespace, kind: name, object } = submission
@@ -28,7 +28,7 @@ export function uncachedBeside(submission: Submission, { state, group }: Situati
   return found.filter((other) => !isSelf(other))
 }
 
-/** The verdict with a warning when not all of the namespace could be known. */
+/** The verdict, with a warning when objects of the namespace were neither cached nor read. */
 export function withDoubt(
   verdict: Verdict,
   { submission, engine, read }: Doubtful,

@@ -33,7 +33,7 @@ export async function warmUp(parts: Parts, pair: ServingPair, ended: AbortSignal
   try {
     await webhook.listen({ host: '127.0.0.1', port: 0 })
     const { port } = webhook.server.address() as AddressInfo
-    // It asks itself, so there is nobody whose certificate could be checked.
+    // The process calls itself, so no certificate has to be checked.
     socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false })
     // Between two requests nothing else listens for an error, which would end the process.
     socket.on('error', () => undefined)

@@ -49,10 +49,10 @@ await withApiServer(root, async (t, api) => {
   } finally {
     await server.stop('SIGKILL')
   }
-  await t.test('nobody answers', (t) => goWithoutServer(t, api, server))
+  await t.test('no server answers', (t) => goWithoutServer(t, api, server))
 })
 
-/** Objects of long ago, which nobody judged. */
+/** Objects that were stored before the webhook was registered. */
 async function storeInvalid(api: ApiServer, names: readonly string[]): Promise<void> {
   const roleArn = 'arn:aws:iam::123456789012:role/legacy'
   const roleMappings = [{ roleArn, claim: 'legacy', matcher: '"legacy" in claims.groups' }]
@@ -202,7 +202,7 @@ async function createWithClient(t: Test, api: ApiServer): Promise<void> {
   )
 }
 
-/** The ratchet: an error that is stored already is no reason to refuse an update. */
+/** The ratchet: an error that is stored already does not refuse an update. */
 async function updateInvalid(t: Test, api: ApiServer): Promise<void> {
   const repaired = [{ roleArn: 'arn:aws:iam::123456789012:role/legacy', claim: 'legacy' }]
   const text = await transcript(api, [

@@ -204,7 +204,7 @@ await withApiServer(t, async (t, api) => {
         ],
       ],
       [
-        'a bundle that nobody can read',
+        'an unreadable bundle',
         [
           {
             op: 'replace',

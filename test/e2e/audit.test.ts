@@ -217,7 +217,7 @@ await withApiServer(root, async (t, api) => {
       stderr: "cluster: cannot read: namespace 'nope' does not exist\n",
     })
     const { stdout } = await cli.run('audit', '--namespaces', 'tools')
-    t.notMatch(stdout, /subject-provider-chosen/, 'what stands is not about to be admitted')
+    t.notMatch(stdout, /subject-provider-chosen/, 'a stored object is not about to be admitted')
     const { metadata, spec } = exchange as Resource & { spec: { tokenExchange: object } }
     const annotations = { [`${DEFAULT_API_GROUP}/subject-provider-written`]: 'okta' }
     const tokenExchange = { ...spec.tokenExchange, subjectProviderName: 'okta' }

@@ -310,11 +310,11 @@ async function writeSubjectProviders(t: Test, api: ApiServer, server: RunningSer
   )
 
   const renamed = await apply(api, providing('tools', 'github'))
-  t.equal(renamed.status, 200, 'a value of ours is no reason to refuse another provider')
+  t.equal(renamed.status, 200, 'a value that /mutate wrote does not refuse another provider')
   t.match(renamed.warnings.join('\n'), /; written by default: .* \(written-subject-provider-exists\)$/m)
   await settled(api, server)
   await apply(api, config)
-  t.strictSame(await written(api, config), ['okta', 'okta'], 'the same file again is no write')
+  t.strictSame(await written(api, config), ['okta', 'okta'], 'the same file again writes nothing')
   const standing = await currentFindingsIn(server, 'subjects')
   t.ok(standing.includes('VirtualMCPServer/tools subject-provider-exists error'), 'which shows')
   await exchange({ audience: 'other' })
@@ -410,7 +410,7 @@ async function refuseDeletions(t: Test, api: ApiServer, server: RunningServer): 
 
   await api.request('DELETE', '/api/v1/namespaces/leaving')
   const { body } = await api.request<{ status: { phase: string } }>('GET', '/api/v1/namespaces/leaving')
-  t.equal(body.status.phase, 'Terminating', 'nobody empties the namespace here')
+  t.equal(body.status.phase, 'Terminating', 'no controller empties the namespace here')
   const { code, stderr } = await api.kubectl(deletion('key', 'leaving'))
-  t.equal(code, 0, `whoever empties it: ${stderr}`)
+  t.equal(code, 0, `deletions in a terminating namespace pass: ${stderr}`)
 }

@@ -20,7 +20,7 @@ const GOOD = 'examples/unauthenticated.yaml'
 const DRY_RUN = '--dry-run=server'
 const REQUIRED = 'a client certificate is required'
 const ANOTHER_NAME = 'the client certificate is for none of the allowed subjects'
-/** The words of ours that the API server passes on. */
+/** The part of our message that the API server passes on. */
 const REFUSED =
   /failed calling webhook "validate\.vmcp-admission\.[^"]+": failed to call webhook: (.* client certificate .*)$/m
 /** In seconds; a certificate is renewed after two thirds of its life. */
@@ -69,7 +69,7 @@ await withApiServer(root, async (t, plain) => {
       what: 'a proof that fails',
     })
     t.equal(await policyOf(plain), 'Ignore')
-    t.equal((await apply(plain, BAD, DRY_RUN)).code, 0, 'nobody is kept from work')
+    t.equal((await apply(plain, BAD, DRY_RUN)).code, 0, 'the write is admitted')
     await server.stop()
   })
 
@@ -173,7 +173,7 @@ async function isJudged(t: Test, api: ApiServer): Promise<void> {
   t.match(bad.stderr, /^\* spec\.awsSts: Required value: .* \(aws-sts-role-configured\)$/m)
   const good = await apply(api, GOOD)
   t.equal(good.code, 0)
-  t.match(good.stderr, 'Warning: spec.type: ', 'admitted in words of ours')
+  t.match(good.stderr, 'Warning: spec.type: ', 'admitted with our warning')
   await kubectl(api, ['delete', '-f', GOOD])
 }
 

@@ -115,7 +115,7 @@ await withApiServer(t, async (t, api) => {
   const first = encoded(authority.certificate)
   const both = encoded(authority.certificate, successor.certificate)
 
-  await t.test('without a bundle of anybody it fails open', async (t) => {
+  await t.test('without an injected caBundle it fails open', async (t) => {
     await waitFor(() => leader.log().includes('the API server does not reach the webhook'), {
       seconds: 20,
       what: 'a proof that fails',

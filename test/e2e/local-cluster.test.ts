@@ -54,7 +54,7 @@ await withApiServer(t, async (t, api) => {
     t.match(second.stderr, /process \d+ on \S+ serves this cluster with --local-cluster: end it first/)
     await kubectl(api, ['create', 'namespace', 'elsewhere'])
     const elsewhere = ['-n', 'elsewhere', 'apply', '-f', files[0] ?? '']
-    t.equal((await api.kubectl(elsewhere)).code, 0, 'other namespaces are nobody of ours')
+    t.equal((await api.kubectl(elsewhere)).code, 0, 'objects of other namespaces are not judged')
     t.equal(await server.stop('SIGINT'), 0)
     t.match(server.talk(), /removed ValidatingWebhookConfiguration .*\n.*\nremoved 7 CRDs, with 6 resources/)
     await nothingLeft(api)
@@ -64,7 +64,7 @@ await withApiServer(t, async (t, api) => {
     await (await serve(api)).stop('SIGKILL')
     t.match(await left(api), /validatingwebhookconfiguration/)
     const apply = ['apply', '-f', 'examples/bad/misspelt-type.yaml']
-    t.equal((await api.kubectl(apply)).code, 0, 'a write passes while nobody is there')
+    t.equal((await api.kubectl(apply)).code, 0, 'a write passes while no server runs')
     const server = await serve(api)
     t.teardown(() => server.stop('SIGKILL'))
     t.match(server.talk(), /^removed the webhook configurations that process \d+ on \S+ left behind/)

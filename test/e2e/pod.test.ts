@@ -119,9 +119,9 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
   await t.test('it ends in order, within the time that the kubelet gives it', async (t) => {
     const ended = once(child, 'exit')
     child.kill('SIGTERM')
-    const patience = setTimeout(() => child.kill('SIGKILL'), pod.terminationGracePeriodSeconds * 1_000)
+    const killTimer = setTimeout(() => child.kill('SIGKILL'), pod.terminationGracePeriodSeconds * 1_000)
     t.strictSame(await ended, [0, null])
-    clearTimeout(patience)
+    clearTimeout(killTimer)
     t.notMatch(said(), /"level":[56]0|forbidden|EROFS|EACCES/i)
   })
 }

@@ -10,7 +10,7 @@ export const HELD: ReadonlySet<string> = new Set(heldPlaces().map(({ rule }) => 
 
 export function kindOf({ kind }: Pick<Resource, 'kind'>): Kind {
   const found = kindNamed.get(kind)
-  if (found === undefined) throw new Error(`${kind} is no kind of ours`)
+  if (found === undefined) throw new Error(`${kind} is not one of the seven kinds`)
   return found
 }
 

@@ -228,7 +228,7 @@ await withApiServer(
       t.strictSame(
         [...new Set(wrote.split(' '))].toSorted(),
         ['cert-manager-cainjector', 'kubectl-client-side-apply'],
-        'nobody else wrote',
+        'no other manager wrote',
       )
     })
   },

@@ -155,7 +155,7 @@ interface Caller {
 }
 
 function outcomeOf(mapping: RoleMapping | undefined, caller: Caller): Decided {
-  if (mapping === undefined) return decided('refused', 'it is no mapping')
+  if (mapping === undefined) return decided('refused', 'it is not a mapping')
   const { claim, matcher, roleArn } = mapping
   if (!roleArn) return decided('refused', 'it has no roleArn')
   if (!isAbsent(mapping, 'claim') && !isAbsent(mapping, 'matcher'))

@@ -123,7 +123,7 @@ function dottedType({ scope }: Evaluation, { operand, field }: Select): TypeName
 /** The value of `holder.key` and of `holder[key]`. */
 function member(expr: Expr, holder: Value, key: Value): Result {
   if (isList(holder)) return item(expr, holder, key)
-  if (!isIndex(key)) return new Failure(`${described(key)} is no index`)
+  if (!isIndex(key)) return new Failure(`${described(key)} is not an index`)
   const value = holder instanceof CelMap ? holder.get(key) : undefined
   if (value !== undefined) return value
   if (holder instanceof CelMap) return new Failure(`there is no ${pathOf(expr)}`)

@@ -298,7 +298,7 @@ function wholeNumber(text: string): bigint {
   return text.startsWith('-') ? -BigInt(digits) : BigInt(digits)
 }
 
-const unfit = (type: string) => new Failure(`the text is no ${type}`)
+const unfit = (type: string) => new Failure(`the text is not ${type === 'int' ? 'an' : 'a'} ${type}`)
 
 define('bool(bool)', ([a]) => a)
 define('bool(string)', ([text]) => {

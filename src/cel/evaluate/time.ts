@@ -31,7 +31,7 @@ export function earlier(from: Instant, by: Span): Result {
   return turned instanceof Span ? later(from, turned) : turned
 }
 
-/** What lies between. As in cel-go the whole seconds alone must fit too. */
+/** The duration from one timestamp to another. As in cel-go the whole seconds alone must fit too. */
 export function between(from: Instant, to: Instant): Result {
   const seconds = span((secondsOf(to) - secondsOf(from)) * SECOND)
   return seconds instanceof Span ? span(to.nanoseconds - from.nanoseconds) : seconds
@@ -51,9 +51,9 @@ function floorDivide(a: bigint, b: bigint): bigint {
 const RFC_3339 =
   /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
 
-/** The timestamp of an RFC 3339 text; a Failure when it is none. */
+/** The timestamp of an RFC 3339 text; a Failure for any other text. */
 export function parseInstant(text: string): Result {
-  const failure = new Failure('the text is no timestamp such as 2026-01-31T12:00:00Z')
+  const failure = new Failure('the text is not a timestamp such as 2026-01-31T12:00:00Z')
   const match = RFC_3339.exec(text)
   if (match === null) return failure
   const [year = 0, month = 0, day = 0, hours = 0, minutes = 0, seconds = 0] = match.slice(1, 7).map(Number)
@@ -97,7 +97,7 @@ function fraction(nanoseconds: bigint): string {
 export function parseSpan(text: string): Result {
   const nanoseconds = parseDuration(text)
   return nanoseconds === undefined
-    ? new Failure('the text is no duration such as 1h30m')
+    ? new Failure('the text is not a duration such as 1h30m')
     : new Span(nanoseconds)
 }
 

@@ -146,7 +146,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'google.protobuf.Duration': 'a duration',
 }
 
-/** What a value is, for a person: `a string`. */
+/** The type of a value with its article, for messages: `a string`. */
 export function described(value: Value): string {
   const type = typeOf(value)
   return WORDS[type] ?? `a ${type}`

@@ -53,8 +53,8 @@ export async function check(
   const documents = await readDocuments(positionals, readOptions(flags, environment))
   documents.unread.push(...printEmpty([documents]))
   const { report, scope } = flags.cluster
-    ? onto(await readOverlay(documents, asked, environment), documents, judging)
-    : alone(documents, { ...judging, namespace: namespace || 'default' })
+    ? judgeBesideCluster(await readOverlay(documents, asked, environment), documents, judging)
+    : judgeAlone(documents, { ...judging, namespace: namespace || 'default' })
   printUnread(report.unread)
   process.stdout.write(flags.output === 'json' ? printJson(report) : printHuman(report, scope))
   return exitCode(report)
@@ -67,19 +67,26 @@ interface Checked {
 }
 
 /** Judges the documents of all files beside each other. */
-function alone(documents: Documents, judging: Judging): Checked {
+function judgeAlone(documents: Documents, judging: Judging): Checked {
   const state = stateOf(
     documents.documents.map(({ document }) => document.value),
     judging,
   )
-  return { report: examine(documents, judging, { state }), scope: counted(documents.files.length, 'file') }
+  return {
+    report: judgeDocuments(documents, judging, { state }),
+    scope: counted(documents.files.length, 'file'),
+  }
 }
 
 /** Judges the documents beside each other and the objects of the cluster. */
-function onto({ live, reading, before, after, get }: Overlay, documents: Documents, given: Judging): Checked {
+function judgeBesideCluster(
+  { live, reading, before, after, get }: Overlay,
+  documents: Documents,
+  given: Judging,
+): Checked {
   const release = given.release ?? installedRelease(live.definitions, given.group)
   const judging = { ...given, ...reading, release }
-  const report = examine(documents, judging, { state: after, stored: { state: before, get } })
+  const report = judgeDocuments(documents, judging, { state: after, stored: { state: before, get } })
   report.unread.unshift(...live.unread.map((message) => ({ ...IN_CLUSTER, message })))
   const kinds = new Set(documents.documents.map(({ document }) => kindOf(document.value, judging)))
   report.notes.push(
@@ -102,12 +109,12 @@ function onto({ live, reading, before, after, get }: Overlay, documents: Documen
   }
 }
 
-function examine(documents: Documents, judging: Judging, beside: Beside): Report {
+function judgeDocuments(documents: Documents, judging: Judging, beside: Beside): Report {
   const { files, patches, unread } = documents
   const report: Report = { files, resources: 0, others: 0, findings: [], notes: [...patches], unread }
   for (const { file, document } of documents.documents) judgeDocument(file, document, judging, beside, report)
   report.notes.push(
-    ...repetitions(documents, judging, beside.state),
+    ...noteRepetitions(documents, judging, beside.state),
     ...rulesNotEvaluated(documents, judging),
   )
   return report
@@ -133,7 +140,7 @@ function rulesNotEvaluated({ documents }: Documents, judging: Judging): Located[
 }
 
 /** Notes on resources that are given twice and are referred to: the last one counts for their referrers. */
-function repetitions({ documents }: Documents, judging: Judging, state: ClusterState): Located[] {
+function noteRepetitions({ documents }: Documents, judging: Judging, state: ClusterState): Located[] {
   const keyed = documents.flatMap((each) => {
     const key = resourceKey(each.document.value, judging, state)
     return key === undefined ? [] : [[key, each] as const]

@@ -12,8 +12,8 @@ import { type Rule, type Source, sourceNames } from '../../rule/rule.ts'
 import { fieldPage, fieldPaths, fieldsAt, kindCalled, kindPage, placeText } from './explain-field.ts'
 
 /**
- * Prints what an id asks for, why, and examples; what a kind or a field is for; or of every id a line. Returns the exit
- * code. Throws UsageError.
+ * Prints the page of an id, a kind or a field, or without an argument one line for each id. Returns the exit code. Throws
+ * UsageError.
  */
 export function explain(args: readonly string[]): number {
   const [name, more] = args
@@ -21,12 +21,12 @@ export function explain(args: readonly string[]): number {
     throw new UsageError(
       'name one id, as it ends a finding in parentheses, one kind, or the path of one field',
     )
-  process.stdout.write(`${(name === undefined ? list() : pageOf(name)).join('\n')}\n`)
+  process.stdout.write(`${(name === undefined ? idLines() : pageOf(name)).join('\n')}\n`)
   return 0
 }
 
 /** Every id, with its severity and what it asks for. */
-function list(): string[] {
+function idLines(): string[] {
   const all = [...allRules(), ...ENGINE_IDS]
   const width = Math.max(...all.map(({ id }) => id.length))
   return all
@@ -38,15 +38,15 @@ function pageOf(name: string): string[] {
   const rule = allRules().find(({ id }) => id === name)
   if (rule !== undefined)
     return [
-      ...head(rule),
-      places(rule),
-      ...seenAs(rule),
-      ...reads(rule),
-      ...relaxing(rule),
+      ...headLines(rule),
+      placeLine(rule),
+      ...symptomLines(rule),
+      ...readLines(rule),
+      ...severityLines(rule),
       ...exampleLines(rule),
     ]
   const found = ENGINE_IDS.find(({ id }) => id === name)
-  if (found !== undefined) return [...head(found), ...relaxing(found), ...engineExample(found)]
+  if (found !== undefined) return [...headLines(found), ...severityLines(found), ...engineExample(found)]
   const kind = kindCalled(name)
   if (kind !== undefined) return kindPage(kind)
   const groups = fieldsAt(name)
@@ -89,7 +89,7 @@ interface Described {
   readonly sources: readonly Source[]
 }
 
-function head({ id, severity, summary, why, sources }: Described): string[] {
+function headLines({ id, severity, summary, why, sources }: Described): string[] {
   const from = sourceNames(sources)
     .map(describedSource)
     .map((source) => `${source.text} (${pathOf(source)})`)
@@ -104,17 +104,18 @@ function head({ id, severity, summary, why, sources }: Described): string[] {
   ]
 }
 
-function places(rule: Rule): string {
+function placeLine(rule: Rule): string {
   const texts = placesOf(rule).map(({ kind, at }) =>
     at.length === 0 ? kind.kind : `${pathText(at)} of ${kind.kind}`,
   )
   return `on: ${texts.join(', ')}`
 }
 
-const reads = (rule: Rule): string[] => (rule.reads.length === 0 ? [] : [`reads: ${rule.reads.join(', ')}`])
+const readLines = (rule: Rule): string[] =>
+  rule.reads.length === 0 ? [] : [`reads: ${rule.reads.join(', ')}`]
 
-/** What people saw where it was broken. */
-function seenAs({ failure }: Rule): string[] {
+/** The symptom that users saw where the rule was broken, and where they reported it. */
+function symptomLines({ failure }: Rule): string[] {
   if (failure === undefined) return []
   const { symptom, releases, threads } = failure
   return [
@@ -124,7 +125,7 @@ function seenAs({ failure }: Rule): string[] {
 }
 
 /** The flag that changes its severity. */
-function relaxing({ id, severity }: Described): string[] {
+function severityLines({ id, severity }: Described): string[] {
   if (typeof parseSeveritySetting(`${id}=off`, ALL_IDS) === 'string')
     return ['relax: not possible, it is always an error']
   const change = severity === 'error' ? ['relax', 'warning|off'] : ['silence', 'off']

@@ -35,8 +35,8 @@ export async function plan(args: readonly string[], environment: Environment): P
   const { values: flags, positionals } = readFlags(PLAN_FLAGS, args, environment)
   needCluster(flags.cluster, args, ['kubeconfig', 'namespaces'])
   const { text, unread } = flags.cluster
-    ? await ofCluster(positionals, flags, environment)
-    : await ofFiles(positionals, flags, environment)
+    ? await planCluster(positionals, flags, environment)
+    : await planFiles(positionals, flags, environment)
   printUnread(unread)
   process.stdout.write(text)
   return unread.length > 0 ? EXIT.unread : EXIT.clean
@@ -45,22 +45,26 @@ export async function plan(args: readonly string[], environment: Environment): P
 type Flags = Values<typeof PLAN_FLAGS>
 type Environment = Readonly<Record<string, string | undefined>>
 
-async function ofFiles(names: readonly string[], flags: Flags, environment: Environment): Promise<Printed> {
+async function planFiles(names: readonly string[], flags: Flags, environment: Environment): Promise<Printed> {
   if (names.length === 0)
     throw new UsageError('name the files or folders to plan, an old and a new one, or - for standard input')
   const reading = { group: flags['api-group'], namespace: flags.namespace || 'default', strict: false }
-  const read = (some: readonly string[]) => plansIn(some, readOptions(flags, environment), reading)
+  const read = (some: readonly string[]) => readPlans(some, readOptions(flags, environment), reading)
   const [old, now] = names
   return names.length === 2 && old !== undefined && now !== undefined && !flags.together
-    ? comparison(old, now, read, flags.output)
-    : together(await read(names), flags.output)
+    ? comparePlans(old, now, read, flags.output)
+    : planTogether(await read(names), flags.output)
 }
 
-function together({ plans, unread, documents }: ReadFiles, output: Output): Printed {
-  return single({ plans, unread: [...unread, ...printEmpty([documents])] }, output)
+function planTogether({ plans, unread, documents }: ReadFiles, output: Output): Printed {
+  return formatPlans({ plans, unread: [...unread, ...printEmpty([documents])] }, output)
 }
 
-async function ofCluster(names: readonly string[], flags: Flags, environment: Environment): Promise<Printed> {
+async function planCluster(
+  names: readonly string[],
+  flags: Flags,
+  environment: Environment,
+): Promise<Printed> {
   const { kubeconfig, namespaces, namespace, 'api-group': group, output } = flags
   if (names.length === 0) {
     const { readCluster } = await import('../input/live/index.ts')
@@ -72,7 +76,7 @@ async function ofCluster(names: readonly string[], flags: Flags, environment: En
     }
     const live = await readCluster(wanted, environment)
     printMissingKinds(live, group)
-    return single({ plans: plansOf(stateOfCluster(live, group)), unread: unreadOf(live) }, output)
+    return formatPlans({ plans: plansOf(stateOfCluster(live, group)), unread: unreadLines(live) }, output)
   }
   if (namespaces.length > 0)
     throw new UsageError(
@@ -83,15 +87,15 @@ async function ofCluster(names: readonly string[], flags: Flags, environment: En
   const asked = { group, namespace, kubeconfig, secrets: false, strict: false }
   const { live, before, after } = await readOverlay(documents, asked, environment)
   printMissingKinds(live, group)
-  const unread = [...unreadOf(live), ...documents.unread, ...printEmpty([documents])]
+  const unread = [...unreadLines(live), ...documents.unread, ...printEmpty([documents])]
   const plans = plansOf(after)
-  if (flags.together) return single({ plans, unread }, output)
+  if (flags.together) return formatPlans({ plans, unread }, output)
   // An object of the cluster that was not read would look new.
   const comparable = plans.filter((each) => live.knows('VirtualMCPServer', each.namespace))
-  return changed(plansOf(before), comparable, unread, output)
+  return formatChanges(plansOf(before), comparable, unread, output)
 }
 
-const unreadOf = ({ unread }: Live): Unread[] => unread.map((message) => ({ ...IN_CLUSTER, message }))
+const unreadLines = ({ unread }: Live): Unread[] => unread.map((message) => ({ ...IN_CLUSTER, message }))
 
 function printMissingKinds({ absent, doubtful }: Live, group: string): void {
   const lacking = absent.includes(virtualMcpServer) ? missingKindNotes(absent, group) : []
@@ -115,7 +119,7 @@ interface Printed {
 
 type Output = 'human' | 'json' | 'mermaid'
 
-function single({ plans, unread }: Read, output: Output): Printed {
+function formatPlans({ plans, unread }: Read, output: Output): Printed {
   // Without this line, an unread cluster would look empty.
   const hidden = plans.length === 0 && unread.length > 0
   const printers = {
@@ -126,7 +130,7 @@ function single({ plans, unread }: Read, output: Output): Printed {
   return { text: printers[output](), unread }
 }
 
-async function comparison(
+async function comparePlans(
   old: string,
   now: string,
   read: (names: readonly string[]) => Promise<ReadFiles>,
@@ -143,10 +147,10 @@ async function comparison(
       `no VirtualMCPServer in ${empty}: this compares ${old} with ${now}; --together makes them one plan\n`,
     )
   }
-  return changed(before.plans, after.plans, unread, output)
+  return formatChanges(before.plans, after.plans, unread, output)
 }
 
-function changed(
+function formatChanges(
   before: readonly Plan[],
   after: readonly Plan[],
   unread: readonly Unread[],
@@ -163,7 +167,11 @@ function changed(
 
 const json = (value: unknown) => `${JSON.stringify(value, undefined, 2)}\n`
 
-async function plansIn(names: readonly string[], options: ReadOptions, reading: Reading): Promise<ReadFiles> {
+async function readPlans(
+  names: readonly string[],
+  options: ReadOptions,
+  reading: Reading,
+): Promise<ReadFiles> {
   const documents = await readDocuments(names, options)
   printLines(documents.patches)
   const state = stateOf(

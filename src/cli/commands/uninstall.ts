@@ -55,7 +55,7 @@ export async function uninstall(
   )
   if (opened === undefined) return EXIT.unread
   try {
-    const reasons = await attempt('cannot see whether a server runs', () => obstacles(opened, namespace))
+    const reasons = await attempt('cannot see whether a server runs', () => findObstacles(opened, namespace))
     for (const reason of reasons ?? []) printError(`warning: ${reason}`)
     const isFree = reasons?.length === 0
     if (!isFree && !force && !dryRun) {
@@ -63,7 +63,7 @@ export async function uninstall(
       return failures.length > 0 ? EXIT.unread : EXIT.findings
     }
     const done: string[] = []
-    for (const { object, exists, remove } of targets(opened, namespace, all)) {
+    for (const { object, exists, remove } of findTargets(opened, namespace, all)) {
       const act = dryRun ? exists : remove
       if (await attempt(`cannot ${dryRun ? 'read' : 'remove'} ${object}`, act)) done.push(object)
     }
@@ -91,7 +91,7 @@ const unchanged = (installation: Opened['installation']): Parameters<typeof remo
 
 const printError = (line: string) => void process.stderr.write(`${visible(`vmcp-admission: ${line}`)}\n`)
 
-function targets({ installation, registrations }: Opened, namespace: string, all: boolean): Target[] {
+function findTargets({ installation, registrations }: Opened, namespace: string, all: boolean): Target[] {
   const configurations = CONFIGURATIONS.map((kind) => ({
     object: `${kind} ${WEBHOOK_NAME}`,
     exists: async () => (await registrations.readConfiguration(kind, WEBHOOK_NAME)) !== undefined,
@@ -114,14 +114,14 @@ function targets({ installation, registrations }: Opened, namespace: string, all
 }
 
 /** Reasons against a removal, a sentence each: it would not last, or the configurations belong to another installation. */
-async function obstacles(opened: Opened, namespace: string): Promise<string[]> {
+async function findObstacles(opened: Opened, namespace: string): Promise<string[]> {
   const { registrations } = opened
   const manager = `Lease ${namespace}/${WEBHOOK_NAME}`
   const configurations = await Promise.all(
     CONFIGURATIONS.map((kind) => registrations.readConfiguration(kind, WEBHOOK_NAME)),
   )
   const other = configurations.map(managerOf).find((each) => each !== undefined && each !== manager)
-  const writer = await runningWriter(opened, namespace)
+  const writer = await describeRunningWriter(opened, namespace)
   return [
     ...(other === undefined
       ? []
@@ -133,7 +133,7 @@ async function obstacles(opened: Opened, namespace: string): Promise<string[]> {
 }
 
 /** The leader that would write the configurations again within seconds; undefined when none runs. */
-async function runningWriter(
+async function describeRunningWriter(
   { installation, registrations }: Opened,
   namespace: string,
 ): Promise<string | undefined> {

@@ -31,12 +31,12 @@ export async function readDocuments(names: readonly string[], options: ReadOptio
   if (names.filter((name) => name === '-').length > 1)
     throw new UsageError('standard input can be named only once')
   const reads: Read[] = []
-  for (const name of names) reads.push(await readOne(name, options))
+  for (const name of names) reads.push(await readArgument(name, options))
   return {
     files: reads.flatMap(({ files }) => files),
     ...withoutPatches(reads.flatMap(({ documents }) => documents)),
     unread: reads.flatMap(({ unread }) => unread),
-    empty: reads.flatMap(emptiness),
+    empty: reads.flatMap(emptyPlaces),
   }
 }
 
@@ -50,17 +50,17 @@ interface Read {
   readonly reduced: boolean
 }
 
-async function readOne(name: string, { filled, excluded }: ReadOptions): Promise<Read> {
+async function readArgument(name: string, { filled, excluded }: ReadOptions): Promise<Read> {
   let reduced = false
-  const leftOut = (path: string) => {
-    const out = excluded(path)
-    reduced ||= out
-    return out
+  const isLeftOut = (path: string) => {
+    const isExcluded = excluded(path)
+    reduced ||= isExcluded
+    return isExcluded
   }
   const files: string[] = []
   const documents: FileDocument[] = []
   const unread: Unread[] = []
-  for await (const source of readSources(name, leftOut)) {
+  for await (const source of readSources(name, isLeftOut)) {
     const file = source.name
     if ('problem' in source) {
       unread.push({ file, line: 0, column: 0, message: source.problem })
@@ -68,14 +68,14 @@ async function readOne(name: string, { filled, excluded }: ReadOptions): Promise
     }
     files.push(file)
     for (const document of loadDocuments(quoteTemplates(fillPlaceholders(source.text, filled)))) {
-      if ('error' in document) unread.push({ file, ...hinted(document.error, source.text) })
+      if ('error' in document) unread.push({ file, ...markTemplate(document.error, source.text) })
       else documents.push({ file, document })
     }
   }
   return { name, files, documents, unread, reduced }
 }
 
-function emptiness({ name, files, documents, unread, reduced }: Read): Located[] {
+function emptyPlaces({ name, files, documents, unread, reduced }: Read): Located[] {
   if (documents.length + unread.length > 0) return []
   const without = reduced ? '--exclude leaves nothing of it' : NO_MANIFEST
   const message = files.length > 0 ? 'there is no document in it' : without
@@ -84,8 +84,8 @@ function emptiness({ name, files, documents, unread, reduced }: Read): Located[]
 
 const NO_MANIFEST = 'no file in this folder ends in .yaml, .yml or .json'
 
-/** Templates with lines for the tool itself (`{{ if … }}`) are not YAML. */
-function hinted(
+/** Marks an error in a file with template lines (`{{ if … }}`), which are not YAML. */
+function markTemplate(
   error: UnreadDocument['error'],
   text: string,
 ): UnreadDocument['error'] & Pick<Unread, 'template'> {

@@ -27,7 +27,7 @@ export function kindOf(value: unknown, { group }: Reading): Kind | undefined {
 /** The state of the cluster that has these documents only. Secrets may exist besides: files seldom hold them. */
 export function stateOf(values: readonly unknown[], reading: Reading): ClusterState {
   const { group } = reading
-  const hidden = hiddenIn(values, reading)
+  const hidden = kindsNotKnown(values, reading)
   const knows = (kind: string, namespace: string) => kindNamed.has(kind) && !hidden(kind, namespace)
   const state = new ClusterState({ group, knows, where: () => 'in the given files' })
   putAll(state, values, reading)
@@ -42,7 +42,7 @@ export function stateOfCluster(live: Live, group: string): ClusterState {
 /** The cluster as it would be with the documents applied. */
 export function stateOfBoth(live: Live, values: readonly unknown[], reading: Reading): ClusterState {
   const where = (namespace: string) => `in namespace '${namespace}' or the given files`
-  const hidden = hiddenIn(values, reading)
+  const hidden = kindsNotKnown(values, reading)
   const knows = (kind: string, namespace: string) => live.knows(kind, namespace) && !hidden(kind, namespace)
   const state = liveState(live, new ClusterState({ group: reading.group, knows, where }))
   putAll(state, values, reading)
@@ -71,14 +71,14 @@ export function putAll(state: ClusterState, values: readonly unknown[], reading:
   }
 }
 
-/** A text that is wholly in angle brackets: tools that fill in Secrets write paths like this. */
+/** Whether a tool fills in the text of a Secret: a placeholder, or a path in angle brackets. */
 const isFilled = (text: string): boolean => holdsPlaceholder(text) || /^<[^]*>$/.test(text)
 
 /**
  * The kinds, by namespace, of which not every object is known before deployment: a placeholder in a name or a namespace
  * can become anything, and a placeholder in the group of a backend any group (decision 28).
  */
-function hiddenIn(
+function kindsNotKnown(
   values: readonly unknown[],
   reading: Reading,
 ): (kind: string, namespace: string) => boolean {
@@ -87,7 +87,7 @@ function hiddenIn(
     const kind = kindOf(value, reading)?.kind
     if (kind === undefined || !isObject(value)) continue
     const { name, namespace = reading.namespace } = metadataOf(value)
-    const isOpen = isFilledIn(name) || (BACKEND_KINDS.includes(kind) && hidesItsGroup(value.spec))
+    const isOpen = isFilledIn(name) || (BACKEND_KINDS.includes(kind) && hasUnknownGroup(value.spec))
     if (isFilledIn(namespace)) hidden.add(kind)
     else if (isOpen) hidden.add(`${kind}/${String(namespace)}`)
   }
@@ -96,7 +96,7 @@ function hiddenIn(
 
 const isFilledIn = (value: unknown): boolean => typeof value === 'string' && holdsPlaceholder(value)
 
-function hidesItsGroup(spec: unknown): boolean {
+function hasUnknownGroup(spec: unknown): boolean {
   if (!isObject(spec)) return spec !== undefined && spec !== null
   const { groupRef } = spec
   if (groupRef === undefined || groupRef === null) return false

@@ -67,7 +67,7 @@ export async function readOverlay(
       namespace: namespaceOf(value, reading),
       name: typeof name === 'string' ? name : '',
     })
-    return old === undefined ? value : withWritten(value, old, group)
+    return old === undefined ? value : withWrittenProviders(value, old, group)
   }
   return {
     live,
@@ -78,8 +78,8 @@ export async function readOverlay(
   }
 }
 
-/** An apply keeps the provider that /mutate wrote (decision 25), because no file has the field. */
-function withWritten(
+/** Keeps the provider that /mutate wrote, as an apply does, because no file has the field (decision 25). */
+function withWrittenProviders(
   value: Readonly<Record<string, unknown>>,
   old: Readonly<Record<string, unknown>>,
   group: string,

@@ -66,11 +66,11 @@ export function printEmpty(reads: readonly Documents[]): readonly Located[] {
 export function printUnread(unread: readonly Unread[]): void {
   const templates = unread.filter(({ template }) => template)
   const others = unread.filter(({ template }) => !template)
-  const lines = [...others, ...templates.slice(0, 1).map((first) => ofTemplates(first, templates))]
+  const lines = [...others, ...templates.slice(0, 1).map((first) => templateLine(first, templates))]
   printLines(lines.map(({ message, ...place }) => ({ ...place, message: `cannot read: ${message}` })))
 }
 
-function ofTemplates(first: Unread, templates: readonly Unread[]): Unread {
+function templateLine(first: Unread, templates: readonly Unread[]): Unread {
   const files = new Set(templates.map(({ file }) => file))
   const [what, they, them] =
     files.size === 1
