@@ -471,7 +471,9 @@ t.test('the namespace of the kubeconfig is that of documents that name none', as
   const contexts = [{ ...context, context: { ...context?.context, namespace: 'shop' } }]
   writeFileSync(server.kubeconfig, JSON.stringify({ ...config, contexts }))
   const input = ['none', 'tools', '${NAMESPACE}']
-    .map((name) => manifest('MCPGroup', name.replace(/\W/g, ''), {}, name === 'none' ? undefined : name))
+    .map((name) =>
+      manifest('MCPGroup', name.replace(/\W/g, '').toLowerCase(), {}, name === 'none' ? undefined : name),
+    )
     .map((document) => JSON.stringify(document))
     .join('\n---\n')
   const run = async (...more: string[]) => {
