@@ -13,6 +13,7 @@ import { judgeSubmission, submissionOf } from '../src/review/index.ts'
 import { parseSeveritySetting, type SeveritySetting } from '../src/review/settings.ts'
 import { findingText } from '../src/review/finding.ts'
 import { ALL_IDS } from '../src/review/engine-ids.ts'
+import { nearestReleases } from '../src/cli/input/release.ts'
 import { runCli } from './support/cli.ts'
 import { knownReleases } from './support/releases.ts'
 import { resourceOf } from './support/review.ts'
@@ -133,6 +134,28 @@ function fieldIn(schema: ReleaseSchema | undefined, path: string): ReleaseSchema
   }
   return node
 }
+
+t.test('the known release that CRDs are of', async (t) => {
+  const changed = (...kinds: [kind: string, schema: ReleaseSchema | undefined][]) =>
+    new Map([...RELEASE_0_63.schemas, ...kinds.map(([kind, schema]) => [kind, schema ?? {}] as const)])
+  const old = RELEASE_0_44.schemas.get('MCPServer')
+  const rows: [title: string, schemas: ReadonlyMap<string, ReleaseSchema>, expected: object][] = [
+    ['one', RELEASE_0_44.schemas, { versions: '0.44', others: [] }],
+    [
+      'one, but for a kind of older ones',
+      changed(['MCPServer', old]),
+      { versions: '0.62 to 0.63', others: [{ kind: 'MCPServer', versions: '0.30 to 0.44' }] },
+    ],
+    [
+      'one, but for a kind of none',
+      changed(['MCPServer', { type: 'object' }]),
+      { versions: '0.62 to 0.63', others: [{ kind: 'MCPServer', versions: '' }] },
+    ],
+    ['none', new Map([['MCPServer', {}]]), { versions: '', others: [{ kind: 'MCPServer', versions: '' }] }],
+  ]
+  for (const [title, schemas, expected] of rows)
+    t.strictSame(nearestReleases({ name: '', schemas }), expected, title)
+})
 
 t.test('what a release takes although the specification does not', async (t) => {
   const schema: ReleaseSchema = {

@@ -124,7 +124,7 @@ function printHuman(
   { namespace }: DoctorFlags,
   { server }: Pick<Opened, 'server'>,
 ): string {
-  const { findings, certificates, probe } = diagnosis
+  const { findings, certificates, probe, release } = diagnosis
   const sorted = ORDER.flatMap((level) => findings.filter((finding) => finding.level === level))
   const lines = [
     ...sorted.map(
@@ -134,6 +134,7 @@ function printHuman(
     ...certificates.map(
       ({ of, fingerprint, expires }) => `certificate: ${of}: SHA-256 ${fingerprint}, expires ${expires}`,
     ),
+    ...(release === undefined ? [] : [`operator release: ${release}`]),
     `probe: ${probe.outcome}${probe.outcome === 'reached' ? `: ${probe.answer}` : ''}`,
     '',
     summary(diagnosis, `namespace ${namespace} of ${server}`),
@@ -158,11 +159,11 @@ function printJson(
   { namespace }: DoctorFlags,
   { server }: { readonly server: string | null },
 ): string {
-  const { findings, certificates, probe } = diagnosis
+  const { findings, certificates, probe, release = null } = diagnosis
   const counts = {
     problems: count(diagnosis, 'problem'),
     notes: count(diagnosis, 'note'),
     unread: count(diagnosis, 'unread'),
   }
-  return `${JSON.stringify({ server, namespace, findings, certificates, probe, counts }, undefined, 2)}\n`
+  return `${JSON.stringify({ server, namespace, findings, certificates, probe, release, counts }, undefined, 2)}\n`
 }

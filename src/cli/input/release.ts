@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { isDeepStrictEqual } from 'node:util'
 import { text, UsageError, type Values } from '../../configuration/flags.ts'
 import { type Release, releaseOf } from '../../release/release.ts'
 import type { ReleaseSchema } from '../../release/schema.ts'
@@ -61,8 +62,46 @@ function knownRelease(written: string): Release {
       `'${written}' is not a release that is known: they are ${inRanges(known)}; for another one give its CRDs with --crds`,
     )
   }
+  return { name: `operator release ${minor}`, schemas: schemasOf(minor) }
+}
+
+function schemasOf(minor: string): ReadonlyMap<string, ReleaseSchema> {
   const { schemas } = JSON.parse(readFileSync(`${RELEASES}${minor}.json`, 'utf8')) as KnownRelease
-  return { name: `operator release ${minor}`, schemas: new Map(Object.entries(schemas)) }
+  return new Map(Object.entries(schemas))
+}
+
+/** A kind whose CRD is that of other releases. */
+interface Other {
+  readonly kind: string
+  /** Those releases; empty where the CRD is of no known one. */
+  readonly versions: string
+}
+
+/**
+ * The known releases in which the most kinds have the schema of this one, the newest ones of these, and the kinds that
+ * have another schema there.
+ */
+export function nearestReleases({ schemas }: Release): {
+  readonly versions: string
+  readonly others: readonly Other[]
+} {
+  const known = knownReleases().map((version) => {
+    const theirs = schemasOf(version)
+    const same = [...schemas].filter(([kind, schema]) => isDeepStrictEqual(theirs.get(kind), schema))
+    return { version, kinds: new Set(same.map(([kind]) => kind)) }
+  })
+  const most = Math.max(...known.map(({ kinds }) => kinds.size))
+  const best = known.findLast(({ kinds }) => kinds.size === most)?.kinds ?? new Set()
+  const versionsWith = (isSo: (kinds: ReadonlySet<string>) => boolean) =>
+    inRanges(known.filter(({ kinds }) => isSo(kinds)).map(({ version }) => version))
+  const others = [...schemas.keys()].filter((kind) => !best.has(kind))
+  return {
+    versions:
+      most === 0
+        ? ''
+        : versionsWith((kinds) => kinds.size === most && [...kinds].every((kind) => best.has(kind))),
+    others: others.map((kind) => ({ kind, versions: versionsWith((kinds) => kinds.has(kind)) })),
+  }
 }
 
 /** Versions in order, with the gaps between them: `0.26 to 0.48, 0.50, 0.55 to 0.63`. */

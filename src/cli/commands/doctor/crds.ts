@@ -1,10 +1,20 @@
 import { API_VERSION, KINDS } from '../../../kinds/index.ts'
 import type { Kind } from '../../../kinds/kind.ts'
+import { alternativesOf } from '../../../kinds/schema-fields.ts'
+import type { SchemaNode } from '../../../kinds/schema-tree.ts'
 import { isObject } from '../../../rule/resource.ts'
+import { installedRelease, nearestReleases } from '../../input/release.ts'
 import { Findings, listOf, part, type Place, textsOf, UNREAD } from './findings.ts'
 
-/** Checks that the seven CRDs are served, and notes values that they accept and this version refuses. */
-export async function checkDefinitions({ opened, group }: Place): Promise<Findings> {
+/** What the installed CRDs are. */
+export interface Definitions {
+  readonly findings: Findings
+  /** The release of the operator that they are of, for people. */
+  readonly release: string
+}
+
+/** Checks that the seven CRDs are served, and notes values that they accept and the specification refuses. */
+export async function checkDefinitions({ opened, group }: Place): Promise<Definitions> {
   const findings = new Findings()
   const missing: Kind[] = []
   const read = await Promise.all(
@@ -21,7 +31,22 @@ export async function checkDefinitions({ opened, group }: Place): Promise<Findin
     else checkDefinition(kind, found, `CustomResourceDefinition ${kind.plural}.${group}`, findings)
   }
   reportMissing(missing, group, findings)
-  return findings
+  const installed = read.flatMap(({ found }) => (found === UNREAD || found === undefined ? [] : [found]))
+  return { findings, release: releaseText(installed, group) }
+}
+
+function releaseText(definitions: readonly unknown[], group: string): string {
+  if (definitions.length === 0) return 'not known, because no CRD was found'
+  const release = installedRelease(definitions, group)
+  if (release === undefined)
+    return 'none: the CRDs are those of vmcp-admission, and ask no more than the specification'
+  const { versions, others } = nearestReleases(release)
+  if (others.length === 0) return `${versions}, as its CRDs say; they go before the specification`
+  if (versions === '') return 'none that is known; its CRDs go before the specification'
+  const differing = others.map(
+    (each) => `${each.kind} (${each.versions === '' ? 'of no known release' : `of ${each.versions}`})`,
+  )
+  return `most like ${versions}, but for ${differing.join(', ')}; its CRDs go before the specification`
 }
 
 function reportMissing(missing: readonly Kind[], group: string, findings: Findings): void {
@@ -68,13 +93,13 @@ function checkDefinition(kind: Kind, definition: unknown, object: string, findin
   const schema = part(version, 'schema', 'openAPIV3Schema')
   // A schema of types only, such as deploy/crds, leaves values to the webhook: each constraint would differ.
   if (!constrains(part(schema, 'properties', 'spec'))) return
-  const differences = differencesIn(schema, kind.schema, '')
+  const differences = differencesIn(schema, kind.schema as SchemaNode, '')
   if (differences.length > 0)
     findings.note(
       'crd-accepts-more',
       object,
-      `accepts what this version refuses: ${shortened(differences)}`,
-      `vmcp-admission audit lists stored objects that this version refuses`,
+      `accepts what the specification refuses: ${shortened(differences)}`,
+      'where the server reads the CRDs, these are warnings',
     )
 }
 
@@ -96,10 +121,13 @@ function constrains(schema: unknown): boolean {
 }
 
 /** Fields that only this version requires, and values that only the installed schema accepts. */
-function differencesIn(theirs: unknown, ours: unknown, at: string): string[] {
-  if (!isObject(theirs) || !isObject(ours)) return []
+function differencesIn(theirs: unknown, ours: SchemaNode | undefined, at: string): string[] {
+  if (!isObject(theirs) || ours === undefined) return []
   const properties = isObject(theirs.properties) ? theirs.properties : {}
-  const required = textsOf(ours.required).filter(
+  const alternative = Object.keys(ours.properties ?? {}).filter(
+    (name) => alternativesOf(ours, name).length > 0,
+  )
+  const required = [...textsOf(ours.required), ...alternative].filter(
     (field) =>
       !['apiVersion', 'kind', 'metadata'].includes(field) &&
       field in properties &&
@@ -112,7 +140,11 @@ function differencesIn(theirs: unknown, ours: unknown, at: string): string[] {
     ...required.map((field) => `${at === '' ? field : `${at}.${field}`} missing`),
     ...values.map((value) => `${at} ${JSON.stringify(value)}`),
     ...childrenOf(theirs).flatMap(([step, child]) =>
-      differencesIn(child, own.get(step), step === '[]' || at === '' ? at + step : `${at}.${step}`),
+      differencesIn(
+        child,
+        own.get(step) as SchemaNode | undefined,
+        step === '[]' || at === '' ? at + step : `${at}.${step}`,
+      ),
     ),
   ]
 }

@@ -20,6 +20,8 @@ export interface Diagnosis {
   readonly findings: readonly DoctorFinding[]
   readonly certificates: readonly FoundCertificate[]
   readonly probe: Probe
+  /** The release of the operator whose CRDs are installed, for people; absent where nothing was asked. */
+  readonly release?: string
 }
 
 /** Runs all checks. The caller has made sure that the API server answers. */
@@ -65,7 +67,7 @@ export async function examine(place: Place): Promise<Diagnosis> {
     podClocks,
     service,
     ...rights,
-    definitions,
+    definitions.findings,
     ...(isReadable ? [checkRegistrations(stored, setups, place)] : []),
     certificates.findings,
     lease,
@@ -77,6 +79,7 @@ export async function examine(place: Place): Promise<Diagnosis> {
     findings: all.flatMap(({ found }) => found),
     certificates: certificates.certificates,
     probe,
+    release: definitions.release,
   }
 }
 
@@ -107,9 +110,10 @@ async function nothingInstalled(place: Place): Promise<Diagnosis> {
     `helm install vmcp-admission deploy/helm/vmcp-admission --namespace ${namespace} --create-namespace, or name the namespace of the installation with --namespace`,
   )
   return {
-    findings: [...findings.found, ...definitions.found],
+    findings: [...findings.found, ...definitions.findings.found],
     certificates: [],
     probe: { outcome: 'not reached', answer: 'nothing is installed' },
+    release: definitions.release,
   }
 }
 
