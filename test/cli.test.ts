@@ -1476,6 +1476,7 @@ t.test('what engine ids show is found', async (t) => {
   t.strictSame(without, [
     'schema-maxItems',
     'schema-maxProperties',
+    'api-server-accepts',
     'release-accepts',
     'object-judged-whole',
     'request-kind-agrees',

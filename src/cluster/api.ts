@@ -44,11 +44,22 @@ export type Stored = Readonly<Record<string, unknown>>
 /** A deletion without conditions, for `attempt` and `write`. */
 export const DELETE = { method: 'DELETE', contentType: 'application/json', body: '{}' } as const
 
+type Work<T> = (response: IncomingMessage, deadline: Deadline) => Promise<T>
+
 /** A request that changes something. */
 export interface Sent {
-  readonly method: 'POST' | 'PATCH' | 'DELETE'
+  readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly contentType: string
   readonly body: string
+}
+
+/** An answer of whatever status. */
+export interface Answer {
+  readonly status: number
+  /** Its JSON; undefined where it is not JSON. */
+  readonly body: unknown
+  /** The texts of its `Warning` headers. */
+  readonly warnings: readonly string[]
 }
 
 /**
@@ -143,20 +154,36 @@ export class Api {
     return this.stream(path, signals, read, sent)
   }
 
+  /** The answer to a dry run, also one that refuses. Throws StatusError at 401, 429 and 5xx, else as `json` does. */
+  async tried(path: string, sent: Sent, signals: readonly AbortSignal[]): Promise<Answer> {
+    return this.#exchange(path, signals, sent, async (response, deadline) => {
+      const status = response.statusCode ?? 0
+      if (status === 401 || status === 429 || status >= 500) throw await this.#refusal(response, deadline)
+      const text = await this.#text(response, deadline)
+      const warnings = (response.headersDistinct.warning ?? []).map(textOfWarning)
+      return { status, body: jsonOf(text), warnings }
+    })
+  }
+
   /** Hands an answer of 200 (201 to a change) to the work, with the deadline of its body, which is that of the next part. */
-  async stream<T>(
-    path: string,
-    signals: readonly AbortSignal[],
-    work: (response: IncomingMessage, deadline: Deadline) => Promise<T>,
-    sent?: Sent,
-  ): Promise<T> {
-    const deadline = new Deadline(signals)
-    try {
-      const response = await this.#open(path, deadline, sent)
+  async stream<T>(path: string, signals: readonly AbortSignal[], work: Work<T>, sent?: Sent): Promise<T> {
+    return this.#exchange(path, signals, sent, async (response, deadline) => {
       const { statusCode } = response
       if (statusCode !== 200 && !(statusCode === 201 && sent !== undefined))
         throw await this.#refusal(response, deadline)
-      return await work(response, deadline)
+      return work(response, deadline)
+    })
+  }
+
+  async #exchange<T>(
+    path: string,
+    signals: readonly AbortSignal[],
+    sent: Sent | undefined,
+    work: Work<T>,
+  ): Promise<T> {
+    const deadline = new Deadline(signals)
+    try {
+      return await work(await this.#open(path, deadline, sent), deadline)
     } catch (error) {
       if (!(error instanceof StatusError)) this.#dropIdleConnections()
       throw deadline.signal.aborted ? deadline.signal.reason : named(error)
@@ -255,6 +282,18 @@ export class Api {
     for (const sockets of Object.values(this.#agent.freeSockets)) {
       for (const socket of [...(sockets ?? [])]) socket.destroy()
     }
+  }
+}
+
+/** The text of a header such as `299 - "text"` (RFC 7234). */
+const textOfWarning = (header: string): string =>
+  (/^\d{3} \S+ "((?:[^"\\]|\\.)*)"/.exec(header)?.[1] ?? header).replaceAll(/\\(.)/g, '$1')
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }
 

@@ -1,8 +1,9 @@
 import { API_VERSION, DEFAULT_API_GROUP } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { readKinds } from '../kinds/places.ts'
+import { metadataOf } from '../rule/resource.ts'
 import type { Access } from './access.ts'
-import { Api, StatusError } from './api.ts'
+import { type Answer, Api, StatusError } from './api.ts'
 import { Informer } from './informer.ts'
 import type { Informers, InformersOptions } from './informers.ts'
 import { Installation } from './installation.ts'
@@ -123,6 +124,29 @@ export class ClusterConnection {
     const sent = { method: 'PATCH', contentType: 'application/merge-patch+json', body } as const
     const path = `${secretsOf(namespace)}/${encodeURIComponent(name)}`
     return this.#api.write(path, sent, [signal, this.#closed.signal])
+  }
+
+  /**
+   * What the API server says of a write that it does not carry out (a dry run): of a creation, or where the stored version
+   * is given of an update. Unknown fields are refused.
+   */
+  tryWrite(
+    kind: Kind,
+    {
+      namespace,
+      name,
+      object,
+    }: { readonly namespace: string; readonly name: string; readonly object: object },
+    resourceVersion: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    const metadata = { ...metadataOf(object), ...(resourceVersion !== undefined && { resourceVersion }) }
+    const apiVersion = `${this.#group}/${API_VERSION}`
+    const body = JSON.stringify({ ...object, apiVersion, metadata })
+    const isUpdate = resourceVersion !== undefined
+    const sent = { method: isUpdate ? 'PUT' : 'POST', contentType: 'application/json', body } as const
+    const path = `${this.#path(kind, namespace)}${isUpdate ? `/${encodeURIComponent(name)}` : ''}`
+    return this.#api.tried(`${path}?dryRun=All&fieldValidation=Strict`, sent, [signal, this.#closed.signal])
   }
 
   /** The webhook configurations, the Lease and the probe of a server in this namespace. */

@@ -1,5 +1,5 @@
 export { type Access, fromKubeconfig, fromServiceAccount } from './access.ts'
-export { StatusError } from './api.ts'
+export { type Answer, StatusError } from './api.ts'
 export { ClusterConnection, type ConnectionOptions } from './connection.ts'
 export type { Informers, InformersOptions, InformerState, InformerStatus, Logger } from './informers.ts'
 export type { Stored } from './api.ts'

@@ -206,6 +206,13 @@ export const ENGINE_IDS: readonly EngineId[] = [
     sources: ['decision 3'],
   },
   {
+    id: 'api-server-accepts',
+    severity: 'error',
+    summary: 'The API server and all of its webhooks accept the resource.',
+    why: 'It cannot be applied. Found by `check --cluster --server-dry-run` alone.',
+    sources: ['decision 3'],
+  },
+  {
     id: 'metadata-accepted',
     severity: 'error',
     summary: 'The API server accepts the name, the labels and the annotations of the resource.',

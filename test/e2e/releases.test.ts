@@ -9,6 +9,7 @@ import { pathText } from '../../src/rule/path.ts'
 import { isObject } from '../../src/rule/resource.ts'
 import { type KnownRelease, knownReleases } from '../support/releases.ts'
 import type { ApiServer } from './api-server.ts'
+import { runCli } from '../support/cli.ts'
 import { startServer } from '../support/server.ts'
 import { resourceOf } from '../support/review.ts'
 import { installCrds, pathOf, register } from './cluster.ts'
@@ -214,6 +215,38 @@ const crdOf = (version: string, kind: string, plural: string, schema: ReleaseSch
   },
 })
 
+/** Refuses an MCPGroup of this name, as an admission control of somebody else. */
+const POLICY_OF_OTHERS = {
+  apiVersion: 'v1',
+  kind: 'List',
+  items: [
+    {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicy',
+      metadata: { name: 'others' },
+      spec: {
+        matchConstraints: {
+          resourceRules: [
+            {
+              apiGroups: [DEFAULT_API_GROUP],
+              apiVersions: ['*'],
+              operations: ['CREATE'],
+              resources: ['mcpgroups'],
+            },
+          ],
+        },
+        validations: [{ expression: "object.metadata.name != 'denied'", message: 'not here, says a policy' }],
+      },
+    },
+    {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicyBinding',
+      metadata: { name: 'others' },
+      spec: { policyName: 'others', validationActions: ['Deny'] },
+    },
+  ],
+}
+
 /** A real API server with the schemas of a release refuses what `refusals` finds, and nothing else. */
 await withApiServer(root, async (t, api) => {
   const releases = knownReleases()
@@ -240,6 +273,9 @@ await withApiServer(root, async (t, api) => {
           : [{ theirs: body.message, ours, spec: object.spec }]
       })
       t.strictSame(differences.flat(), [])
+      const { stdout } = await runCli(['doctor', '--kubeconfig', api.kubeconfig], { cwd: '.' })
+      const minor = release.version.split('.')[1]
+      t.match(stdout, new RegExp(`^operator release: .*\\b0\\.${minor}\\b.*, as its CRDs say`, 'm'))
     })
   }
 
@@ -285,6 +321,65 @@ await withApiServer(root, async (t, api) => {
     }
   })
 
+  await t.test('check with a dry run by the API server', async (t) => {
+    const cwd = t.testdir({
+      'good.json': JSON.stringify(resourceOf('MCPGroup', {}, { name: 'good' })),
+      'unknown.json': JSON.stringify(resourceOf('MCPGroup', { descriptions: 'a' }, { name: 'unknown' })),
+      'denied.json': JSON.stringify(resourceOf('MCPGroup', {}, { name: 'denied' })),
+      'ours.json': JSON.stringify(
+        resourceOf('MCPExternalAuthConfig', {
+          type: 'awsSts',
+          awsSts: {
+            region: 'eu-central-1',
+            roleMappings: [{ matcher: 'claims.a ==', roleArn: 'arn:aws:iam::123456789012:role/a' }],
+          },
+        }),
+      ),
+      'later.json': JSON.stringify(resourceOf('MCPGroup', {}, { name: '${NAME}' })),
+      'elsewhere.json': JSON.stringify(resourceOf('MCPGroup', {}, { name: 'a', namespace: 'nowhere' })),
+    })
+    await api.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(POLICY_OF_OTHERS) })
+    const checked = async (...args: string[]) =>
+      runCli(['check', '--cluster', '--kubeconfig', api.kubeconfig, '--server-dry-run', ...args], { cwd })
+    await waitFor(async () => (await checked('denied.json')).status === 1, {
+      seconds: 30,
+      what: 'the policy',
+    })
+
+    const rows: [args: string[], code: number, ...texts: RegExp[]][] = [
+      [['good.json'], 0, /0 errors, 0 warnings/],
+      [
+        ['--release', 'none', 'unknown.json'],
+        1,
+        /spec\.descriptions: unknown field; the API server refuses it \(api-server-accepts\)/,
+        /1 error,/,
+      ],
+      [['unknown.json'], 1, /spec\.descriptions: .*did you mean 'description' \(unknown-field\)/, /1 error,/],
+      [
+        ['denied.json'],
+        1,
+        /not here, says a policy; the API server refuses it \(api-server-accepts\)/,
+        /1 error,/,
+      ],
+      [['--severity', 'api-server-accepts=warning', 'denied.json'], 0, /0 errors, 1 warning/],
+      [['ours.json'], 1, /1 error,/],
+      [['later.json'], 0, /no dry run, because of placeholders/],
+      [['elsewhere.json'], 3, /the dry run failed: namespaces "nowhere" not found/],
+    ]
+    const server = await startServer(['--kubeconfig', api.kubeconfig])
+    t.teardown(() => server.stop('SIGKILL'))
+    for (const withWebhook of [false, true]) {
+      if (withWebhook) await register(api, server)
+      for (const [args, code, ...texts] of rows) {
+        const { status, stdout, stderr } = await checked(...args)
+        t.equal(status, code, `${args.join(' ')}\n${stdout}${stderr}`)
+        for (const text of texts) t.match(stdout + stderr, text, args.join(' '))
+      }
+    }
+    const { body } = await api.request<{ items: unknown[] }>('GET', pathOf({ plural: 'mcpgroups' }))
+    t.strictSame(body.items, [], 'nothing is stored')
+  })
+
   await t.test('the server follows the CRDs of the cluster', async (t) => {
     const spec = { type: 'obo', obo: {} }
     const object = {
@@ -309,5 +404,7 @@ await withApiServer(root, async (t, api) => {
     await waitFor(async () => (await asked()) === 201, { seconds: 20, what: 'the first server again' })
     await installCrds(api, 'crds')
     await waitFor(async () => (await asked()) === 422, { seconds: 60, what: 'the change to be noticed' })
+    const { stdout } = await runCli(['doctor', '--kubeconfig', api.kubeconfig], { cwd: '.' })
+    t.match(stdout, /^operator release: none: the CRDs are those of vmcp-admission/m)
   })
 })

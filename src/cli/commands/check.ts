@@ -8,6 +8,7 @@ import { type Documents, readDocuments } from '../input/documents.ts'
 import { kindOf, stateOf } from '../input/given-state.ts'
 import { readOverlay, type Overlay, namespaceOf } from '../input/overlay.ts'
 import { type Beside, judgeDocument, type Judging } from './judge-document.ts'
+import { dryRun } from './server-dry-run.ts'
 import { missingKindNotes } from '../output/missing-crds.ts'
 import { unevaluatedRules } from '../../release/refused.ts'
 import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
@@ -32,6 +33,9 @@ export const CHECK_FLAGS = {
   ...CLUSTER_FLAGS,
   ...CHECK_SECRETS,
   ...RELEASE_FLAGS,
+  'server-dry-run': toggle(
+    'ask the API server too what it refuses: by a dry run of each resource, which stores nothing',
+  ),
 }
 
 /** Judges files; returns the exit code. Throws UsageError. */
@@ -42,7 +46,7 @@ export async function check(
   const { values: flags, positionals } = readFlags(CHECK_FLAGS, args, environment)
   if (positionals.length === 0)
     throw new UsageError('name the files or folders to check, or - for standard input')
-  needCluster(flags.cluster, args, ['kubeconfig', 'check-secrets'])
+  needCluster(flags.cluster, args, ['kubeconfig', 'check-secrets', 'server-dry-run'])
   const { namespace, kubeconfig, 'check-secrets': secrets } = flags
   const strict = flags.strict || flags.profile === 'strict'
   const severities = chosenSeverities(flags)
@@ -53,7 +57,7 @@ export async function check(
   const documents = await readDocuments(positionals, readOptions(flags, environment))
   documents.unread.push(...printEmpty([documents]))
   const { report, scope } = flags.cluster
-    ? judgeBesideCluster(await readOverlay(documents, asked, environment), documents, judging)
+    ? await readAndJudge(documents, { ...asked, asksServer: flags['server-dry-run'] }, judging, environment)
     : judgeAlone(documents, { ...judging, namespace: namespace || 'default' })
   printUnread(report.unread)
   process.stdout.write(flags.output === 'json' ? printJson(report) : printHuman(report, scope))
@@ -76,6 +80,21 @@ function judgeAlone(documents: Documents, judging: Judging): Checked {
     report: judgeDocuments(documents, judging, { state }),
     scope: counted(documents.files.length, 'file'),
   }
+}
+
+/** Reads the cluster, judges the documents beside it, and asks the API server too where that is wanted. */
+async function readAndJudge(
+  documents: Documents,
+  { asksServer, ...asked }: Parameters<typeof readOverlay>[1] & { readonly asksServer: boolean },
+  given: Judging,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<Checked> {
+  const overlay = await readOverlay(documents, asked, environment)
+  const checked = judgeBesideCluster(overlay, documents, given)
+  const { reading, get } = overlay
+  const run = { documents: documents.documents, judging: { ...given, ...reading }, get }
+  if (asksServer) await dryRun({ ...run, kubeconfig: asked.kubeconfig, environment }, checked.report)
+  return checked
 }
 
 /** Judges the documents beside each other and the objects of the cluster. */

@@ -1,5 +1,7 @@
 /** What the CLI reads of a live cluster. Commands import it only when they need one: it loads the Kubernetes client. */
 export { accessTo } from './access.ts'
+export type { Answer } from '../../../cluster/index.ts'
+export { tryWrites } from './dry-run.ts'
 export { isRefusal, type Opened, openInstallation } from './installation.ts'
 export { type Live, type LiveObject, readCluster, type SecretName } from './read-cluster.ts'
 export { readObject } from './read-object.ts'

@@ -1,0 +1,160 @@
+import type { Answer } from '../input/live/index.ts'
+import type { Kind } from '../../kinds/kind.ts'
+import { ALL_IDS } from '../../review/engine-ids.ts'
+import type { Finding } from '../../review/finding.ts'
+import { judge } from '../../review/judge.ts'
+import { holdsPlaceholder, placeholdersIn } from '../../review/placeholder.ts'
+import { jsonKey, pathText, type Segment, valueAt } from '../../rule/path.ts'
+import { isObject, metadataOf } from '../../rule/resource.ts'
+import type { Documents } from '../input/documents.ts'
+import { kindOf } from '../input/given-state.ts'
+import { namespaceOf, type Overlay } from '../input/overlay.ts'
+import { addVerdict, IN_CLUSTER, type Report } from '../output/report.ts'
+import type { Judging } from './judge-document.ts'
+
+/** What a dry run needs of a run of `check --cluster`. */
+interface Run {
+  readonly documents: Documents['documents']
+  readonly judging: Judging
+  readonly get: Overlay['get']
+  readonly kubeconfig: string
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+type Document = Documents['documents'][number]
+type Try = Document & ReturnType<typeof attemptOf>
+
+/**
+ * Sends each resource to the API server as a dry run, which stores nothing, and adds to the report what it refuses and
+ * what it warns of: its own checks, and those of all webhooks. What this server's rules say is in the report already.
+ */
+export async function dryRun({ documents, judging, get, ...cluster }: Run, report: Report): Promise<void> {
+  const attempts = documents.flatMap((each): Try[] => {
+    const kind = kindOf(each.document.value, judging)
+    if (kind === undefined || !isObject(each.document.value)) return []
+    if (!judging.strict && holdsPlaceholders(kind, each.document.value)) {
+      const place = { file: each.file, ...each.document.locate([], 'value') }
+      report.notes.push({ ...place, message: 'no dry run, because of placeholders that are filled in later' })
+      return []
+    }
+    return [{ ...each, ...attemptOf(kind, each.document.value, judging, get) }]
+  })
+  const { tryWrites } = await import('../input/live/index.ts')
+  const answers = await tryWrites(attempts, { ...cluster, group: judging.group }, cluster.environment)
+  for (const attempt of attempts) addAnswer(attempt, answers.get(attempt), judging, report)
+}
+
+function attemptOf(
+  kind: Kind,
+  value: Readonly<Record<string, unknown>>,
+  judging: Judging,
+  get: Overlay['get'],
+) {
+  const { name: written } = metadataOf(value)
+  const name = typeof written === 'string' ? written : ''
+  const namespace = namespaceOf(value, judging)
+  const { resourceVersion } = metadataOf(get({ kind: kind.kind, namespace, name }))
+  const stored = typeof resourceVersion === 'string' ? resourceVersion : undefined
+  return { kind, namespace, name, object: value, resourceVersion: stored }
+}
+
+const holdsPlaceholders = (kind: Kind, value: Readonly<Record<string, unknown>>): boolean =>
+  placeholdersIn(kind, value).length > 0 || holdsPlaceholder(JSON.stringify(metadataOf(value)))
+
+function addAnswer(
+  attempt: Try,
+  answer: Answer | string | undefined,
+  judging: Judging,
+  report: Report,
+): void {
+  if (answer === undefined) return
+  const { kind, namespace, name, file, document } = attempt
+  const who = `${kind.kind} ${namespace}/${name}`
+  if (typeof answer === 'string' || NOT_JUDGED.has(answer.status) || isForbiddenToUs(answer)) {
+    const reason = typeof answer === 'string' ? answer : messageOf(answer)
+    report.unread.push({ ...IN_CLUSTER, message: `${who}: the dry run failed: ${reason}` })
+    return
+  }
+  const known = report.findings.filter(
+    (each) =>
+      each.file === file && each.kind === kind.kind && each.name === name && each.namespace === namespace,
+  )
+  const findings = findingsOf(answer, document.value).filter(({ error, severity }) => {
+    const id = idIn(error.detail)
+    if (id !== undefined) return severity === 'error' && !known.some((each) => each.id === id)
+    return !known.some((each) => each.severity === 'error' && isWithin(each.path, error.at))
+  })
+  const settings = { mode: 'enforce', severities: judging.severities } as const
+  const verdict = judge({ findings, value: () => document.value }, { namespace, settings })
+  addVerdict(report, verdict, { kind: kind.kind, namespace, name }, ({ error }) => ({
+    file,
+    ...document.locate(error.at.map(jsonKey), 'value'),
+  }))
+}
+
+/** Not there: the kind or the namespace. Changed: between the list and the dry run. */
+const NOT_JUDGED = new Set([404, 409])
+
+const isForbiddenToUs = (answer: Answer): boolean =>
+  answer.status === 403 && /forbidden: User ".*" cannot (create|update) /.test(messageOf(answer))
+
+const messageOf = ({ status, body }: Answer): string =>
+  isObject(body) && typeof body.message === 'string' ? body.message : String(status)
+
+/** The id of a rule of ours at the end of a text; our own webhook says what the report has. */
+const idIn = (text: string): string | undefined =>
+  /^and \d+ more; `vmcp-admission check`/.test(text)
+    ? 'more'
+    : [...text.matchAll(/\(([A-Za-z-]+)\)/g)].map(([, id = '']) => id).findLast((id) => ALL_IDS.has(id))
+
+/** Whether a path is the place, or lies in it; nothing is said to lie in the whole object. */
+function isWithin(path: string, at: readonly Segment[]): boolean {
+  const place = at.length === 0 ? undefined : pathText(at)
+  return (
+    place !== undefined && (path === place || path.startsWith(`${place}.`) || path.startsWith(`${place}[`))
+  )
+}
+
+/** The API server says so beside the errors of a schema. */
+const RULES_LEFT_OUT = 'some validation rules were not checked because the object was invalid'
+
+function findingsOf(answer: Answer, value: unknown): Finding[] {
+  const warnings = answer.warnings.map((text) => finding('warning', [], text))
+  if (answer.status < 300) return warnings
+  const message = messageOf(answer)
+  const webhook = /^admission webhook "([^"]+)" denied the request/.exec(message)?.[1]
+  const by = webhook === undefined ? 'the API server refuses it' : `webhook ${webhook} refuses it`
+  const details = isObject(answer.body) && isObject(answer.body.details) ? answer.body.details : {}
+  const causes = (Array.isArray(details.causes) ? details.causes : [])
+    .filter(isObject)
+    .filter((cause) => !String(cause.message).includes(RULES_LEFT_OUT))
+  const unknown = [...message.matchAll(/unknown field "([^"]+)"/g)]
+  const refusals =
+    unknown.length > 0
+      ? unknown.map(([, path = '']) => [path, 'unknown field'])
+      : causes.length > 0
+        ? causes.map(({ field, message: text }) => [
+            typeof field === 'string' ? field : '',
+            typeof text === 'string' ? text : message,
+          ])
+        : [['', message]]
+  return [
+    ...refusals.map(([path = '', text = '']) => finding('error', placeIn(value, path), `${text}; ${by}`)),
+    ...warnings,
+  ]
+}
+
+const finding = (severity: Finding['severity'], at: readonly Segment[], detail: string): Finding => ({
+  id: 'api-server-accepts',
+  severity,
+  error: { type: 'advice', at, detail },
+})
+
+/** The place that a path of the API server names: `spec.list[0].map[key].field`. */
+function placeIn(value: unknown, path: string): Segment[] {
+  const at: Segment[] = []
+  if (path === '<nil>') return at
+  for (const [, name, inside = ''] of path.matchAll(/([^.[\]]+)|\[([^\]]*)\]/g))
+    at.push(name ?? (Array.isArray(valueAt(value, at)) ? Number(inside) : { key: inside }))
+  return at
+}

@@ -1,0 +1,40 @@
+import { type Answer, ClusterConnection } from '../../../cluster/index.ts'
+import type { Kind } from '../../../kinds/kind.ts'
+import { errorMessage } from '../../../rule/error-message.ts'
+import { accessTo, ANSWER_TIMEOUT_MS, type ClusterChoice, type Environment } from './access.ts'
+import { forEachConcurrently, retryRefused } from './requests.ts'
+
+/** A resource to be tried. */
+export interface Attempt {
+  readonly kind: Kind
+  readonly namespace: string
+  readonly name: string
+  readonly object: object
+  /** Of the stored resource; undefined where there is none. */
+  readonly resourceVersion: string | undefined
+}
+
+/** What the API server says of each write, none of which it carries out; a text where it did not answer. Never throws. */
+export async function tryWrites<T extends Attempt>(
+  attempts: readonly T[],
+  { kubeconfig, group }: ClusterChoice,
+  environment: Environment,
+): Promise<ReadonlyMap<T, Answer | string>> {
+  const answers = new Map<T, Answer | string>()
+  const access = await accessTo(kubeconfig, environment).catch(errorMessage)
+  // Reading the cluster has said why already.
+  if (typeof access === 'string') return answers
+  const times = { answer: ANSWER_TIMEOUT_MS, idle: ANSWER_TIMEOUT_MS }
+  const connection = new ClusterConnection(access, { group, times })
+  const { signal } = new AbortController()
+  try {
+    await forEachConcurrently(attempts, async (attempt) => {
+      const { kind, resourceVersion } = attempt
+      const answer = retryRefused(() => connection.tryWrite(kind, attempt, resourceVersion, signal))
+      answers.set(attempt, await answer.catch(errorMessage))
+    })
+  } finally {
+    connection.close()
+  }
+  return answers
+}
