@@ -359,7 +359,7 @@ t.test('the newest release', async (t) => {
       'a grant without a login',
       'MCPExternalAuthConfig',
       server({ inboundGrants: { tokenExchange: {} } }),
-      /^$/,
+      /^warning: [^\n]*token-only-server-has-caller\)$/,
     ],
     [
       'a required field with a default',
