@@ -83,6 +83,13 @@ export const headerConfig = (name: string): Other =>
 export const bearerConfig = (name: string): Other =>
   authConfig(name, 'bearerToken', { tokenSecretRef: { name, key: 'token' } })
 
+/** A configuration that signs requests with a role of AWS. */
+export const stsConfig = (name: string): Other =>
+  authConfig(name, 'awsSts', {
+    region: 'eu-central-1',
+    fallbackRoleArn: 'arn:aws:iam::123456789012:role/tools',
+  })
+
 /** A configuration with an embedded authorization server with these upstream providers. */
 export const serverConfig = (name: string, ...providers: readonly string[]): Other =>
   authConfig(name, 'embeddedAuthServer', authServer(...providers))

@@ -2,7 +2,7 @@ import { nameText } from '../../../rule/cluster.ts'
 import { about, advice } from '../../../rule/field-error.ts'
 import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
-import { bearerConfig, exchangeConfig } from '../../between/examples.ts'
+import { bearerConfig, exchangeConfig, stsConfig } from '../../between/examples.ts'
 import { authConfigNamed, getAuthConfig } from '../../between/related-resources.ts'
 import { MCPRemoteProxy } from '../schema.ts'
 
@@ -10,12 +10,22 @@ const using = (config: string) => ({ spec: { externalAuthConfigRef: { name: conf
 
 const REMEDY = 'whoever reaches the proxy calls the remote server with it; set `oidcConfigRef`'
 
+/** What a type of credential does where the proxy checks no token: for awsSts it then reads the claims of a local user. */
+const CONSEQUENCES: ReadonlyMap<string, string> = new Map([
+  ['bearerToken', `holds a fixed token: ${REMEDY}`],
+  [
+    'awsSts',
+    'chooses the role without the claims of the caller: all get the fallback role; set `oidcConfigRef`',
+  ],
+])
+
 export const remoteProxyCallersAuthenticated = defineRule({
   id: 'remote-proxy-callers-authenticated',
   on: MCPRemoteProxy,
   reads: ['MCPExternalAuthConfig'],
   severity: 'warning',
-  summary: 'An MCPRemoteProxy that sends a fixed credential checks the tokens of its callers.',
+  summary:
+    'An MCPRemoteProxy that sends a fixed credential, or a role of AWS, checks the tokens of its callers.',
   why: 'Without `oidcConfigRef` the proxy serves every caller, also one without a token, and adds the credential to each request.',
   failure: {
     symptom: 'none: a request without a token is answered, with the rights of your credential',
@@ -27,12 +37,10 @@ export const remoteProxyCallersAuthenticated = defineRule({
     if (!spec || !isAbsent(spec, 'oidcConfigRef')) return
     const name = spec.externalAuthConfigRef?.name
     const config = name === undefined ? undefined : getAuthConfig(cluster, name)
-    if (name !== undefined && config?.spec?.type === 'bearerToken')
+    const consequence = CONSEQUENCES.get(config?.spec?.type ?? '')
+    if (name !== undefined && consequence !== undefined)
       yield about(
-        advice(
-          path.spec.externalAuthConfigRef.name,
-          `${nameText(authConfigNamed(name))} holds a fixed token: ${REMEDY}`,
-        ),
+        advice(path.spec.externalAuthConfigRef.name, `${nameText(authConfigNamed(name))} ${consequence}`),
         'remote-proxy-callers-authenticated',
         name,
       )
@@ -70,6 +78,14 @@ export const remoteProxyCallersAuthenticated = defineRule({
         others: [bearerConfig('token')],
         findings: [
           'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "token" holds a fixed token: whoever reaches the proxy calls the remote server with it; set `oidcConfigRef`',
+        ],
+      },
+      {
+        title: 'a role for everybody',
+        value: using('aws'),
+        others: [stsConfig('aws')],
+        findings: [
+          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" chooses the role without the claims of the caller: all get the fallback role; set `oidcConfigRef`',
         ],
       },
       {
