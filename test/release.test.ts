@@ -157,6 +157,47 @@ t.test('the known release that CRDs are of', async (t) => {
     t.strictSame(nearestReleases({ name: '', schemas }), expected, title)
 })
 
+t.test('a rule about other releases does not count', async (t) => {
+  const provider = (redirectUri: string) => ({
+    name: 'okta',
+    type: 'oidc',
+    oidcConfig: { issuerUrl: 'https://okta.example.com', clientId: 'vmcp', redirectUri },
+  })
+  const object = resourceOf('MCPExternalAuthConfig', {
+    type: 'embeddedAuthServer',
+    embeddedAuthServer: {
+      issuer: 'https://auth.example.com',
+      upstreamProviders: [provider('https://mcp.example.com/oauth/callback')],
+    },
+  })
+  const rows: [release: string, told: boolean][] = [
+    ['', false],
+    ['0.26', false],
+    ['0.50', false],
+    ['0.55', true],
+    ['0.63', true],
+  ]
+  for (const [version, told] of rows) {
+    const known = RELEASES.find((each) => each.version.startsWith(`${version}.`))
+    const { warnings } = judgeSubmission(
+      submissionOf(
+        { kind: 'MCPExternalAuthConfig', name: 'example' },
+        { namespace: 'default', group: DEFAULT_API_GROUP, object },
+      ),
+      {
+        group: DEFAULT_API_GROUP,
+        settings: { mode: 'enforce', severities: [] },
+        release: known && { name: version, schemas: new Map(Object.entries(known.schemas)) },
+      },
+    )
+    t.equal(
+      warnings.some(({ id }) => id === 'upstream-redirect-uri-host-agreed'),
+      told,
+      version,
+    )
+  }
+})
+
 t.test('what a release takes although the specification does not', async (t) => {
   const schema: ReleaseSchema = {
     type: 'object',

@@ -1,7 +1,12 @@
+import { KINDS } from '../kinds/index.ts'
+import { allRules } from '../kinds/places.ts'
+import { fieldsOf } from '../kinds/schema-fields.ts'
 import { allows } from '../release/allows.ts'
 import type { Release } from '../release/release.ts'
 import { refusals } from '../release/refused.ts'
+import { schemaAt } from '../release/schema.ts'
 import { pathText, type Segment, valueAt } from '../rule/path.ts'
+import type { Rule } from '../rule/rule.ts'
 import type { Finding } from './finding.ts'
 import type { Placeholder } from './placeholder.ts'
 import { outside } from './shape.ts'
@@ -13,16 +18,17 @@ interface Situated {
 }
 
 /**
- * The findings in an object of the kind, where the installed release goes first (decision 3): an error of a constraint
- * that it does not share is a warning that says so.
+ * The findings in an object of the kind, where the installed release goes first (decision 3): a rule about other releases
+ * does not count, and an error of a constraint that it does not share is a warning that says so.
  */
 export function yielding(
   findings: readonly Finding[],
   { kind, value, release }: Situated,
 ): readonly Finding[] {
+  const counting = findings.filter(({ id }) => isAbout(id, release))
   const schema = release?.schemas.get(kind)
-  if (schema === undefined || release === undefined) return findings
-  return findings.filter(isOfSpecification).map((finding) => {
+  if (schema === undefined || release === undefined) return counting
+  return counting.filter(isOfSpecification).map((finding) => {
     const { constraint: keyword, severity, error } = finding
     if (keyword === undefined || severity !== 'error') return finding
     const { at } = error
@@ -75,3 +81,40 @@ const placesAround = (at: readonly Segment[]): string[] =>
 
 /** The id of what the CRD of the release refuses, and the specification does not. */
 const RELEASE_ACCEPTS = 'release-accepts'
+
+let ranges: ReadonlyMap<string, NonNullable<Rule['appliesTo']>> | undefined
+
+/** Whether a finding counts in a release, or where none is known. */
+function isAbout(id: string, release: Release | undefined): boolean {
+  ranges ??= new Map(allRules().flatMap(({ id, appliesTo }) => (appliesTo ? [[id, appliesTo] as const] : [])))
+  const range = ranges.get(id)
+  if (range === undefined) return true
+  const { from, to } = range
+  if (release === undefined) return from === undefined
+  const newest = newestIn(release)
+  return (from === undefined || !isBefore(newest, from)) && (to === undefined || !isBefore(to, newest))
+}
+
+const isBefore = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: true }) < 0
+
+const newest = new WeakMap<Release, string>()
+
+/** The newest release of which the CRDs have a field: they do not say their own. `0` where they have none. */
+function newestIn(release: Release): string {
+  const known = newest.get(release)
+  if (known !== undefined) return known
+  const found = KINDS.flatMap((kind) => {
+    const schema = release.schemas.get(kind.kind)
+    const newer = fieldsOf(kind).flatMap(({ path, node }) =>
+      typeof node.since === 'string' ? [{ path, since: node.since }] : [],
+    )
+    return newer.filter(({ path }) => schema !== undefined && schemaAt(schema, stepsOf(path)) !== undefined)
+  })
+  const last = found.map(({ since }) => since).reduce((a, b) => (isBefore(a, b) ? b : a), '0')
+  newest.set(release, last)
+  return last
+}
+
+/** `spec.providers[].name` as the place of the first provider's name. */
+const stepsOf = (path: string): Segment[] =>
+  path.split('.').flatMap((step) => step.split('[]').map((name) => (name === '' ? 0 : name)))

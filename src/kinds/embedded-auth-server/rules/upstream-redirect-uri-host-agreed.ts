@@ -9,6 +9,7 @@ export const upstreamRedirectUriHostAgreed = defineRule({
   id: 'upstream-redirect-uri-host-agreed',
   on: EmbeddedAuthServer,
   reads: [],
+  appliesTo: { from: '0.55' },
   severity: 'warning',
   summary:
     'A redirect URI has the host of the authorization endpoint: of `authorizationEndpointBaseUrl`, else of the issuer.',

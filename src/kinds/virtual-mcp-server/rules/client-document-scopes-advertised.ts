@@ -15,6 +15,7 @@ export const clientDocumentScopesAdvertised = defineRule({
   id: 'client-document-scopes-advertised',
   on: VirtualMCPServer,
   reads: [],
+  appliesTo: { to: '0.46' },
   severity: 'warning',
   summary: 'Where `cimd` is enabled, openid, profile, email and offline_access are advertised.',
   why: 'Up to release 0.46 a client whose metadata document names no scope gets these four, and is refused when one of them is not advertised. Later releases give it those that are.',

@@ -16,6 +16,7 @@ export const resourceUrlHostAgreed = defineRule({
   id: 'resource-url-host-agreed',
   on: VirtualMCPServer,
   reads: [],
+  appliesTo: { from: '0.55' },
   severity: 'warning',
   summary:
     'Where a provider has no `redirectUri`, `resourceUrl` has the host of the authorization endpoint: the callback is below it.',
