@@ -1,18 +1,17 @@
 import fc from 'fast-check'
 import root from 'tap'
-import { API_VERSION, DEFAULT_API_GROUP, kindNamed, KINDS } from '../../src/kinds/index.ts'
+import { API_VERSION, DEFAULT_API_GROUP, kindNamed } from '../../src/kinds/index.ts'
 import { refusals } from '../../src/release/refused.ts'
-import type { ReleaseSchema } from '../../src/release/schema.ts'
 import { metadataFindings } from '../../src/review/metadata.ts'
 import { errorBody } from '../../src/rule/field-error.ts'
 import { pathText } from '../../src/rule/path.ts'
 import { isObject } from '../../src/rule/resource.ts'
-import { type KnownRelease, knownReleases } from '../support/releases.ts'
-import type { ApiServer } from './api-server.ts'
+import { knownReleases } from '../support/releases.ts'
 import { runCli } from '../support/cli.ts'
 import { startServer } from '../support/server.ts'
 import { resourceOf } from '../support/review.ts'
 import { installCrds, pathOf, register } from './cluster.ts'
+import { installRelease } from './release-crds.ts'
 import { inBatches, ruleExamples, type Status } from './rule-examples.ts'
 import { withApiServer } from './suite.ts'
 import { waitFor } from './wait-for.ts'
@@ -155,66 +154,6 @@ function placesIn(value: unknown, at: readonly string[]): string[][] {
   return [[...at], ...Object.entries(value).flatMap(([key, field]) => placesIn(field, [...at, key]))]
 }
 
-/** Installs the CRDs of a release, and waits until the last one holds. */
-async function install(api: ApiServer, { schemas, version }: KnownRelease): Promise<void> {
-  for (const { kind, plural } of KINDS) {
-    const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
-    const name = `${plural}.${DEFAULT_API_GROUP}`
-    const crd = crdOf(version, kind, plural, schemas[kind] ?? {})
-    const { status, body } = await api.request<{ metadata: { resourceVersion: string } }>(
-      'GET',
-      `${path}/${name}`,
-    )
-    const { resourceVersion } = status === 200 ? body.metadata : {}
-    const answer = await (status === 200
-      ? api.request<Status>('PUT', `${path}/${name}`, { ...crd, metadata: { name, resourceVersion } })
-      : api.request<Status>('POST', path, crd))
-    if (answer.status >= 300) throw new Error(`${version} ${kind}: ${answer.body.message ?? ''}`)
-  }
-  await waitFor(async () => (await served(api)) === version, { seconds: 30, what: `${version} to be served` })
-}
-
-/** The description that the API server publishes for the last of the kinds. */
-async function served(api: ApiServer): Promise<string | undefined> {
-  const path = `/openapi/v3/apis/${DEFAULT_API_GROUP}/${API_VERSION}`
-  const { body } = await api.request<{ components?: { schemas?: Record<string, { description?: string }> } }>(
-    'GET',
-    path,
-  )
-  const described = Object.entries(body.components?.schemas ?? {}).filter(([name]) =>
-    KINDS.some(({ kind }) => name.endsWith(`.${kind}`)),
-  )
-  const versions = new Set(described.map(([, { description }]) => description))
-  return versions.size === 1 ? [...versions][0] : undefined
-}
-
-const crdOf = (version: string, kind: string, plural: string, schema: ReleaseSchema) => ({
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: `${plural}.${DEFAULT_API_GROUP}` },
-  spec: {
-    group: DEFAULT_API_GROUP,
-    scope: 'Namespaced',
-    names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase() },
-    versions: [
-      {
-        name: API_VERSION,
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: {
-          // The description shows which release is served.
-          openAPIV3Schema: {
-            ...schema,
-            description: version,
-            properties: { ...schema.properties, metadata: { type: 'object' } },
-          },
-        },
-      },
-    ],
-  },
-})
-
 /** Refuses an MCPGroup of this name, as an admission control of somebody else. */
 const POLICY_OF_OTHERS = {
   apiVersion: 'v1',
@@ -258,7 +197,7 @@ await withApiServer(root, async (t, api) => {
   ]) {
     if (release === undefined) throw new Error('no releases')
     await t.test(`release ${release.version}`, async (t) => {
-      await install(api, release)
+      await installRelease(api, release)
       const differences = await inBatches(objects, async (object) => {
         const kind = kindNamed.get(object.kind as string)
         const schema = release.schemas[object.kind as string]

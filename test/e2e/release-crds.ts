@@ -1,0 +1,66 @@
+import { API_VERSION, DEFAULT_API_GROUP, KINDS } from '../../src/kinds/index.ts'
+import type { ReleaseSchema } from '../../src/release/schema.ts'
+import type { KnownRelease } from '../support/releases.ts'
+import type { ApiServer } from './api-server.ts'
+import type { Status } from './rule-examples.ts'
+import { waitFor } from './wait-for.ts'
+
+/** Installs the CRDs of a release, and waits until the last one holds. */
+export async function installRelease(api: ApiServer, { schemas, version }: KnownRelease): Promise<void> {
+  for (const { kind, plural } of KINDS) {
+    const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+    const name = `${plural}.${DEFAULT_API_GROUP}`
+    const crd = crdOf(version, kind, plural, schemas[kind] ?? {})
+    const { status, body } = await api.request<{ metadata: { resourceVersion: string } }>(
+      'GET',
+      `${path}/${name}`,
+    )
+    const { resourceVersion } = status === 200 ? body.metadata : {}
+    const answer = await (status === 200
+      ? api.request<Status>('PUT', `${path}/${name}`, { ...crd, metadata: { name, resourceVersion } })
+      : api.request<Status>('POST', path, crd))
+    if (answer.status >= 300) throw new Error(`${version} ${kind}: ${answer.body.message ?? ''}`)
+  }
+  await waitFor(async () => (await served(api)) === version, { seconds: 30, what: `${version} to be served` })
+}
+
+/** The description that the API server publishes for the last of the kinds. */
+async function served(api: ApiServer): Promise<string | undefined> {
+  const path = `/openapi/v3/apis/${DEFAULT_API_GROUP}/${API_VERSION}`
+  const { body } = await api.request<{ components?: { schemas?: Record<string, { description?: string }> } }>(
+    'GET',
+    path,
+  )
+  const described = Object.entries(body.components?.schemas ?? {}).filter(([name]) =>
+    KINDS.some(({ kind }) => name.endsWith(`.${kind}`)),
+  )
+  const versions = new Set(described.map(([, { description }]) => description))
+  return versions.size === 1 ? [...versions][0] : undefined
+}
+
+const crdOf = (version: string, kind: string, plural: string, schema: ReleaseSchema) => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: `${plural}.${DEFAULT_API_GROUP}` },
+  spec: {
+    group: DEFAULT_API_GROUP,
+    scope: 'Namespaced',
+    names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase() },
+    versions: [
+      {
+        name: API_VERSION,
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        schema: {
+          // The description shows which release is served.
+          openAPIV3Schema: {
+            ...schema,
+            description: version,
+            properties: { ...schema.properties, metadata: { type: 'object' } },
+          },
+        },
+      },
+    ],
+  },
+})

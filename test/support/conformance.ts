@@ -1,0 +1,233 @@
+import { readFileSync } from 'node:fs'
+import { stateOf } from '../../src/cli/input/given-state.ts'
+import { DEFAULT_API_GROUP } from '../../src/kinds/index.ts'
+import { refusals } from '../../src/release/refused.ts'
+import type { Finding } from '../../src/review/finding.ts'
+import { judgeSubmission } from '../../src/review/index.ts'
+import { DEFAULT_SETTINGS } from '../../src/review/settings.ts'
+import { pathText } from '../../src/rule/path.ts'
+import { type World, worlds } from './conformance-worlds.ts'
+import { type KnownRelease, knownReleases } from './releases.ts'
+import { submissionOf } from './review.ts'
+
+/** The releases of the page: their CRDs are asked at a real API server. */
+const COMPARED = ['0.26', '0.44', '0.48', '0.63']
+
+export const comparedReleases = (compared = COMPARED): readonly KnownRelease[] =>
+  knownReleases().filter(({ version }) => compared.includes(minorOf(version)))
+
+export const minorOf = (version: string): string => version.split('.').slice(0, 2).join('.')
+
+/** The recorded verdicts, a line a world: the releases whose CRDs refuse it; why the operator of the newest does. */
+export const RECORDED = {
+  crds: new URL('../golden/conformance/crds.jsonl', import.meta.url),
+  operator: new URL('../golden/conformance/operator.jsonl', import.meta.url),
+}
+
+const recorded = <T extends { readonly id: string }>(file: URL): Map<string, T> =>
+  new Map(
+    readFileSync(file, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as T)
+      .map((row) => [row.id, row]),
+  )
+
+/** The releases whose CRDs refuse each world. */
+export const recordedRefusals = (): ReadonlyMap<string, readonly string[]> =>
+  new Map(
+    [...recorded<{ id: string; refusedBy: string[] }>(RECORDED.crds)].map(([id, { refusedBy }]) => [
+      id,
+      refusedBy,
+    ]),
+  )
+
+/** What we say of a world: the ids of errors and of warnings, each once. */
+interface Ours {
+  readonly errors: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+/** A world with every verdict on it; the key of `known` is a release. */
+interface Judged extends World {
+  readonly refusedBy: readonly string[]
+  readonly known: ReadonlyMap<string, Ours>
+  readonly unknown: Ours
+  /** Undefined where the CRD refuses it. */
+  readonly operator: readonly string[] | undefined
+}
+
+/** Every world that was recorded, with our verdicts of now. */
+function judgedWorlds(releases: readonly KnownRelease[]): readonly Judged[] {
+  const crds = recordedRefusals()
+  const operator = recorded<{ id: string; refusals: string[] }>(RECORDED.operator)
+  return worlds().flatMap((world) => {
+    const refusedBy = crds.get(world.id)
+    const judge = judgeIn(world)
+    return refusedBy === undefined
+      ? []
+      : [
+          {
+            ...world,
+            refusedBy,
+            known: new Map(releases.map((release) => [minorOf(release.version), judge(release)])),
+            unknown: judge(undefined),
+            operator: refusedBy.includes(NEWEST) ? undefined : operator.get(world.id)?.refusals,
+          },
+        ]
+  })
+}
+
+export const NEWEST = COMPARED.at(-1) ?? ''
+
+/** As `check` judges the world. */
+function judgeIn({ object, others }: World): (known: KnownRelease | undefined) => Ours {
+  const { kind, metadata } = object as { kind: string; metadata: { name: string } }
+  const state = stateOf([object, ...others], READING)
+  const submission = submissionOf(kind, object, { name: metadata.name })
+  const ids = (findings: readonly Finding[]) => [...new Set(findings.map(({ id }) => id))].toSorted()
+  return (known) => {
+    const release = known && {
+      name: `operator release ${minorOf(known.version)}`,
+      schemas: new Map(Object.entries(known.schemas)),
+    }
+    const situation = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS, state, release }
+    const { errors, warnings } = judgeSubmission(submission, { ...situation, phase: 'before deployment' })
+    return { errors: ids(errors), warnings: ids(warnings) }
+  }
+}
+
+const READING = { group: DEFAULT_API_GROUP, namespace: 'default', strict: true }
+
+/** The differences by field or rule, each with its number of objects. */
+export interface Differences {
+  readonly counts: readonly Counts[]
+  /** Errors of ours in objects that the CRD and the operator of the newest release take, by rule. */
+  readonly denied: readonly Denied[]
+  /** What a CRD refuses, and we do not while no release is known, by field. */
+  readonly refused: readonly Group[]
+  /** Refused by a CRD, without an error of ours although the release is known. */
+  readonly missed: readonly string[]
+  /** What the operator refuses, by its words. */
+  readonly operator: readonly Refusal[]
+}
+
+interface Counts {
+  readonly release: string
+  readonly worlds: number
+  readonly taken: number
+  readonly deniedKnown: number
+  readonly deniedUnknown: number
+  readonly silentKnown: number
+  readonly silentUnknown: number
+}
+
+interface Group {
+  readonly what: string
+  readonly worlds: number
+}
+
+interface Denied extends Group {
+  /** How many are denied with the release given too. */
+  readonly known: number
+}
+
+interface Refusal extends Group {
+  /** The ids of the findings that we have there. */
+  readonly found: readonly string[]
+  readonly silent: readonly string[]
+}
+
+/** The differences from these releases, of which the newest is one. */
+export function differences(releases = comparedReleases()): Differences {
+  const all = judgedWorlds(releases)
+  const newest = all.filter(
+    ({ refusedBy, operator }) => !refusedBy.includes(NEWEST) && operator !== undefined,
+  )
+  const taken = newest.filter(({ operator }) => operator?.length === 0)
+  return {
+    counts: releases.map(({ version }) => countsOf(minorOf(version), all)),
+    denied: grouped(taken, ({ unknown }) => unknown.errors).map(([what, worlds]) => ({
+      what,
+      worlds: worlds.length,
+      known: worlds.filter(({ known }) => known.get(NEWEST)?.errors.includes(what)).length,
+    })),
+    refused: refusedFields(all),
+    missed: releases.flatMap(({ version }) =>
+      all
+        .filter(({ refusedBy }) => refusedBy.includes(minorOf(version)))
+        .filter(({ known }) => known.get(minorOf(version))?.errors.length === 0)
+        .map(({ title }) => `${version}: ${title}`),
+    ),
+    operator: grouped(newest, ({ operator = [] }) => operator.slice(0, 1).map(inShort)).map(
+      ([what, worlds]) => ({
+        what,
+        worlds: worlds.length,
+        found: [...new Set(worlds.flatMap(({ known }) => findingsOf(known.get(NEWEST))))].toSorted(),
+        silent: worlds
+          .filter(({ known }) => findingsOf(known.get(NEWEST)).length === 0)
+          .map(({ title }) => title),
+      }),
+    ),
+  }
+}
+
+const findingsOf = (ours: Ours | undefined): string[] => [...(ours?.errors ?? []), ...(ours?.warnings ?? [])]
+
+function countsOf(release: string, all: readonly Judged[]): Counts {
+  const taken = all.filter(({ refusedBy }) => !refusedBy.includes(release))
+  const refused = all.filter(({ refusedBy }) => refusedBy.includes(release))
+  const denied = (ours: Ours | undefined) => ours !== undefined && ours.errors.length > 0
+  return {
+    release,
+    worlds: all.length,
+    taken: taken.length,
+    deniedKnown: taken.filter(({ known }) => denied(known.get(release))).length,
+    deniedUnknown: taken.filter(({ unknown }) => denied(unknown)).length,
+    silentKnown: refused.filter(({ known }) => !denied(known.get(release))).length,
+    silentUnknown: refused.filter(({ unknown }) => !denied(unknown)).length,
+  }
+}
+
+/** The first thing that the newest CRD refuses in each world where we have no error. */
+function refusedFields(all: readonly Judged[]): Group[] {
+  const schemas = comparedReleases().at(-1)?.schemas ?? {}
+  const silent = all.filter(
+    ({ refusedBy, unknown }) => refusedBy.includes(NEWEST) && unknown.errors.length === 0,
+  )
+  return grouped(silent, ({ object }) => {
+    const kind = object.kind as string
+    const [first] = refusals(schemas[kind] ?? {}, object)
+    return first === undefined
+      ? ['nothing that we find in it']
+      : first.keyword === 'unknown'
+        ? ['a field that the CRD does not have']
+        : [withoutIndices(kind, pathText(first.error.at))]
+  }).map(([what, worlds]) => ({ what, worlds: worlds.length }))
+}
+
+/** Both places of an embedded authorization server are one here. */
+const withoutIndices = (kind: string, path: string) =>
+  `${kind} ${path}`
+    .replace(/\[\d+\]/g, '[]')
+    .replace(/^\w+ spec\.(authServerConfig|embeddedAuthServer)/, 'embedded server')
+
+function grouped(all: readonly Judged[], keysOf: (world: Judged) => readonly string[]) {
+  const groups = new Map<string, Judged[]>()
+  for (const world of all)
+    for (const key of keysOf(world)) groups.set(key, [...(groups.get(key) ?? []), world])
+  return [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1))
+}
+
+/** A refusal without names, and without the words that say where the operator noticed it. */
+const inShort = (text: string): string => {
+  const [line = ''] = text.split('\n')
+  return line
+    .replace(PREFIXES, '')
+    .replace(/"(?:[^"\\]|\\.)*"/g, '"…"')
+    .replace(/\d+/g, 'n')
+    .slice(0, 110)
+}
+
+const PREFIXES =
+  /^(?:[A-Z]\w+ (?:ValidationFailed|ConfigInvalid|AuthServerConfigInvalid|InvalidConfig): |reconcile(?: of a workload)?: |start: |failed to create vmcp Config from VirtualMCPServer: |failed to convert \w+( \w+)* config: |failed to convert \w+ auth: |failed to create auth server: |invalid config: |invalid run config: |invalid delegate clients in [\w.]+: |invalid auth server integration: |invalid embedded auth server delegate clients or trusted issuers: |failed to build storage config: |spec\.authServerConfig[.:] ?)+/
