@@ -403,6 +403,20 @@ t.test('the newest release', async (t) => {
       /^warning: [^\n]*token-only-server-has-caller\)$/,
     ],
     [
+      'a combination that its CRD and a rule of ours know',
+      'MCPExternalAuthConfig',
+      server({
+        upstreamProviders: [
+          {
+            name: 'okta',
+            type: 'oidc',
+            oidcConfig: { issuerUrl: 'https://okta.example.com', clientId: 'vmcp', dcrConfig: {} },
+          },
+        ],
+      }),
+      /^error: [^\n]*exactly one of clientId or dcrConfig must be set[^\n]*\(release-accepts\)$/,
+    ],
+    [
       'a required field with a default',
       'MCPServer',
       { image: 'a', authServerRef: { name: 'a' }, permissionProfile: { name: 'network' } },

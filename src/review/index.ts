@@ -17,7 +17,7 @@ import { overlay } from './overlay.ts'
 import type { ClusterState } from './cluster-state.ts'
 import type { Release } from '../release/release.ts'
 import { metadataFindings } from './metadata.ts'
-import { refusedBy, yielding } from './release.ts'
+import { refusedBy, withoutRefused, yielding } from './release.ts'
 
 /** One request to store or delete an object: from the API server, a file or a test. */
 export interface Submission {
@@ -166,7 +166,8 @@ function found(
     ...unknown,
     ...refused,
   ]
-  return { findings: [...others, ...yielded], placeholders, newerFields: newer }
+  const findingsBeside = withoutRefused(yielded, refused)
+  return { findings: [...others, ...findingsBeside], placeholders, newerFields: newer }
 }
 
 /** The unknown fields of an object in a file: errors where that is strict, and where the release is known. */

@@ -75,6 +75,27 @@ export function refusedBy(
   )
 }
 
+/** Without the warnings of rules that say what the API server does, where its refusal is there: one cause, one finding. */
+export function withoutRefused(
+  findings: readonly Finding[],
+  refused: readonly Finding[],
+): readonly Finding[] {
+  if (refused.length === 0) return findings
+  const told = new Set(refused.map(({ error }) => pathText(error.at)))
+  return findings.filter(
+    ({ id, severity, error }) =>
+      severity === 'error' ||
+      !TOLD_BY_CRD.has(id) ||
+      !placesAround(error.at).some((place) => told.has(place)),
+  )
+}
+
+const TOLD_BY_CRD = new Set(
+  allRules()
+    .filter(({ failure }) => failure?.toldBy === 'API server')
+    .map(({ id }) => id),
+)
+
 /** A place and those around it: a rule of the CRD is told at the object that holds the mistake. */
 const placesAround = (at: readonly Segment[]): string[] =>
   Array.from({ length: at.length }, (_, i) => pathText(at.slice(0, i + 1)))

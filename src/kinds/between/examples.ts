@@ -102,7 +102,11 @@ export const authServer = (...providers: readonly string[]) => ({
   upstreamProviders: providers.map((name) => ({
     name,
     type: 'oidc' as const,
-    oidcConfig: { issuerUrl: `https://${name}.example.com`, clientId: 'vmcp' },
+    oidcConfig: {
+      issuerUrl: `https://${name}.example.com`,
+      clientId: 'vmcp',
+      redirectUri: 'https://auth.example.com/oauth/callback',
+    },
   })),
 })
 
