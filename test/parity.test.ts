@@ -24,6 +24,8 @@ interface Found {
 
 /** What only the CLI says (decisions 1 and 2). */
 const OF_FILES = new Set(['unknown-field', 'api-version-current', 'api-group-known'])
+/** A note that only the CLI gives, where the release is not known: that fields are of newer releases. */
+const OF_RELEASES = /: of operator release .* and later;/
 /** What only the webhook says; `--strict` makes the CLI say it too (decision 28). */
 const UNRESOLVED = 'unresolved-placeholder'
 
@@ -50,7 +52,8 @@ function byCli(text: string, strict: boolean, state: ClusterState): { findings: 
   const findings = report.findings
     .filter(({ id }) => !OF_FILES.has(id))
     .map(({ severity, id, path, message }) => ({ severity, id, path, message }))
-  return { findings, report }
+  const notes = report.notes.filter(({ message }) => !OF_RELEASES.test(message))
+  return { findings, report: { ...report, notes } }
 }
 
 /** Compares the two ways of one resource, in JSON and in YAML; answers whether it holds a placeholder. */
