@@ -1,4 +1,5 @@
 import t from 'tap'
+import { isInsideCluster, isPrivateAddress } from '../src/rule/address.ts'
 import { isLoopback, parseUrl } from '../src/rule/url.ts'
 
 /** Scheme, whether there is user information, host and port; undefined where `net/url.Parse` of Go 1.26 refuses. */
@@ -148,4 +149,32 @@ t.test('a long text takes linear time', async (t) => {
     `http://a:${'8'.repeat(size)}x`,
   ]
   for (const text of texts) t.doesNotThrow(() => parseUrl(text), `${text.slice(0, 12)}…`)
+})
+
+t.test('hosts at private addresses, as the operator sees them', async (t) => {
+  const rows: [host: string, isPrivate: boolean, isInside: boolean][] = [
+    ['10.0.0.7', true, true],
+    ['172.16.0.1', true, true],
+    ['172.32.0.1', false, false],
+    ['100.64.0.1', true, true],
+    ['192.168.1.20', true, true],
+    ['203.0.113.9', true, true],
+    ['8.8.8.8', false, false],
+    ['10.0.0', false, false],
+    ['::1', true, true],
+    ['::ffff:10.0.0.1', true, true],
+    ['::ffff:8.8.8.8', false, false],
+    ['fd00::1', true, true],
+    ['2001:4860::1', false, false],
+    ['keycloak', false, true],
+    ['keycloak.auth.svc', false, true],
+    ['keycloak.auth.svc.cluster.local', false, true],
+    ['localhost', false, false],
+    ['idp.example.com', false, false],
+    ['x.svc.example.com', false, false],
+  ]
+  for (const [host, isPrivate, isInside] of rows) {
+    t.equal(isPrivateAddress(host), isPrivate, host)
+    t.equal(isInsideCluster(host), isInside, host)
+  }
 })
