@@ -25,3 +25,21 @@ const SERVICE = /^(?!localhost$)[a-z0-9-]*[a-z][a-z0-9-]*$|\.svc(?:\.cluster\.lo
 
 /** Whether the host of a URL is known to be at a private address: by its address, or by the name of a Service. */
 export const isInsideCluster = (host: string): boolean => SERVICE.test(host) || isPrivateAddress(host)
+
+const NEVER_REMOTE_IPV4 = /^(?:0|127|169\.254)\./
+const NEVER_REMOTE_IPV6 = /^(?:::1?$|fe[89ab])/i
+const NEVER_REMOTE_NAMES =
+  /(^|\.)(localhost|kubernetes\.default(\.svc(\.cluster\.local)?)?|metadata\.google\.internal)$/i
+const PRIVATE_REMOTE_IPV4 = /^(?:10|192\.168|172\.(?:1[6-9]|2\d|3[01]))\./
+const PRIVATE_REMOTE_IPV6 = /^f[cd]/i
+const PRIVATE_REMOTE_NAMES = /(^|\.)cluster\.local$/i
+
+/** What the operator does with a remote server at the host: refuse it, take it where private ones are allowed, take it. */
+export function remoteHost(host: string): 'never' | 'private' | 'public' {
+  const mapped = host.replace(MAPPED_IPV4, '')
+  const isAt = (ipv4: RegExp, ipv6: RegExp) =>
+    IPV4.test(mapped) ? ipv4.test(mapped) : host.includes(':') && ipv6.test(host)
+  if (isAt(NEVER_REMOTE_IPV4, NEVER_REMOTE_IPV6) || NEVER_REMOTE_NAMES.test(host)) return 'never'
+  const isPrivate = isAt(PRIVATE_REMOTE_IPV4, PRIVATE_REMOTE_IPV6) || PRIVATE_REMOTE_NAMES.test(host)
+  return isPrivate ? 'private' : 'public'
+}
