@@ -166,7 +166,12 @@ t.test('of Secrets, the lengths', async (t) => {
   const found = await read(t, 'secrets', [secret], wanted(['keys', 'keys', '../keys']))
   t.equal(found.server.asked.length, 1, 'each once')
   t.strictSame(found.live.secrets, [
-    { namespace: 'one', name: 'keys', facts: { bytes: { long: 4, short: 1 }, complete: true } },
+    {
+      kind: 'Secret',
+      namespace: 'one',
+      name: 'keys',
+      facts: { bytes: { long: 4, short: 1 }, complete: true },
+    },
   ])
   t.equal(found.live.knows('Secret', 'one'), true)
   const gone = await read(t, 'secrets', [refusal(404, 'not found')], wanted(['keys']))

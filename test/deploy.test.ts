@@ -32,6 +32,7 @@ const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const EVERYTHING = {
   watchNamespaces: ['team-a', 'team-b'],
   checkSecrets: true,
+  checkConfigMaps: true,
   hostNetwork: true,
   'ports.webhook': 8443,
   'serviceMonitor.enabled': true,
@@ -95,6 +96,7 @@ const CHANGED: readonly (readonly [string, unknown, object?])[] = [
   ['watchNamespaces', ['team-a']],
   ['installedRelease', false],
   ['checkSecrets', true, CLIENTS],
+  ['checkConfigMaps', true],
   ['defaults', 'off'],
   ['serviceAccountAudience', 'vmcp'],
   ['arming.enabled', false, FILES],

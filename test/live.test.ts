@@ -80,12 +80,15 @@ function serverWith(given: Given) {
     read: (kind: { kind: string }, _namespace: string, name: string, signal: AbortSignal) =>
       read(`${kind.kind}/${name}`, signal),
     readSecret: (_namespace: string, name: string, signal: AbortSignal) => read(`Secret/${name}`, signal),
+    readConfigMap: (_namespace: string, name: string, signal: AbortSignal) =>
+      read(`ConfigMap/${name}`, signal),
     readNamespace: async () => {
       if (given.namespace === 'no answer') throw new Error('refused')
       return { status: { phase: given.namespace ?? 'Active' } }
     },
   }
-  const knows = (kind: string) => (kind === 'Secret' ? given.checksSecrets === true : true)
+  const knows = (kind: string) =>
+    kind === 'Secret' || kind === 'ConfigMap' ? given.checksSecrets === true : true
   const state = new ClusterState({ group: DEFAULT_API_GROUP, knows }, given.budget)
   const outcomes: ReadOutcome[] = []
   const settings = { ...DEFAULT_SETTINGS, ...given.settings }
@@ -491,6 +494,35 @@ t.test('Secrets are looked at only on request, and nothing of them stays', async
     short.there.set('Secret/auth', { data: stringData(bytes) })
     const answer = await short.send(gateway('gateway', { authServerConfig: authServer('okta') }))
     t.equal(answer.allowed, allowed, `an HMAC secret of ${bytes} bytes`)
+  }
+})
+
+t.test('ConfigMaps are looked at only on request', async (t) => {
+  const trusting: Other = {
+    kind: 'MCPOIDCConfig',
+    metadata: { name: 'corporate' },
+    spec: {
+      type: 'inline',
+      inline: { issuer: 'https://login.example.com', caBundleRef: { configMapRef: { name: 'ca' } } },
+    },
+  }
+  const pem = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n'
+  const told = ['config-map-reference-found']
+  const rows: readonly (readonly [string, Given, object | undefined, readonly string[]])[] = [
+    ['not asked for', {}, undefined, []],
+    ['not there', { checksSecrets: true }, undefined, told],
+    ['without the key', { checksSecrets: true }, { data: { 'ca.pem': pem } }, told],
+    ['an empty value', { checksSecrets: true }, { data: { 'ca.crt': '' } }, told],
+    ['a text', { checksSecrets: true }, { data: { 'ca.crt': 'the CA' } }, told],
+    ['text after the last', { checksSecrets: true }, { data: { 'ca.crt': `${pem}the end` } }, told],
+    ['certificates', { checksSecrets: true }, { data: { 'ca.crt': `# CA\n${pem}${pem}` } }, []],
+    ['bytes', { checksSecrets: true }, { binaryData: { 'ca.crt': Buffer.from(pem).toString('base64') } }, []],
+  ]
+  for (const [title, given, found, expected] of rows) {
+    const server = serverWith(given)
+    if (found !== undefined) server.there.set('ConfigMap/ca', found)
+    t.strictSame(ids(await server.send(trusting)), expected, title)
+    t.equal(server.reads.length, given.checksSecrets ? 1 : 0, `${title}: reads`)
   }
 })
 

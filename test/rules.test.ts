@@ -331,7 +331,7 @@ function listening(
   return answering(cluster, {
     get: heard((kind, name) => {
       const resource = cluster.get(kind, name)
-      if (resource === undefined || kind === 'Secret') return resource
+      if (resource === undefined || kind === 'Secret' || kind === 'ConfigMap') return resource
       return recording(resource, (path) => onField(path.join('.')))
     }),
     knows: heard((...asked) => cluster.knows(...asked)),

@@ -97,6 +97,11 @@ export class ClusterConnection {
     return this.#read(secretsOf(namespace), name, signal)
   }
 
+  /** The ConfigMap, values and all: keep it no longer than needed. */
+  readConfigMap(namespace: string, name: string, signal: AbortSignal): Promise<object | undefined> {
+    return this.#read(`${NAMESPACES}/${encodeURIComponent(namespace)}/configmaps`, name, signal)
+  }
+
   /** Creates a Secret of these texts; StatusError 409 when there is one. */
   createSecret(
     namespace: string,

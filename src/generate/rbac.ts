@@ -5,7 +5,7 @@ import type { GeneratedFile } from './generated-file.ts'
 
 /**
  * What the server may do in a cluster, from the `reads` of the rules: it follows the kinds that rules read, and reads
- * Secrets only where an operator opts in. Bound in each watched namespace, the same ClusterRoles serve as Roles.
+ * Secrets and ConfigMaps only where an operator opts in. Bound in each watched namespace, the same ClusterRoles serve as Roles.
  */
 export function* rbac(): Iterable<GeneratedFile> {
   const read = new Set(allRules().flatMap(({ reads }) => reads))
@@ -27,6 +27,13 @@ export function* rbac(): Iterable<GeneratedFile> {
       'secrets',
       'For --check-secrets only: whether Secrets that are named exist and have their keys.',
       [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }],
+    )
+  }
+  if (read.has('ConfigMap')) {
+    yield file(
+      'config-maps',
+      'For --check-config-maps only: whether ConfigMaps that are named exist and hold certificates.',
+      [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }],
     )
   }
 }

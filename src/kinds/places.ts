@@ -109,7 +109,7 @@ function exampleResource(
 /** Another object of an example as a resource that can be applied. */
 function otherResource({ kind, metadata, ...rest }: Other): Record<string, unknown> {
   return {
-    apiVersion: kind === 'Secret' ? 'v1' : `${DEFAULT_API_GROUP}/${API_VERSION}`,
+    apiVersion: kind === 'Secret' || kind === 'ConfigMap' ? 'v1' : `${DEFAULT_API_GROUP}/${API_VERSION}`,
     kind,
     metadata: { namespace: 'default', ...metadata },
     ...rest,

@@ -1,7 +1,6 @@
 /** The objects of a cluster, or of files, as rules look them up: per namespace, by kind and name, and by their referrers. */
 
 import { referencesOf } from '../kinds/between/references.ts'
-import type { SecretFacts } from '../kinds/between/secrets.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { type Cluster, compareNames, nameKey, type ObjectName } from '../rule/cluster.ts'
 import type { Memo } from '../rule/memo.ts'
@@ -165,8 +164,9 @@ export class ClusterState {
     return settled
   }
 
-  putSecret(namespace: string, name: string, facts: SecretFacts): void {
-    this.#store(namespace, { name: { kind: 'Secret', name }, object: facts, resource: facts, version: '' })
+  /** Stores the facts about an object of which nothing else is kept: a Secret or a ConfigMap. */
+  putFacts(name: ObjectName, namespace: string, facts: Resource): void {
+    this.#store(namespace, { name, object: facts, resource: facts, version: '' })
   }
 
   remove(kind: string, namespace: string, name: string): void {

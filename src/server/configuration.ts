@@ -125,6 +125,9 @@ export const SERVER_FLAGS = {
     argument: 'any-caller',
     alone: 'known-callers',
   },
+  'check-config-maps': toggle(
+    'look whether ConfigMaps of certificates and policies that are named exist, have the key and hold certificates',
+  ),
   defaults: choice(
     'which defaults /mutate writes into specs: all; those outside lists, for Argo CD and Flux; or off: none',
     ['all', 'outside-lists', 'off'],

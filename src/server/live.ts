@@ -1,5 +1,6 @@
 import type { ClusterConnection } from '../cluster/index.ts'
-import { type SecretFacts, secretFacts } from '../kinds/between/secrets.ts'
+import { configMapFacts } from '../kinds/between/config-maps.ts'
+import { secretFacts } from '../kinds/between/secrets.ts'
 import { kindNamed } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import type { Confirmed, Verdict } from '../review/judge.ts'
@@ -20,9 +21,11 @@ const MISS_HOLDS = 1_000
 /** What the reads of a review came to, for a metric. */
 export type ReadOutcome = 'found' | 'missing' | 'failed' | 'limited'
 
+type Connection = Pick<ClusterConnection, 'read' | 'readSecret' | 'readConfigMap' | 'readNamespace'>
+
 /** Reads from the API server the objects that a verdict depends on, so that no denial depends on an old cache. */
 export class Live {
-  readonly #connection: Pick<ClusterConnection, 'read' | 'readSecret' | 'readNamespace'>
+  readonly #connection: Connection
   readonly #findings: CurrentFindings
   readonly #count: (outcome: ReadOutcome) => void
   /** When an object was found not to be there. */
@@ -30,11 +33,7 @@ export class Live {
   readonly #limits = new ReadLimits()
   #waiting = 0
 
-  constructor(
-    connection: Pick<ClusterConnection, 'read' | 'readSecret' | 'readNamespace'>,
-    findings: CurrentFindings,
-    count: (outcome: ReadOutcome) => void,
-  ) {
+  constructor(connection: Connection, findings: CurrentFindings, count: (outcome: ReadOutcome) => void) {
     this.#connection = connection
     this.#findings = findings
     this.#count = count
@@ -48,7 +47,7 @@ export class Live {
   /** Puts what it reads into the cache. Never throws: what cannot be read in time is not confirmed. */
   async confirm(namespace: string, names: readonly ObjectName[], milliseconds: number): Promise<Read> {
     const confirmed = new Set<string>()
-    const reading: Reading = { secrets: new Map(), uncached: new Map() }
+    const reading: Reading = { facts: new Map(), uncached: new Map() }
     const signal = AbortSignal.timeout(milliseconds)
     const read = async (name: ObjectName) => {
       if (!(await this.#isRead(namespace, name, reading, signal))) return
@@ -60,9 +59,9 @@ export class Live {
     return {
       has: (name) => confirmed.has(nameKey(name)),
       with: (cluster) => {
-        const { secrets, uncached } = reading
+        const { facts, uncached } = reading
         const seen = answering(cluster, {
-          get: (kind, name) => (kind === 'Secret' ? secrets.get(name) : undefined) ?? cluster.get(kind, name),
+          get: (kind, name) => facts.get(nameKey({ kind, name })) ?? cluster.get(kind, name),
         })
         return [...uncached.values()].reduce(
           (view, { name, resource }) => overlay(view, name, resource),
@@ -103,9 +102,13 @@ export class Live {
     try {
       return await this.#limits.inTurn(signal, async () => {
         if (known !== undefined) return this.#isKnown(known, namespace, name, reading, signal)
-        const found = await this.#connection.readSecret(namespace, name, signal)
+        const isSecret = kind === 'Secret'
+        const found = await (isSecret
+          ? this.#connection.readSecret(namespace, name, signal)
+          : this.#connection.readConfigMap(namespace, name, signal))
         this.#heard(found, key)
-        if (isObject(found)) reading.secrets.set(name, secretFacts(found))
+        const factsOf = isSecret ? secretFacts : configMapFacts
+        if (isObject(found)) reading.facts.set(nameKey({ kind, name }), factsOf(found))
         return true
       })
     } catch {
@@ -161,7 +164,8 @@ export class Live {
 
 /** What was read for one review, and stays with it. */
 interface Reading {
-  readonly secrets: Map<string, SecretFacts>
+  /** The facts about Secrets and ConfigMaps, by kind and name. */
+  readonly facts: Map<string, Resource>
   /** What rules read of objects that the cache left out or keeps in part. */
   readonly uncached: Map<string, { readonly name: ObjectName; readonly resource: Resource }>
 }

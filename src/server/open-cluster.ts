@@ -59,11 +59,13 @@ export function openClusterCache(
   const group = configuration['api-group']
   const watched = configuration['watch-namespaces']
   const isWatched = (namespace: string) => watched.length === 0 || watched.includes(namespace)
-  const checksSecrets = configuration['check-secrets'] !== 'off'
+  const checked: Readonly<Record<string, boolean>> = {
+    Secret: configuration['check-secrets'] !== 'off',
+    ConfigMap: configuration['check-config-maps'],
+  }
   let isKnown: Extent['knows'] = () => false
   const knows = (kind: string, namespace: string) =>
-    isWatched(namespace) &&
-    (kind === 'Secret' ? checksSecrets : kindNamed.has(kind) && isKnown(kind, namespace))
+    isWatched(namespace) && (checked[kind] ?? (kindNamed.has(kind) && isKnown(kind, namespace)))
   const budget = { all: memoryBudget(configuration['cache-memory'], CACHE_SHARE), object: MOST_OF_ONE }
   const state = new ClusterState({ group, knows }, budget)
   const installed =

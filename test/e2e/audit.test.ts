@@ -22,10 +22,14 @@ const wiki = inTools('MCPServer', 'wiki', {
 const inject = (providerName: string) =>
   inTools('MCPExternalAuthConfig', 'wiki', { type: 'upstreamInject', upstreamInject: { providerName } })
 const oidc = (issuer: string) => inTools('MCPOIDCConfig', 'clients', { type: 'inline', inline: { issuer } })
+const ISSUER = 'https://mcp.example.com'
 const gateway = (provider: string, more: object = {}) =>
   inTools('VirtualMCPServer', 'gateway', {
     groupRef: { name: 'backends' },
-    incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'clients' }, audience: 'https://mcp.example.com' },
+    incomingAuth: {
+      type: 'oidc',
+      oidcConfigRef: { name: 'clients', audience: ISSUER, resourceUrl: ISSUER },
+    },
     authServerConfig: {
       issuer: 'https://mcp.example.com',
       signingKeySecretRefs: [{ name: 'auth', key: 'signing' }],
@@ -55,8 +59,6 @@ const aws = (region: string, name = 'aws') =>
     metadata: { name },
     spec: { type: 'awsSts', awsSts: { region, fallbackRoleArn: ARN } },
   })
-
-const ISSUER = 'https://mcp.example.com'
 
 /** What audit says of the contradictions. */
 const CONTRADICTIONS = [

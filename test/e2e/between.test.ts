@@ -65,7 +65,7 @@ that is denied or warned about, submitted beside the other resources of the exam
 
 await withApiServer(root, async (t, api) => {
   await installCrds(api, 'crds')
-  const flags = ['--kubeconfig', api.kubeconfig, '--check-secrets=any-caller']
+  const flags = ['--kubeconfig', api.kubeconfig, '--check-secrets=any-caller', '--check-config-maps']
   await withServer(t, api, [...flags, '--service-account-audience', 'tools'], async (server) => {
     await t.test('examples of rules between resources', (t) => judgeExamples(t, api, server))
     await t.test('what a person sees', (t) => showTranscripts(t, api, server))

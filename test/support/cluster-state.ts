@@ -1,4 +1,5 @@
 import { DEFAULT_API_GROUP, kindNamed } from '../../src/kinds/index.ts'
+import { configMapFacts } from '../../src/kinds/between/config-maps.ts'
 import { secretFacts } from '../../src/kinds/between/secrets.ts'
 import { ClusterState } from '../../src/review/cluster-state.ts'
 
@@ -12,7 +13,11 @@ export function stateOf(objects: readonly unknown[]): ClusterState {
     }
     const kind = kindNamed.get(named)
     if (kind === undefined)
-      state.putSecret(metadata.namespace ?? '', metadata.name, secretFacts(object as Record<string, unknown>))
+      state.putFacts(
+        { kind: named, name: metadata.name },
+        metadata.namespace ?? '',
+        (named === 'Secret' ? secretFacts : configMapFacts)(object as Record<string, unknown>),
+      )
     else state.put(kind, object)
   }
   return state

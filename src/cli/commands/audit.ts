@@ -1,5 +1,6 @@
 import { choice, readFlags, UsageError } from '../../configuration/flags.ts'
 import { chosenSeverities, JUDGING_FLAGS } from '../../configuration/judging.ts'
+import { configMapReferencesOf } from '../../kinds/between/config-maps.ts'
 import { secretReferencesOf } from '../../kinds/between/secrets.ts'
 import { judgeSubmission, storedSubmission } from '../../review/index.ts'
 import type { Release } from '../../release/release.ts'
@@ -7,7 +8,7 @@ import type { SeveritySetting } from '../../review/settings.ts'
 import { missingKindNotes, emptyNamespaceNotes } from '../output/missing-crds.ts'
 import { LIVE_FLAGS } from '../input/cluster-flags.ts'
 import { stateOfCluster } from '../input/given-state.ts'
-import type { Live, LiveObject, SecretName } from '../input/live/index.ts'
+import type { Live, LiveObject, NameInNamespace } from '../input/live/index.ts'
 import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
 import { printUnread } from '../input/reading.ts'
 import { addVerdict, exitCode, IN_CLUSTER, printHuman, printJson, type Report } from '../output/report.ts'
@@ -34,7 +35,8 @@ export async function audit(
     group,
     namespaces: () => (namespaces.length === 0 ? undefined : namespaces),
     mustExist: true,
-    ...(flags['check-secrets'] ? { secrets: secretsOf } : {}),
+    ...(flags['check-secrets'] ? { secrets: namedBy(secretReferencesOf) } : {}),
+    configMaps: namedBy(configMapReferencesOf),
   }
   const named = await readRelease(flags, group)
   const live = await readCluster({ ...wanted, definitions: asksCluster(flags) }, environment)
@@ -47,11 +49,11 @@ export async function audit(
   return exitCode(report)
 }
 
-function secretsOf(objects: readonly LiveObject[]): SecretName[] {
-  return objects.flatMap(({ namespace, value }) =>
-    secretReferencesOf(value).map(({ name }) => ({ namespace, name })),
-  )
-}
+/** The Secrets or ConfigMaps that stored objects name. */
+const namedBy =
+  (referencesOf: typeof secretReferencesOf | typeof configMapReferencesOf) =>
+  (objects: readonly LiveObject[]): NameInNamespace[] =>
+    objects.flatMap(({ namespace, value }) => referencesOf(value).map(({ name }) => ({ namespace, name })))
 
 interface Judging {
   readonly group: string

@@ -1,5 +1,6 @@
 import { BACKEND_KINDS } from '../../kinds/between/related-resources.ts'
 import { nameIn } from '../../kinds/between/references.ts'
+import { configMapFacts } from '../../kinds/between/config-maps.ts'
 import { secretFacts } from '../../kinds/between/secrets.ts'
 import { kindNamed } from '../../kinds/index.ts'
 import type { Kind } from '../../kinds/kind.ts'
@@ -24,11 +25,16 @@ export function kindOf(value: unknown, { group }: Reading): Kind | undefined {
   return value.apiVersion.startsWith(`${group}/`) ? kindNamed.get(value.kind) : undefined
 }
 
-/** The state of the cluster that has these documents only. Secrets may exist besides: files seldom hold them. */
+/**
+ * The state of the cluster that has these documents only. Secrets may exist besides: files seldom hold them; and ConfigMaps
+ * in a namespace of which the files hold none.
+ */
 export function stateOf(values: readonly unknown[], reading: Reading): ClusterState {
   const { group } = reading
   const hidden = kindsNotKnown(values, reading)
-  const knows = (kind: string, namespace: string) => kindNamed.has(kind) && !hidden(kind, namespace)
+  const withConfigMaps = namespacesOf('ConfigMap', values, reading)
+  const knows = (kind: string, namespace: string) =>
+    (kind === 'ConfigMap' ? withConfigMaps.has(namespace) : kindNamed.has(kind)) && !hidden(kind, namespace)
   const state = new ClusterState({ group, knows, where: () => 'in the given files' })
   putAll(state, values, reading)
   return state
@@ -51,8 +57,13 @@ export function stateOfBoth(live: Live, values: readonly unknown[], reading: Rea
 
 function liveState({ objects, secrets }: Live, state: ClusterState): ClusterState {
   for (const { kind, value } of objects) state.put(kind, value)
-  for (const { namespace, name, facts } of secrets) state.putSecret(namespace, name, facts)
+  for (const { kind, namespace, name, facts } of secrets) state.putFacts({ kind, name }, namespace, facts)
   return state
+}
+
+function namespacesOf(kind: string, values: readonly unknown[], reading: Reading): ReadonlySet<unknown> {
+  const found = values.filter((value) => factsKindOf(value) === kind).map(metadataOf)
+  return new Set(found.map(({ namespace = reading.namespace }) => namespace))
 }
 
 /** Puts documents into the state, each in place of the object of its name. */
@@ -63,12 +74,22 @@ export function putAll(state: ClusterState, values: readonly unknown[], reading:
       const filled = isObject(value) && !reading.strict ? placeholdersIn(kind, value) : []
       const places = filled.map(({ at }) => at)
       state.put(kind, value, reading.namespace, places)
-    } else if (isObject(value) && value.kind === 'Secret' && value.apiVersion === 'v1') {
+    } else {
+      const named = factsKindOf(value)
       const { name, namespace = reading.namespace } = metadataOf(value)
-      if (typeof name === 'string' && typeof namespace === 'string')
-        state.putSecret(namespace, name, secretFacts(value, reading.strict ? undefined : isFilled))
+      if (named === undefined || typeof name !== 'string' || typeof namespace !== 'string') continue
+      const facts = FACTS[named](value as Record<string, unknown>, reading.strict ? undefined : isFilled)
+      state.putFacts({ kind: named, name }, namespace, facts)
     }
   }
+}
+
+/** The kinds outside the API group, of whose objects only facts are kept. */
+const FACTS = { Secret: secretFacts, ConfigMap: configMapFacts } as const
+
+function factsKindOf(value: unknown): keyof typeof FACTS | undefined {
+  if (!isObject(value) || value.apiVersion !== 'v1') return undefined
+  return value.kind === 'Secret' || value.kind === 'ConfigMap' ? value.kind : undefined
 }
 
 /** Whether a tool fills in the text of a Secret: a placeholder, or a path in angle brackets. */
@@ -84,7 +105,7 @@ function kindsNotKnown(
 ): (kind: string, namespace: string) => boolean {
   const hidden = new Set<string>()
   for (const value of reading.strict ? [] : values) {
-    const kind = kindOf(value, reading)?.kind
+    const kind = kindOf(value, reading)?.kind ?? factsKindOf(value)
     if (kind === undefined || !isObject(value)) continue
     const { name, namespace = reading.namespace } = metadataOf(value)
     const isOpen = isFilledIn(name) || (BACKEND_KINDS.includes(kind) && hasUnknownGroup(value.spec))

@@ -4,13 +4,14 @@ import {
   namedProvider,
   writtenAnnotation,
 } from '../../kinds/between/related-resources.ts'
+import { configMapReferencesOf } from '../../kinds/between/config-maps.ts'
 import { secretReferencesOf } from '../../kinds/between/secrets.ts'
 import type { ClusterState } from '../../review/cluster-state.ts'
 import { isObject, metadataOf } from '../../rule/resource.ts'
 import { objectKey } from '../../rule/cluster.ts'
 import type { Documents } from './documents.ts'
 import { kindOf, type Reading, stateOfBoth, stateOfCluster } from './given-state.ts'
-import type { Live, LiveObject, SecretName } from './live/index.ts'
+import type { Live, LiveObject, NameInNamespace } from './live/index.ts'
 import type { Subject } from '../output/report.ts'
 
 /** An overlay: the files in place of the objects of a cluster, in the namespaces that the files name. */
@@ -50,7 +51,10 @@ export async function readOverlay(
     group,
     definitions: asked.definitions === true,
     namespaces: (own: string) => [...new Set(placesOf(values, readingFor(own)))].filter(isNamespaceName),
-    ...(asked.secrets ? { secrets: (_: unknown, own: string) => secretsOf(values, readingFor(own)) } : {}),
+    ...(asked.secrets
+      ? { secrets: (_: unknown, own: string) => namedIn(values, readingFor(own), secretReferencesOf) }
+      : {}),
+    configMaps: (_: unknown, own: string) => namedIn(values, readingFor(own), configMapReferencesOf),
   }
   const live = await readCluster(wanted, environment)
   const reading = readingFor(live.namespace)
@@ -109,10 +113,15 @@ export function namespaceOf(value: unknown, { namespace: fallback }: Reading): s
   return typeof namespace === 'string' && namespace !== '' ? namespace : fallback
 }
 
-function secretsOf(values: readonly unknown[], reading: Reading): SecretName[] {
+/** The Secrets or ConfigMaps that the documents name. */
+function namedIn(
+  values: readonly unknown[],
+  reading: Reading,
+  referencesOf: typeof secretReferencesOf | typeof configMapReferencesOf,
+): NameInNamespace[] {
   return values.flatMap((value) =>
     isObject(value) && kindOf(value, reading) !== undefined
-      ? secretReferencesOf(value).map(({ name }) => ({ namespace: namespaceOf(value, reading), name }))
+      ? referencesOf(value).map(({ name }) => ({ namespace: namespaceOf(value, reading), name }))
       : [],
   )
 }

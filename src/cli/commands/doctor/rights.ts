@@ -103,6 +103,9 @@ function neededRights(setup: Setup, { group, namespace }: Place): Needed[] {
       ...(setup.checkSecrets
         ? [{ group: '', resource: 'secrets', namespace: each, name: '', verbs: ['get'] }]
         : []),
+      ...(setup.checkConfigMaps
+        ? [{ group: '', resource: 'configmaps', namespace: each, name: '', verbs: ['get'] }]
+        : []),
     ]),
   ]
 }

@@ -10,6 +10,7 @@ export interface Setup {
   readonly certificates: string
   readonly watched: readonly string[]
   readonly checkSecrets: boolean
+  readonly checkConfigMaps: boolean
   readonly owner: string
   readonly account: string
   readonly probePort: string
@@ -44,6 +45,7 @@ function setupOf(name: string, deployment: unknown): Setup | undefined {
     certificates: valueOf('certificates') ?? 'local',
     watched: (valueOf('watch-namespaces') ?? '').split(',').filter((name) => name !== ''),
     checkSecrets: args.some((arg) => /^--check-secrets($|=(?!off$))/.test(arg)),
+    checkConfigMaps: args.includes('--check-config-maps'),
     owner: valueOf('owner-cluster-role') ?? '',
     probePort: valueOf('probe-port') ?? '8080',
     account: typeof account === 'string' ? account : 'default',

@@ -1,8 +1,9 @@
 import { ClusterConnection, StatusError, type Times } from '../../../cluster/index.ts'
 import { KINDS } from '../../../kinds/index.ts'
-import { type SecretFacts, secretFacts } from '../../../kinds/between/secrets.ts'
+import { configMapFacts } from '../../../kinds/between/config-maps.ts'
+import { secretFacts } from '../../../kinds/between/secrets.ts'
 import type { Kind } from '../../../kinds/kind.ts'
-import { isObject, metadataOf } from '../../../rule/resource.ts'
+import { isObject, metadataOf, type Resource } from '../../../rule/resource.ts'
 import { errorMessage } from '../../../rule/error-message.ts'
 import { accessTo, ANSWER_TIMEOUT_MS, type ClusterChoice, type Environment, serverUrl } from './access.ts'
 import { Failures, forEachConcurrently, retryRefused } from './requests.ts'
@@ -14,14 +15,16 @@ export interface LiveObject {
   readonly value: Readonly<Record<string, unknown>>
 }
 
-/** A Secret that a resource names. */
-export interface SecretName {
+/** A Secret or ConfigMap that a resource names. */
+export interface NameInNamespace {
   readonly namespace: string
   readonly name: string
 }
 
-export interface SeenSecret extends SecretName {
-  readonly facts: SecretFacts
+/** The facts about a Secret or ConfigMap: its values are not kept. */
+export interface SeenFacts extends NameInNamespace {
+  readonly kind: 'Secret' | 'ConfigMap'
+  readonly facts: Resource
 }
 
 /** The result of reading a cluster. */
@@ -32,7 +35,7 @@ export interface Live {
   readonly namespace: string
   /** In the order of namespace, kind and name. */
   readonly objects: readonly LiveObject[]
-  readonly secrets: readonly SeenSecret[]
+  readonly secrets: readonly SeenFacts[]
   /** The CustomResourceDefinitions of the kinds, if they were asked for; without those that the user may not read. */
   readonly definitions: readonly unknown[]
   /** Kinds that the API server does not serve. */
@@ -54,7 +57,9 @@ export interface Wanted extends ClusterChoice {
   /** Whether the CustomResourceDefinitions are read. */
   readonly definitions?: boolean
   /** The Secrets whose keys are read. */
-  secrets?(objects: readonly LiveObject[], own: string): Iterable<SecretName>
+  secrets?(objects: readonly LiveObject[], own: string): Iterable<NameInNamespace>
+  /** The ConfigMaps whose keys are read, where the user may. */
+  configMaps?(objects: readonly LiveObject[], own: string): Iterable<NameInNamespace>
 }
 
 /** Reads the objects of a cluster once. Never throws: `unread` lists what could not be read. */
@@ -74,17 +79,22 @@ export async function readCluster(
       ? await checkExistence(connection, emptyNamespaces(lists, namespaces ?? []))
       : NOT_CHECKED
     const definitions = wanted.definitions === true ? await readDefinitions(connection) : []
-    const secrets = await readSecrets(connection, wanted.secrets?.(lists.objects, own))
+    const secrets = await readFacts(connection, 'Secret', wanted.secrets?.(lists.objects, own))
+    const configMaps = await readFacts(connection, 'ConfigMap', wanted.configMaps?.(lists.objects, own))
     return {
       ...lists,
       server: serverUrl(connection),
       namespace: own,
-      secrets: secrets.found,
+      secrets: [...secrets.found, ...configMaps.found],
       definitions,
       unread: [...lists.unread, ...existence.unread, ...secrets.unread],
       doubtful: existence.doubtful,
       knows: (kind, namespace) =>
-        kind === 'Secret' ? secrets.knows(namespace) : lists.knows(kind, namespace),
+        kind === 'Secret'
+          ? secrets.knows(namespace)
+          : kind === 'ConfigMap'
+            ? configMaps.knows(namespace)
+            : lists.knows(kind, namespace),
     }
   } finally {
     connection.close()
@@ -202,20 +212,29 @@ async function readDefinitions(connection: ClusterConnection): Promise<unknown[]
   return found
 }
 
-/** Reads which keys Secrets have, never keeping values. A failure in a namespace is reported once for it. */
-async function readSecrets(connection: ClusterConnection, names: Iterable<SecretName> | undefined) {
-  const found: SeenSecret[] = []
+/** Reads which keys Secrets or ConfigMaps have, never keeping values. A failure in a namespace is reported once for it. */
+async function readFacts(
+  connection: ClusterConnection,
+  kind: SeenFacts['kind'],
+  names: Iterable<NameInNamespace> | undefined,
+) {
+  const factsOf = kind === 'Secret' ? secretFacts : configMapFacts
+  const found: SeenFacts[] = []
   const unread = new Map<string, string>()
   const gaveUp = new AbortController()
   const distinct = new Map([...(names ?? [])].map((each) => [`${each.namespace}/${each.name}`, each]))
   await forEachConcurrently([...distinct.values()], async ({ namespace, name }) => {
     if (unread.has(namespace)) return
     try {
-      const secret = await retryRefused(() => connection.readSecret(namespace, name, gaveUp.signal))
-      if (isObject(secret)) found.push({ namespace, name, facts: secretFacts(secret) })
+      const object = await retryRefused(() =>
+        kind === 'Secret'
+          ? connection.readSecret(namespace, name, gaveUp.signal)
+          : connection.readConfigMap(namespace, name, gaveUp.signal),
+      )
+      if (isObject(object)) found.push({ kind, namespace, name, facts: factsOf(object) })
     } catch (error) {
       if (!(error instanceof StatusError)) gaveUp.abort(error)
-      unread.set(namespace, `Secret in namespace '${namespace}': ${errorMessage(error)}`)
+      unread.set(namespace, `${kind} in namespace '${namespace}': ${errorMessage(error)}`)
     }
   })
   return {

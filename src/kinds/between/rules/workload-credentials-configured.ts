@@ -42,7 +42,7 @@ export const workloadCredentialsConfigured = defineRule({
         advice(
           path.spec.externalAuthConfigRef,
           isChecking
-            ? `name a configuration: ${namesText(discovering)} sends no token, and \`oidcConfigRef\` checks tokens; the answer is 401, and the tools are missing`
+            ? `name a configuration: without a token \`oidcConfigRef\` answers 401, and the tools are missing; there are no credentials from ${namesText(discovering)}`
             : `name a configuration, or one of type unauthenticated; there are no credentials from ${namesText(discovering)}`,
         ),
         () => discovering.map(thing),
@@ -82,7 +82,7 @@ export const workloadCredentialsConfigured = defineRule({
         },
         others: [gateway('tools')],
         findings: [
-          'spec.externalAuthConfigRef: name a configuration: VirtualMCPServer "tools" sends no token, and `oidcConfigRef` checks tokens; the answer is 401, and the tools are missing',
+          'spec.externalAuthConfigRef: name a configuration: without a token `oidcConfigRef` answers 401, and the tools are missing; there are no credentials from VirtualMCPServer "tools"',
         ],
       },
       {

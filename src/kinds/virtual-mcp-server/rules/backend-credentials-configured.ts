@@ -7,7 +7,7 @@ import { authConfigNamed, getWorkload, hasNoStrategy } from '../../between/relat
 import { configsReached, REACHED_KINDS, sourceOf, withoutStrategy } from '../../between/reach.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
-const REFUSED = 'it checks tokens (`oidcConfigRef`), and its tools are missing'
+const REFUSED = 'what checks tokens (`oidcConfigRef`) answers 401, and its tools are missing'
 
 const thing = ({ kind, name }: ObjectName) => ['backend-credentials-configured', kind, name] as const
 
@@ -53,7 +53,7 @@ export const backendCredentialsConfigured = defineRule({
       if (auth?.spec?.type !== 'unauthenticated') continue
       const refusing = members.filter((member) => checksTokens(member, cluster))
       if (refusing.length === 0) continue
-      const detail = `${nameText(authConfigNamed(config))} of type unauthenticated sends no token, and ${namesText(refusing)} answers 401: ${REFUSED}`
+      const detail = `type unauthenticated sends no token; ${REFUSED}: ${namesText(refusing, 2)}, by ${nameText(authConfigNamed(config))}`
       yield aboutEach(advice(at, detail), () => refusing.map(thing))
     }
     if (hasNoStrategy(gateway)) return
@@ -63,8 +63,10 @@ export const backendCredentialsConfigured = defineRule({
     const isDiscovered = sourceOf(gateway) === 'discovered'
     const { refusing = [], others = [] } = without
     if (refusing.length > 0) {
-      const remedy = isDiscovered ? 'set its `externalAuthConfigRef`' : 'list it, or set a `default`'
-      const detail = `no token is sent to ${namesText(refusing)}, which answers 401: ${REFUSED}; ${remedy}`
+      const remedy = isDiscovered
+        ? 'set `externalAuthConfigRef` in the workload'
+        : 'list the workload, or set a `default`'
+      const detail = `${remedy}; without a token, ${REFUSED}: ${namesText(refusing)}`
       yield aboutEach(advice(isDiscovered ? at : at.backends, detail), () => refusing.map(thing))
     }
     if (others.length === 0) return
@@ -97,7 +99,7 @@ export const backendCredentialsConfigured = defineRule({
         value: gatewayOf(),
         others: [checking('wiki')],
         findings: [
-          'spec.outgoingAuth: no token is sent to MCPServer "wiki", which answers 401: it checks tokens (`oidcConfigRef`), and its tools are missing; set its `externalAuthConfigRef`',
+          'spec.outgoingAuth: set `externalAuthConfigRef` in the workload; without a token, what checks tokens (`oidcConfigRef`) answers 401, and its tools are missing: MCPServer "wiki"',
         ],
       },
       {
@@ -105,7 +107,7 @@ export const backendCredentialsConfigured = defineRule({
         value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
         others: [backend('jira'), checking('wiki'), headerConfig('key')],
         findings: [
-          'spec.outgoingAuth.backends: no token is sent to MCPServer "wiki", which answers 401: it checks tokens (`oidcConfigRef`), and its tools are missing; list it, or set a `default`',
+          'spec.outgoingAuth.backends: list the workload, or set a `default`; without a token, what checks tokens (`oidcConfigRef`) answers 401, and its tools are missing: MCPServer "wiki"',
         ],
       },
       {
@@ -116,7 +118,7 @@ export const backendCredentialsConfigured = defineRule({
           { kind: 'MCPExternalAuthConfig', metadata: { name: 'none' }, spec: { type: 'unauthenticated' } },
         ],
         findings: [
-          'spec.outgoingAuth: MCPExternalAuthConfig "none" of type unauthenticated sends no token, and MCPServer "wiki" answers 401: it checks tokens (`oidcConfigRef`), and its tools are missing',
+          'spec.outgoingAuth: type unauthenticated sends no token; what checks tokens (`oidcConfigRef`) answers 401, and its tools are missing: MCPServer "wiki", by MCPExternalAuthConfig "none"',
         ],
       },
       {

@@ -32,12 +32,12 @@ export const backendTokenExchangedOnce = defineRule({
       if (twice.length === 0) continue
       const remedy =
         at === undefined
-          ? 'name the configuration in `backends` with source inline, and not in the workload'
-          : 'remove its `externalAuthConfigRef`'
+          ? 'name the configuration in `backends`, with source inline, and not in the workload'
+          : 'remove `externalAuthConfigRef` from the workload'
       yield aboutEach(
         advice(
           at === undefined ? path.spec.outgoingAuth : pathTo(at()),
-          `${namesText(twice, 2)} exchanges the token again, after the exchange by ${nameText(authConfigNamed(config))}; ${remedy}`,
+          `${remedy}, whose proxy exchanges the token again: ${namesText(twice, 2)}, after ${nameText(authConfigNamed(config))}`,
         ),
         () => twice.map(({ kind, name }: ObjectName) => ['backend-token-exchanged-once', kind, name]),
       )
@@ -67,7 +67,7 @@ export const backendTokenExchangedOnce = defineRule({
         value: gatewayOf(),
         others: [backend('jira', 'jira'), exchangeConfig('jira')],
         findings: [
-          'spec.outgoingAuth: MCPServer "jira" exchanges the token again, after the exchange by MCPExternalAuthConfig "jira"; name the configuration in `backends` with source inline, and not in the workload',
+          'spec.outgoingAuth: name the configuration in `backends`, with source inline, and not in the workload, whose proxy exchanges the token again: MCPServer "jira", after MCPExternalAuthConfig "jira"',
         ],
       },
       {
@@ -79,7 +79,7 @@ export const backendTokenExchangedOnce = defineRule({
           exchangeConfig('second'),
         ],
         findings: [
-          'spec.outgoingAuth.backends[wiki].externalAuthConfigRef.name: MCPRemoteProxy "wiki" exchanges the token again, after the exchange by MCPExternalAuthConfig "wiki"; remove its `externalAuthConfigRef`',
+          'spec.outgoingAuth.backends[wiki].externalAuthConfigRef.name: remove `externalAuthConfigRef` from the workload, whose proxy exchanges the token again: MCPRemoteProxy "wiki", after MCPExternalAuthConfig "wiki"',
         ],
       },
     ],

@@ -55,7 +55,7 @@ export const subjectProviderChosen = defineRule({
     const names = namesText([...decided.values()])
     const detail =
       sourceOf(value) === 'discovered'
-        ? `vMCP exchanges its own JWT, which identity providers refuse, until \`subjectProviderName\` is set, such as ${shortQuote(provider)}, in ${names}`
+        ? `set \`subjectProviderName\`, such as ${shortQuote(provider)}: until then vMCP exchanges its own JWT, which identity providers refuse, by ${names}`
         : `the token of ${shortQuote(provider)}, the first, will be exchanged; to choose another, set \`subjectProviderName\` in ${names}`
     yield aboutEach(advice(path.spec.authServerConfig.upstreamProviders, detail), () =>
       Array.from(decided.keys(), (config) => ['subject-provider-chosen', config, provider] as const),
@@ -124,7 +124,7 @@ export const subjectProviderChosen = defineRule({
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [backend('jira', 'jira'), exchangeConfig('jira')],
         findings: [
-          'spec.authServerConfig.upstreamProviders: vMCP exchanges its own JWT, which identity providers refuse, until `subjectProviderName` is set, such as "okta", in MCPExternalAuthConfig "jira"',
+          'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta": until then vMCP exchanges its own JWT, which identity providers refuse, by MCPExternalAuthConfig "jira"',
         ],
       },
       {
@@ -133,7 +133,7 @@ export const subjectProviderChosen = defineRule({
         old: gatewayOf({ authServerConfig: authServer('okta'), groupRef: { name: 'others' } }),
         others: [backend('jira', 'jira'), exchangeConfig('jira')],
         findings: [
-          'spec.authServerConfig.upstreamProviders: vMCP exchanges its own JWT, which identity providers refuse, until `subjectProviderName` is set, such as "okta", in MCPExternalAuthConfig "jira"',
+          'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta": until then vMCP exchanges its own JWT, which identity providers refuse, by MCPExternalAuthConfig "jira"',
         ],
       },
       {
@@ -144,7 +144,7 @@ export const subjectProviderChosen = defineRule({
           { ...exchangeConfigWritten('jira', 'github'), spec: exchangeConfig('jira').spec },
         ],
         findings: [
-          'spec.authServerConfig.upstreamProviders: vMCP exchanges its own JWT, which identity providers refuse, until `subjectProviderName` is set, such as "okta", in MCPExternalAuthConfig "jira"',
+          'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta": until then vMCP exchanges its own JWT, which identity providers refuse, by MCPExternalAuthConfig "jira"',
         ],
       },
       {
@@ -156,7 +156,7 @@ export const subjectProviderChosen = defineRule({
           gateway('other', { authServerConfig: authServer('okta', '') }),
         ],
         findings: [
-          'spec.authServerConfig.upstreamProviders: vMCP exchanges its own JWT, which identity providers refuse, until `subjectProviderName` is set, such as "okta", in MCPExternalAuthConfig "jira"',
+          'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta": until then vMCP exchanges its own JWT, which identity providers refuse, by MCPExternalAuthConfig "jira"',
         ],
       },
       {
@@ -165,7 +165,7 @@ export const subjectProviderChosen = defineRule({
         old: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
         others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
         findings: [
-          'spec.authServerConfig.upstreamProviders: vMCP exchanges its own JWT, which identity providers refuse, until `subjectProviderName` is set, such as "github", in MCPExternalAuthConfig "jira"',
+          'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "github": until then vMCP exchanges its own JWT, which identity providers refuse, by MCPExternalAuthConfig "jira"',
         ],
       },
     ],
