@@ -124,8 +124,8 @@ const HOLDERS: Readonly<Record<string, (part: unknown) => object>> = {
       type: 'oidc',
       oidcConfigRef: {
         name: 'tools',
-        audience: 'https://mcp.example.com',
-        resourceUrl: 'https://mcp.example.com',
+        audience: 'https://auth.example.com/mcp',
+        resourceUrl: 'https://auth.example.com/mcp',
       },
     },
     authServerConfig,

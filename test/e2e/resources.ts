@@ -35,7 +35,7 @@ type Unplaced = Pick<Resource, 'kind' | 'spec'> & { readonly metadata: { readonl
 
 /** An object of an example as a resource in a namespace. */
 export function resourceIn(namespace: string, { kind, metadata, ...rest }: Unplaced): Resource {
-  const apiVersion = kind === 'Secret' ? 'v1' : `${DEFAULT_API_GROUP}/${API_VERSION}`
+  const apiVersion = kind === 'Secret' || kind === 'ConfigMap' ? 'v1' : `${DEFAULT_API_GROUP}/${API_VERSION}`
   return { apiVersion, kind, metadata: { ...metadata, namespace }, ...rest }
 }
 
@@ -44,7 +44,7 @@ export const textOf = ({ kind, metadata }: Resource): string => `${kind}/${metad
 function collectionOf({ kind, metadata }: Resource): string {
   const plural = kindNamed.get(kind)?.plural
   return plural === undefined
-    ? `/api/v1/namespaces/${metadata.namespace}/secrets`
+    ? `/api/v1/namespaces/${metadata.namespace}/${kind === 'Secret' ? 'secrets' : 'configmaps'}`
     : `/apis/${DEFAULT_API_GROUP}/${API_VERSION}/namespaces/${metadata.namespace}/${plural}`
 }
 

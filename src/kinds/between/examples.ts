@@ -38,7 +38,7 @@ export const serving = (oidcConfigRef: OidcConfigRef): Workload => ({
   },
 })
 
-const URL_OF_CLIENTS = 'https://mcp.example.com'
+const URL_OF_CLIENTS = 'https://auth.example.com/mcp'
 
 const authConfig = (name: string, type: string, settings: unknown): Other => ({
   kind: 'MCPExternalAuthConfig',

@@ -92,9 +92,9 @@ export const configMapReferenceFound = defineRule({
         title: 'another name',
         kind: 'MCPOIDCConfig',
         value: trusting('corporate-ca'),
-        others: [configMap('corporate-cas', { 'ca.crt': BUNDLE })],
+        others: [configMap('trust', { 'ca.crt': BUNDLE })],
         findings: [
-          'spec.inline.caBundleRef.configMapRef.name: Not found: "corporate-ca": no ConfigMap of this name in namespace \'default\'; did you mean "corporate-cas"',
+          'spec.inline.caBundleRef.configMapRef.name: Not found: "corporate-ca": no ConfigMap of this name in namespace \'default\' yet',
         ],
       },
       {
