@@ -1,0 +1,832 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { stringify } from 'yaml'
+import { runCli } from './support/cli.ts'
+
+/**
+ * The setups of docs/failures.md as people have them, in several forms: each world below is right, a row changes it in
+ * the way that failed, and its twin in the nearest way that works.
+ */
+
+/* eslint-disable @typescript-eslint/no-explicit-any, @typescript-eslint/no-unsafe-assignment, @typescript-eslint/no-unsafe-member-access, @typescript-eslint/no-unsafe-call, @typescript-eslint/no-unsafe-return, @typescript-eslint/no-dynamic-delete -- a row changes any part of an object */
+type World = Record<string, any>
+
+const object = (kind: string, name: string, spec: object = {}, more: object = {}) => ({
+  apiVersion: 'toolhive.stacklok.dev/v1beta1',
+  kind,
+  metadata: { name, ...more },
+  spec,
+})
+const plain = (kind: string, name: string, data: object) => ({
+  apiVersion: 'v1',
+  kind,
+  metadata: { name },
+  data,
+})
+const secret = (name: string, key = 'value') => ({ name, key })
+const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBdzCCAR2gAwIBAgIUJ8mR2R1N0mM2Zq0Qv2nCHk8C9lIwCgYIKoZIzj0EAwIw
+-----END CERTIFICATE-----
+`
+
+const authServer = (issuer: string) => ({
+  issuer,
+  signingKeySecretRefs: [secret('auth', 'signing-key')],
+  hmacSecretRefs: [secret('auth', 'hmac')],
+  storage: {
+    type: 'redis',
+    redis: {
+      aclUserConfig: {
+        usernameSecretRef: secret('redis', 'username'),
+        passwordSecretRef: secret('redis', 'password'),
+      },
+      sentinelConfig: {
+        masterName: 'mcp',
+        sentinelAddrs: ['s0.redis.svc:26379', 's1.redis.svc:26379', 's2.redis.svc:26379'],
+      },
+      tls: {},
+      sentinelTls: {},
+    },
+  },
+  upstreamProviders: [
+    {
+      name: 'okta',
+      type: 'oidc',
+      oidcConfig: {
+        issuerUrl: 'https://example.okta.com',
+        clientId: 'vmcp',
+        clientSecretRef: secret('okta'),
+        scopes: ['openid', 'offline_access'],
+      },
+    },
+  ],
+})
+
+const GITHUB = {
+  name: 'github',
+  type: 'oauth2',
+  oauth2Config: {
+    authorizationEndpoint: 'https://github.com/login/oauth/authorize',
+    tokenEndpoint: 'https://github.com/login/oauth/access_token',
+    clientId: 'Iv1',
+    clientSecretRef: secret('github'),
+    scopes: ['read:user'],
+    userInfo: { endpointUrl: 'https://api.github.com/user', fieldMapping: { subjectFields: ['id'] } },
+  },
+}
+
+/** A gateway with an authorization server, in front of a server that gets an exchanged token. */
+const gatewayWorld = (): World => ({
+  group: object('MCPGroup', 'tools'),
+  tokens: object('MCPOIDCConfig', 'tokens', {
+    type: 'inline',
+    inline: { issuer: 'https://mcp.example.com' },
+  }),
+  exchange: object('MCPExternalAuthConfig', 'exchange', {
+    type: 'tokenExchange',
+    tokenExchange: {
+      tokenUrl: 'https://example.okta.com/oauth2/v1/token',
+      audience: 'https://jira.example.com',
+      clientId: 'vmcp',
+      clientSecretRef: secret('okta'),
+      subjectProviderName: 'okta',
+    },
+  }),
+  jira: object('MCPServer', 'jira', {
+    image: 'example/jira:1',
+    groupRef: { name: 'tools' },
+  }),
+  gateway: object('VirtualMCPServer', 'gateway', {
+    groupRef: { name: 'tools' },
+    incomingAuth: {
+      type: 'oidc',
+      oidcConfigRef: {
+        name: 'tokens',
+        audience: 'https://mcp.example.com/mcp',
+        resourceUrl: 'https://mcp.example.com/mcp',
+      },
+    },
+    outgoingAuth: {
+      source: 'inline',
+      backends: { jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'exchange' } } },
+    },
+    authServerConfig: authServer('https://mcp.example.com'),
+  }),
+})
+
+/** A proxy for a remote server, with an authorization server of its own. */
+const proxyWorld = (): World => ({
+  tokens: object('MCPOIDCConfig', 'tokens', {
+    type: 'inline',
+    inline: { issuer: 'https://mcp.example.com' },
+  }),
+  login: object('MCPExternalAuthConfig', 'login', {
+    type: 'embeddedAuthServer',
+    embeddedAuthServer: authServer('https://mcp.example.com'),
+  }),
+  proxy: object('MCPRemoteProxy', 'proxy', {
+    remoteUrl: 'https://api.example.com/mcp',
+    authServerRef: { kind: 'MCPExternalAuthConfig', name: 'login' },
+    oidcConfigRef: {
+      name: 'tokens',
+      audience: 'https://mcp.example.com/mcp',
+      resourceUrl: 'https://mcp.example.com/mcp',
+    },
+  }),
+})
+
+/** A proxy that signs its requests with a role of AWS. */
+const awsWorld = (): World => ({
+  tokens: object('MCPOIDCConfig', 'tokens', {
+    type: 'inline',
+    inline: { issuer: 'https://idp.example.com' },
+  }),
+  aws: object('MCPExternalAuthConfig', 'aws', {
+    type: 'awsSts',
+    awsSts: {
+      region: 'eu-central-1',
+      roleClaim: 'groups',
+      fallbackRoleArn: 'arn:aws:iam::123456789012:role/reader',
+      roleMappings: [{ claim: 'admins', roleArn: 'arn:aws:iam::123456789012:role/admin' }],
+    },
+  }),
+  proxy: object('MCPRemoteProxy', 'proxy', {
+    remoteUrl: 'https://aws.example.com/mcp',
+    oidcConfigRef: { name: 'tokens', audience: 'https://proxy.example.com/mcp' },
+    externalAuthConfigRef: { name: 'aws' },
+  }),
+})
+
+type Change = (world: World) => void
+interface Row {
+  readonly story: number
+  readonly title: string
+  readonly world: () => World
+  readonly wrong: Change
+  /** Ids of which each must be found. */
+  readonly finds: readonly string[]
+  /** The nearest setups that work: nothing is found in them, but for `tolerated`. */
+  readonly right: readonly Change[]
+}
+
+const E = (world: World) => world.gateway?.spec.authServerConfig ?? world.login.spec.embeddedAuthServer
+
+const oidcOf = (world: World) => E(world).upstreamProviders[0].oidcConfig
+const refOf = (world: World) =>
+  world.gateway?.spec.incomingAuth.oidcConfigRef ?? world.proxy.spec.oidcConfigRef
+const audience =
+  (value: string | undefined, resourceUrl?: string): Change =>
+  (world) => {
+    Object.assign(refOf(world), { audience: value, resourceUrl })
+    if (resourceUrl === undefined) delete refOf(world).resourceUrl
+  }
+const issuer =
+  (more: object): Change =>
+  (world) => {
+    E(world).trustedIssuers = [
+      {
+        issuerUrl: 'https://idp.example.com',
+        expectedAudience: 'https://mcp.example.com/mcp',
+        allowedDelegateClients: ['agent'],
+        allowedActors: ['agent'],
+        ...more,
+      },
+    ]
+  }
+const cedar = (...policies: string[]) => ({ type: 'inline', inline: { policies } })
+const PERMIT = 'permit(principal, action, resource);'
+const both =
+  (...changes: Change[]): Change =>
+  (world) => {
+    for (const change of changes) change(world)
+  }
+const set =
+  (path: string, value: unknown): Change =>
+  (world) => {
+    const steps = path.split('.')
+    const last = steps.pop() ?? ''
+    let holder = world
+    for (const step of steps) holder = holder[step] ??= {}
+    if (value === undefined) delete holder[last]
+    else holder[last] = value
+  }
+const discovered = set('gateway.spec.outgoingAuth', { source: 'discovered' })
+const ROWS: readonly Row[] = [
+  {
+    story: 1,
+    title: 'the member of a discovering gateway names no credentials, and checks tokens',
+    world: gatewayWorld,
+    wrong: both(
+      discovered,
+      set('jira.spec.oidcConfigRef', { name: 'tokens', audience: 'https://jira.example.com' }),
+    ),
+    finds: ['workload-credentials-configured', 'backend-credentials-configured'],
+    right: [
+      (w) => {
+        w.gateway.spec.outgoingAuth = { source: 'discovered' }
+        w.entry = object('MCPServerEntry', 'wiki', {
+          remoteUrl: 'https://wiki.example.com/mcp',
+          transport: 'streamable-http',
+          groupRef: { name: 'tools' },
+          externalAuthConfigRef: { name: 'exchange' },
+        })
+        delete w.jira
+      },
+    ],
+  },
+  {
+    story: 2,
+    title: 'a bearer token on an MCPServer',
+    world: gatewayWorld,
+    wrong: both(
+      set('exchange.spec', { type: 'bearerToken', bearerToken: { tokenSecretRef: secret('token') } }),
+      set('jira.spec.externalAuthConfigRef', { name: 'exchange' }),
+      set('gateway', undefined),
+    ),
+    finds: ['workload-auth-type-suited', 'auth-config-type-suits-consumers'],
+    right: [both(set('aws.spec', { type: 'bearerToken', bearerToken: { tokenSecretRef: secret('token') } }))],
+  },
+  {
+    story: 3,
+    title: 'an exchange behind several providers that names none',
+    world: gatewayWorld,
+    wrong: (w) => {
+      E(w).upstreamProviders.push(GITHUB)
+      delete w.exchange.spec.tokenExchange.subjectProviderName
+    },
+    finds: ['subject-provider-chosen'],
+    right: [
+      (w) => {
+        E(w).upstreamProviders.push(GITHUB)
+      },
+    ],
+  },
+  {
+    story: 4,
+    title: 'roles by a claim that is a string',
+    world: awsWorld,
+    wrong: set('aws.spec.awsSts.roleClaim', 'scope'),
+    finds: ['role-mapping-claim-shape-fits'],
+    right: [set('aws.spec.awsSts.roleClaim', 'groups')],
+  },
+  {
+    story: 4,
+    title: 'a matcher that looks into a string',
+    world: awsWorld,
+    wrong: set('aws.spec.awsSts.roleMappings', [
+      { matcher: '"admin" in claims.scope', roleArn: 'arn:aws:iam::123456789012:role/admin' },
+    ]),
+    finds: ['role-mapping-claim-shape-fits'],
+    right: [
+      set('aws.spec.awsSts.roleMappings', [
+        {
+          matcher: 'has(claims.scope) && claims.scope.contains("admin")',
+          roleArn: 'arn:aws:iam::123456789012:role/admin',
+        },
+      ]),
+      set('aws.spec.awsSts.roleMappings', [
+        { matcher: '"admins" in claims["groups"]', roleArn: 'arn:aws:iam::123456789012:role/admin' },
+      ]),
+    ],
+  },
+  {
+    story: 5,
+    title: 'a default beside source discovered',
+    world: gatewayWorld,
+    wrong: set('gateway.spec.outgoingAuth', {
+      source: 'discovered',
+      default: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'exchange' } },
+    }),
+    finds: ['outgoing-auth-inline-used'],
+    right: [
+      set('gateway.spec.outgoingAuth', {
+        source: 'inline',
+        default: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'exchange' } },
+      }),
+    ],
+  },
+  {
+    story: 5,
+    title: 'backends beside source discovered',
+    world: gatewayWorld,
+    wrong: set('gateway.spec.outgoingAuth.source', 'discovered'),
+    finds: ['outgoing-auth-inline-used'],
+    right: [() => undefined],
+  },
+  {
+    story: 6,
+    title: 'an audience that is not the resource URL',
+    world: gatewayWorld,
+    wrong: audience('https://mcp.example.com', 'https://mcp.example.com/mcp'),
+    finds: ['auth-server-audience-is-resource-url'],
+    right: [audience('https://mcp.example.com', 'https://mcp.example.com')],
+  },
+  {
+    story: 6,
+    title: 'a public audience without a resource URL',
+    world: gatewayWorld,
+    wrong: audience('https://mcp.example.com/mcp'),
+    finds: ['auth-server-audience-is-resource-url'],
+    right: [audience('http://vmcp-gateway.default.svc.cluster.local:4483')],
+  },
+  {
+    story: 6,
+    title: 'an audience that is not a URI',
+    world: gatewayWorld,
+    wrong: audience('toolhive', 'toolhive'),
+    finds: ['auth-server-audience-is-resource-url'],
+    right: [
+      (w) => {
+        audience('toolhive')(w)
+        delete w.gateway.spec.authServerConfig
+        w.tokens.spec.inline.issuer = 'https://idp.example.com'
+        delete w.exchange.spec.tokenExchange.subjectProviderName
+        w.exchange.spec = {
+          type: 'headerInjection',
+          headerInjection: { headerName: 'X-Key', valueSecretRef: secret('key') },
+        }
+      },
+    ],
+  },
+  {
+    story: 6,
+    title: 'a proxy with an authorization server and another audience',
+    world: proxyWorld,
+    wrong: audience('https://mcp.example.com', 'https://mcp.example.com/mcp'),
+    finds: ['workload-auth-server-audience-is-resource-url'],
+    right: [audience('https://p.example.com/mcp', 'https://p.example.com/mcp')],
+  },
+  {
+    story: 6,
+    title: 'a proxy with an authorization server that checks no tokens',
+    world: proxyWorld,
+    wrong: set('proxy.spec.oidcConfigRef', undefined),
+    finds: ['workload-auth-type-suited'],
+    right: [() => undefined],
+  },
+  {
+    story: 7,
+    title: 'an exchange in the gateway and again in the proxy of the server',
+    world: gatewayWorld,
+    wrong: both(discovered, set('jira.spec.externalAuthConfigRef', { name: 'exchange' })),
+    finds: ['backend-token-exchanged-once'],
+    right: [
+      (w) => {
+        discovered(w)
+        w.jira = object('MCPServerEntry', 'jira', {
+          remoteUrl: 'https://jira.example.com/mcp',
+          transport: 'streamable-http',
+          groupRef: { name: 'tools' },
+          externalAuthConfigRef: { name: 'exchange' },
+        })
+      },
+    ],
+  },
+  {
+    story: 8,
+    title: 'Authorization is passed through',
+    world: gatewayWorld,
+    wrong: set('gateway.spec.passthroughHeaders', ['X-Request-Id', 'authorization']),
+    finds: ['passthrough-header-allowed'],
+    right: [set('gateway.spec.passthroughHeaders', ['X-Request-Id'])],
+  },
+  {
+    story: 8,
+    title: 'Cookie is passed through, by the other place',
+    world: gatewayWorld,
+    wrong: set('gateway.spec.config', { passthroughHeaders: ['Cookie'] }),
+    finds: ['passthrough-header-allowed'],
+    right: [set('gateway.spec.config', { passthroughHeaders: ['X-Tenant'] })],
+  },
+  {
+    story: 9,
+    title: 'a client scope that is not advertised',
+    world: gatewayWorld,
+    wrong: (w) => {
+      E(w).baselineClientScopes = ['openid', 'mcp:tools']
+    },
+    finds: ['baseline-client-scopes-advertised'],
+    right: [
+      (w) => {
+        E(w).baselineClientScopes = ['openid', 'mcp:tools']
+        refOf(w).scopes = ['openid', 'offline_access', 'mcp:tools']
+      },
+      (w) => {
+        E(w).baselineClientScopes = ['openid', 'email']
+      },
+    ],
+  },
+  {
+    story: 9,
+    title: 'a client scope that the proxy does not advertise',
+    world: proxyWorld,
+    wrong: (w) => {
+      E(w).baselineClientScopes = ['openid', 'profile']
+      refOf(w).scopes = ['openid', 'offline_access']
+    },
+    finds: ['workload-baseline-scopes-advertised'],
+    right: [
+      (w) => {
+        E(w).baselineClientScopes = ['openid', 'profile']
+      },
+    ],
+  },
+  {
+    story: 10,
+    title: 'a primary provider that is not there',
+    world: gatewayWorld,
+    wrong: (w) => {
+      E(w).primaryUpstreamProvider = 'gitlab'
+      w.gateway.spec.incomingAuth.authzConfig = cedar(PERMIT)
+    },
+    finds: ['primary-upstream-provider-exists'],
+    right: [
+      (w) => {
+        E(w).primaryUpstreamProvider = 'okta'
+        w.gateway.spec.incomingAuth.authzConfig = cedar(PERMIT)
+      },
+    ],
+  },
+  {
+    story: 10,
+    title: 'policies beside two providers, and no primary one',
+    world: gatewayWorld,
+    wrong: (w) => {
+      E(w).upstreamProviders.push(GITHUB)
+      w.gateway.spec.incomingAuth.authzConfig = cedar(
+        'permit(principal, action, resource) when { principal.claim_email like "*@example.com" };',
+      )
+    },
+    finds: ['primary-upstream-provider-chosen'],
+    right: [
+      (w) => {
+        E(w).upstreamProviders.push(GITHUB)
+        E(w).primaryUpstreamProvider = 'okta'
+        w.gateway.spec.incomingAuth.authzConfig = cedar(PERMIT)
+      },
+    ],
+  },
+  {
+    story: 11,
+    title: 'a CA bundle in a ConfigMap without the key',
+    world: gatewayWorld,
+    wrong: (w) => {
+      oidcOf(w).caBundleRef = { configMapRef: { name: 'corporate-ca', key: 'ca.crt' } }
+      w.ca = plain('ConfigMap', 'corporate-ca', { 'bundle.pem': CERTIFICATE })
+    },
+    finds: ['config-map-reference-found'],
+    right: [
+      (w) => {
+        oidcOf(w).caBundleRef = { configMapRef: { name: 'corporate-ca', key: 'ca.crt' } }
+        w.ca = plain('ConfigMap', 'corporate-ca', { 'ca.crt': CERTIFICATE })
+      },
+    ],
+  },
+  {
+    story: 11,
+    title: 'a CA bundle of the issuer that is not PEM',
+    world: proxyWorld,
+    wrong: (w) => {
+      w.tokens.spec.inline.caBundleRef = { configMapRef: { name: 'corporate-ca', key: 'ca.crt' } }
+      w.ca = plain('ConfigMap', 'corporate-ca', { 'ca.crt': 'TODO' })
+    },
+    finds: ['config-map-reference-found'],
+    right: [
+      (w) => {
+        w.tokens.spec.inline.caBundleRef = { configMapRef: { name: 'corporate-ca', key: 'ca.crt' } }
+        w.ca = plain('ConfigMap', 'corporate-ca', { 'ca.crt': CERTIFICATE })
+      },
+    ],
+  },
+  {
+    story: 12,
+    title: 'a plain http issuer',
+    world: awsWorld,
+    wrong: set('tokens.spec.inline.issuer', 'http://keycloak.auth.svc:8080/realms/prod'),
+    finds: ['oidc-config-url-https'],
+    right: [
+      set('tokens.spec.inline', {
+        issuer: 'http://keycloak.auth.svc:8080/realms/prod',
+        insecureAllowHTTP: true,
+        jwksAllowPrivateIP: true,
+      }),
+    ],
+  },
+  {
+    story: 12,
+    title: 'a plain http jwksUrl',
+    world: awsWorld,
+    wrong: set('tokens.spec.inline.jwksUrl', 'http://idp.example.com/jwks'),
+    finds: ['oidc-config-url-https'],
+    right: [set('tokens.spec.inline.jwksUrl', 'https://idp.example.com/jwks')],
+  },
+  ...['claims.azp ==', 'token.azp == "agent"', 'claims.azp', '"agent"', 'false'].map((actorMatcher): Row => ({
+    story: 13,
+    title: `an actor matcher: ${actorMatcher}`,
+    world: gatewayWorld,
+    wrong: issuer({ allowedActors: undefined, actorMatcher }),
+    finds: [actorMatcher === 'false' ? 'actor-matcher-reads-claims' : 'actor-matcher-compiles'],
+    right: [issuer({ allowedActors: undefined, actorMatcher: 'has(claims.azp) && claims.azp == "agent"' })],
+  })),
+  {
+    story: 14,
+    title: 'a trusted issuer whose actors are not named',
+    world: gatewayWorld,
+    wrong: issuer({ allowedActors: undefined }),
+    finds: ['trusted-issuer-actor-authorized'],
+    right: [issuer({}), issuer({ allowedActors: undefined, allowMayAct: true })],
+  },
+  {
+    story: 14,
+    title: 'a trusted issuer with an empty list of actors',
+    world: proxyWorld,
+    wrong: issuer({ allowedActors: [] }),
+    finds: ['trusted-issuer-actor-authorized'],
+    right: [issuer({ allowedActors: ['agent'] })],
+  },
+  {
+    story: 15,
+    title: 'a trusted issuer twice',
+    world: gatewayWorld,
+    wrong: (w) => {
+      issuer({})(w)
+      E(w).trustedIssuers.push({ ...E(w).trustedIssuers[0] })
+    },
+    finds: ['trusted-issuer-unique'],
+    right: [
+      (w) => {
+        issuer({})(w)
+        E(w).trustedIssuers.push({ ...E(w).trustedIssuers[0], issuerUrl: 'https://b.example.com' })
+      },
+    ],
+  },
+  ...[
+    'https://mcp.example.com',
+    'http://localhost:8080',
+    'https://idp.example.com?x=1',
+    'https://idp.example.com#x',
+    'https://u@idp.example.com',
+  ].map((issuerUrl): Row => ({
+    story: 15,
+    title: `a trusted issuer ${issuerUrl}`,
+    world: gatewayWorld,
+    wrong: issuer({ issuerUrl }),
+    finds: [
+      issuerUrl === 'https://mcp.example.com' ? 'trusted-issuer-unique' : 'trusted-issuer-url-accepted',
+    ],
+    right: [issuer({ issuerUrl: 'https://other.example.com/' })],
+  })),
+  {
+    story: 15,
+    title: 'an actor claim that is reserved',
+    world: gatewayWorld,
+    wrong: issuer({ actorClaim: 'sub' }),
+    finds: ['delegation-policy-accepted'],
+    right: [issuer({ actorClaim: 'client_id' })],
+  },
+  {
+    story: 15,
+    title: 'a wildcard beside names',
+    world: gatewayWorld,
+    wrong: issuer({ allowedDelegateClients: ['*', 'agent'] }),
+    finds: ['delegation-policy-accepted'],
+    right: [issuer({ allowedDelegateClients: ['*'] })],
+  },
+  {
+    story: 15,
+    title: 'a wildcard beside may_act',
+    world: gatewayWorld,
+    wrong: issuer({ allowedDelegateClients: ['*'], allowMayAct: true }),
+    finds: ['delegation-policy-accepted'],
+    right: [issuer({ allowMayAct: true })],
+  },
+  {
+    story: 17,
+    title: 'client metadata documents beside narrowed scopes',
+    world: gatewayWorld,
+    wrong: (w) => {
+      E(w).cimd = { enabled: true }
+      refOf(w).scopes = ['openid', 'offline_access']
+    },
+    finds: ['client-document-scopes-advertised'],
+    right: [
+      (w) => {
+        E(w).cimd = { enabled: true }
+      },
+    ],
+  },
+  {
+    story: 19,
+    title: 'a provider without refresh tokens',
+    world: gatewayWorld,
+    wrong: (w) => {
+      oidcOf(w).scopes = ['openid', 'email']
+    },
+    finds: ['upstream-refresh-token-requested'],
+    right: [
+      (w) => {
+        oidcOf(w).issuerUrl = 'https://accounts.google.com'
+        oidcOf(w).scopes = ['openid']
+        oidcOf(w).additionalAuthorizationParams = { access_type: 'offline', prompt: 'consent' }
+      },
+      (w) => {
+        oidcOf(w).scopes = undefined
+      },
+    ],
+  },
+  {
+    story: 19,
+    title: 'offline_access is not advertised',
+    world: gatewayWorld,
+    wrong: (w) => {
+      refOf(w).scopes = ['openid', 'email']
+    },
+    finds: ['offline-access-advertised'],
+    right: [
+      (w) => {
+        refOf(w).scopes = ['openid', 'offline_access']
+      },
+    ],
+  },
+  ...[
+    'https://10.1.2.3/realms/prod',
+    'https://keycloak.auth.svc/realms/prod',
+    'https://keycloak.auth.svc.cluster.local:8443/realms/prod',
+    'https://[fd00::1]/',
+  ].map((issuerUrl): Row => ({
+    story: 20,
+    title: `a provider at ${issuerUrl}`,
+    world: gatewayWorld,
+    wrong: (w) => {
+      oidcOf(w).issuerUrl = issuerUrl
+    },
+    finds: ['upstream-address-allowed'],
+    right: [
+      (w) => {
+        oidcOf(w).issuerUrl = issuerUrl
+        oidcOf(w).allowPrivateIPs = true
+      },
+      (w) => {
+        oidcOf(w).issuerUrl = 'https://8.8.8.8/'
+      },
+    ],
+  })),
+  {
+    story: 22,
+    title: 'the issuer of a proxy differs by a slash',
+    world: proxyWorld,
+    wrong: set('tokens.spec.inline.issuer', 'https://mcp.example.com/'),
+    finds: ['workload-auth-server-tokens-accepted'],
+    right: [() => undefined],
+  },
+  {
+    story: 23,
+    title: 'both references of a proxy are authorization servers',
+    world: proxyWorld,
+    wrong: set('proxy.spec.externalAuthConfigRef', { name: 'login' }),
+    finds: ['workload-auth-server-single'],
+    right: [
+      both(
+        set('proxy.spec.authServerRef', undefined),
+        set('proxy.spec.externalAuthConfigRef', { name: 'login' }),
+      ),
+    ],
+  },
+  {
+    story: 23,
+    title: 'upstream tokens are kept from a proxy that exchanges them',
+    world: proxyWorld,
+    wrong: (w) => {
+      E(w).disableUpstreamTokenInjection = true
+      w.exchange = gatewayWorld().exchange
+      w.proxy.spec.externalAuthConfigRef = { name: 'exchange' }
+    },
+    finds: ['workload-credentials-kept'],
+    right: [
+      (w) => {
+        E(w).disableUpstreamTokenInjection = true
+      },
+    ],
+  },
+  {
+    story: 24,
+    title: 'two replicas with storage in memory',
+    world: gatewayWorld,
+    wrong: (w) => {
+      w.gateway.spec.replicas = 2
+      delete E(w).storage
+    },
+    finds: ['auth-server-storage-shared'],
+    right: [set('gateway.spec.replicas', 2)],
+  },
+  ...['https://mcp.example.com/cb#x', 'http://mcp.example.com/oauth/callback', '/oauth/callback'].map(
+    (redirectUri): Row => ({
+      story: 25,
+      title: `a redirect URI ${redirectUri}`,
+      world: gatewayWorld,
+      wrong: (w) => {
+        oidcOf(w).redirectUri = redirectUri
+      },
+      finds: [redirectUri.startsWith('/') ? 'upstream-url-absolute' : 'upstream-redirect-uri-accepted'],
+      right: [
+        (w) => {
+          oidcOf(w).redirectUri = 'https://mcp.example.com/oauth/callback'
+        },
+        (w) => {
+          w.tokens.spec.inline = { issuer: 'http://localhost:8080', insecureAllowHTTP: true }
+          E(w).issuer = 'http://localhost:8080'
+          oidcOf(w).redirectUri = 'http://localhost:8080/oauth/callback'
+        },
+      ],
+    }),
+  ),
+  {
+    story: 26,
+    title: 'a proxy that gives its credential to anyone',
+    world: awsWorld,
+    wrong: set('proxy.spec.oidcConfigRef', undefined),
+    finds: ['remote-proxy-callers-authenticated'],
+    right: [() => undefined],
+  },
+  {
+    story: 26,
+    title: 'a bearer token is sent for anyone',
+    world: awsWorld,
+    wrong: both(
+      set('aws.spec', { type: 'bearerToken', bearerToken: { tokenSecretRef: secret('token') } }),
+      set('proxy.spec.oidcConfigRef', undefined),
+    ),
+    finds: ['remote-proxy-callers-authenticated'],
+    right: [set('aws.spec', { type: 'bearerToken', bearerToken: { tokenSecretRef: secret('token') } })],
+  },
+  {
+    story: 27,
+    title: 'authentication in spec.config',
+    world: gatewayWorld,
+    wrong: set('gateway.spec.config', { outgoingAuth: { source: 'inline' } }),
+    finds: ['authentication-set-in-spec'],
+    right: [set('gateway.spec.config', { name: 'gateway' })],
+  },
+  {
+    story: 27,
+    title: 'userInfoOverride of an OpenID Connect provider',
+    world: gatewayWorld,
+    wrong: (w) => {
+      oidcOf(w).userInfoOverride = { endpointUrl: 'https://example.okta.com/userinfo' }
+    },
+    finds: ['upstream-user-info-used'],
+    right: [() => undefined],
+  },
+  {
+    story: 28,
+    title: 'a client that registers itself, and storage in memory',
+    world: gatewayWorld,
+    wrong: (w) => {
+      const o = oidcOf(w)
+      delete o.clientId
+      delete o.clientSecretRef
+      o.dcrConfig = {}
+      E(w).storage = { type: 'memory' }
+    },
+    finds: ['auth-server-storage-persistent'],
+    right: [],
+  },
+]
+
+async function findings(world: World, flags: readonly string[] = []): Promise<string[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'vmcp-failures-'))
+  try {
+    const text = Object.values(world)
+      .filter(Boolean)
+      .map((each) => stringify(each))
+      .join('---\n')
+    await writeFile(join(folder, 'all.yaml'), text)
+    const { stdout, stderr } = await runCli(['check', ...flags, 'all.yaml'], { cwd: folder })
+    return (stdout + stderr).split('\n').filter((line) => /: (error|warning): /.test(line))
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+for (const [name, world] of Object.entries({ gatewayWorld, proxyWorld, awsWorld })) {
+  t.test(`${name} is right`, async (t) => t.strictSame(await findings(world()), []))
+}
+
+for (const { story, title, world, wrong, finds, right } of ROWS) {
+  t.test(`${story}: ${title}`, async (t) => {
+    const changed = (change: Change, ...flags: string[]) => {
+      const made = world()
+      change(made)
+      return findings(made, flags)
+    }
+    const found = await changed(wrong)
+    const ids = new Set(found.map((line) => /\(([^()]*)\)$/.exec(line)?.[1]))
+    for (const id of finds) t.ok(ids.has(id), `${id} in\n${found.join('\n')}`)
+    for (const change of right) {
+      t.strictSame(await changed(change), [])
+      t.strictSame(await changed(change, '--release', '0.63'), [], 'in the newest release')
+    }
+  })
+}
