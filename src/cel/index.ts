@@ -1,3 +1,4 @@
+import type { Expr } from './ast.ts'
 import { check, maxProblems } from './checker.ts'
 import type { CelGoVersion, CheckResult, Problem } from './checker.ts'
 import { parse } from './parser.ts'
@@ -5,6 +6,7 @@ import { parse } from './parser.ts'
 export { maxDepth, maxNodes } from './builder.ts'
 export { check, maxProblems }
 export type { SettledCalls } from './checker.ts'
+export type { Expr } from './ast.ts'
 export { outsideStringLiterals } from './lexer.ts'
 export { parse } from './parser.ts'
 export type { ParseResult } from './parser.ts'
@@ -23,6 +25,7 @@ export interface MatcherError {
 export type MatcherVerdict =
   | {
       readonly ok: true
+      readonly expr: Expr
       /** `bool`, `dyn`, `int`, `map(string, dyn)`, …: whether it may be a matcher is for the caller to decide. */
       readonly type: string
       /** The value, when the whole expression is the literal true or false. */
@@ -48,7 +51,7 @@ export function checkMatcher(source: string): MatcherVerdict {
   const newer = older.dependsOnVersion ? check(expr, '0.33') : older
   if (!newer.ok && !older.ok) return failure(source, newer.problems)
   const constant = expr.kind === 'literal' && expr.type === 'bool' ? { constant: expr.value } : {}
-  return { ok: true, type: typeOfEither(newer, older), ...constant, ...refusal(source, newer, older) }
+  return { ok: true, expr, type: typeOfEither(newer, older), ...constant, ...refusal(source, newer, older) }
 }
 
 function typeOfEither(newer: CheckResult, older: CheckResult): string {

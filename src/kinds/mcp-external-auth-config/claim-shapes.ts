@@ -1,5 +1,4 @@
-import { parse } from '../../cel/index.ts'
-import type { Expr } from '../../cel/ast.ts'
+import type { Expr } from '../../cel/index.ts'
 
 /** Claims that every identity provider issues as one text. `scp` and `aud` are a text at some and a list at others. */
 export const TEXT_CLAIMS: ReadonlySet<string> = new Set(
@@ -19,15 +18,11 @@ export interface Misfit {
   readonly is: 'text' | 'list'
 }
 
-/** Spares most matchers a second parse. */
-const CANDIDATE = /\bin\b|\.(?:contains|startsWith|endsWith|matches|all|exists|exists_one|filter|map)\s*\(/
-
 /** The first misfit of an expression that compiles; none where it asks for the type of something itself. */
-export function misfitIn(source: string): Misfit | undefined {
-  if (!CANDIDATE.test(source) || /\btype\s*\(/.test(source)) return undefined
-  const parsed = parse(source)
-  return parsed.ok ? search(parsed.expr) : undefined
-}
+export const misfitIn = (expr: Expr): Misfit | undefined => (asksForType(expr) ? undefined : search(expr))
+
+const asksForType = (expr: Expr): boolean =>
+  (expr.kind === 'call' && expr.name === 'type') || partsOf(expr).some(asksForType)
 
 function search(expr: Expr): Misfit | undefined {
   const found = misfitAt(expr)

@@ -49,10 +49,10 @@ export function matcherVerdict(text: string): MatcherVerdict {
 function compiled(text: string): MatcherVerdict {
   const verdict = checkMatcher(text)
   if (verdict.ok) {
-    const { type, refusedBy } = verdict
-    const misfit = misfitIn(text)
+    const { expr, type, refusedBy, ...rest } = verdict
+    const misfit = misfitIn(expr)
     return {
-      ...verdict,
+      ...rest,
       type: shortened(type),
       ...(refusedBy && { refusedBy: { ...refusedBy, message: shortened(refusedBy.message) } }),
       ...(misfit && { misfit }),
