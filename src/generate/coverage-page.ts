@@ -5,7 +5,7 @@ import { ENGINE_IDS } from '../review/engine-ids.ts'
 import { sourceNames } from '../rule/rule.ts'
 import { coverageProblems, type CoveredStatement, listedOnce, type Owner, statementsOf } from './coverage.ts'
 import type { GeneratedFile } from './generated-file.ts'
-import { code, GENERATED, idLink, linkedDecisions, page, sourceLinks, table } from './markdown.ts'
+import { code, GENERATED, idLink, linkedSources, page, sourceLinks, table } from './markdown.ts'
 import { type Section, SECTIONS } from './specification.ts'
 
 const INTRODUCTION = `The statements of the specification, and what holds each: a [rule](rules/README.md), keywords of the schema at a path, a default that
@@ -40,7 +40,7 @@ function summary(): string {
       ['must, all with an owner', count(({ must }) => must)],
       ['others with an owner', count(({ must, owners }) => !must && owners.length > 0)],
       ...[...reasons].map((reason) => [
-        `without an owner: ${linkedDecisions(reason)}`,
+        `without an owner: ${linkedSources(reason)}`,
         count((s) => s.because === reason),
       ]),
     ],
@@ -59,7 +59,7 @@ function sectionText({ section, title }: Section): string[] {
 
 function statementRow({ text, must, owners, because }: CoveredStatement): string[] {
   const holders = owners.map(ownerLink).join(', ')
-  return [text, must ? '**must**' : '', owners.length === 0 ? `— ${linkedDecisions(because ?? '')}` : holders]
+  return [text, must ? '**must**' : '', owners.length === 0 ? `— ${linkedSources(because ?? '')}` : holders]
 }
 
 function ownerLink(owner: Owner): string {

@@ -3,7 +3,7 @@ import { KINDS } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { secretRef } from '../kinds/parts.ts'
 import type { GeneratedFile } from './generated-file.ts'
-import { code, GENERATED, linkedDecisions, page, table } from './markdown.ts'
+import { code, GENERATED, linkedSources, page, table } from './markdown.ts'
 import {
   constraintTexts,
   defaultText,
@@ -60,8 +60,8 @@ function row(field: Field): string[] {
     linked(typeText(node)),
     requiredText(field, code),
     defaultText(node, code) ?? '',
-    linkedDecisions(constraintTexts(node, code).join('; ')),
-    linkedDecisions(node.description ?? ''),
+    linkedSources(constraintTexts(node, code).join('; ')),
+    linkedSources(node.description ?? ''),
     sectionLink(sectionOf(node.items ?? node) ?? holder.section),
   ]
 }

@@ -38,9 +38,12 @@ export function sourceLinks(sources: readonly string[], up = ''): string {
     .join(', ')
 }
 
-/** A text in which each decision that is cited is a link. */
-export const linkedDecisions = (text: string) =>
-  text.replaceAll(/(?<!\[)decision \d+/g, (cited) => sourceLinks([cited]))
+/** A text in which each decision and section that is cited is a link. */
+export const linkedSources = (text: string) =>
+  text.replaceAll(/(?<!\[)(decision \d+|section (\d+(?:\.\d+)*))/gi, (cited, _, section?: string) => {
+    const { page, anchor } = describedSource(section ?? cited.toLowerCase())
+    return `[${cited}](${page}#${anchor})`
+  })
 
 /** A link to the description of an id, from a page in docs/. */
 export function idLink(id: string): string {

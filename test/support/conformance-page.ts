@@ -1,4 +1,4 @@
-import { code, idLink, linkedDecisions, page, table } from '../../src/generate/markdown.ts'
+import { code, idLink, linkedSources, page, table } from '../../src/generate/markdown.ts'
 import { type Differences, differences, NEWEST } from './conformance.ts'
 
 export const PAGE = new URL('../../docs/conformance.md', import.meta.url)
@@ -133,7 +133,7 @@ export const differencesParts = (found: Differences): readonly string[] => [
     found.denied.map(({ what, known }) => [
       idLink(what),
       known === 0 ? 'a warning or nothing' : 'still an error',
-      linkedDecisions(DENIED[what] ?? ''),
+      linkedSources(DENIED[what] ?? ''),
     ]),
   ),
   '## What the CRD refuses and we do not',
@@ -141,7 +141,7 @@ export const differencesParts = (found: Differences): readonly string[] => [
   table(
     ['Why', 'Fields'],
     grouped(found.refused.map(({ what }) => [explained(OF_RELEASES, what) ?? '', what])).map(
-      ([why, fields]) => [linkedDecisions(why), fields.map(code).join(', ')],
+      ([why, fields]) => [linkedSources(why), fields.map(code).join(', ')],
     ),
   ),
   '## What the operator refuses and we do not tell',
@@ -150,7 +150,7 @@ export const differencesParts = (found: Differences): readonly string[] => [
     ['The operator says', 'Why we do not'],
     found.operator
       .filter(({ silent }) => silent.length > 0)
-      .map(({ what }) => [code(what), linkedDecisions(explained(SILENT, what) ?? '')]),
+      .map(({ what }) => [code(what), linkedSources(explained(SILENT, what) ?? '')]),
   ),
   '## What the recording does not cover',
   'The network (discovery, keys, registration), Secrets and ConfigMaps that are mounted, Redis, Cedar policies of a VirtualMCPServer, and what happens at a request. Releases between those of the table differ by their CRDs only as [the fields](fields.md) say.',
