@@ -333,6 +333,8 @@ t.test('every finding of every rule is new where the stored object has none of i
   let denials = 0
   for (const place of written) {
     const { rule } = place
+    // Without a release such a rule does not count.
+    if (rule.appliesTo?.from !== undefined) continue
     const examples = examplesAt(place)
     const isOf = (text: string) => text.endsWith(`(${rule.id})`)
     for (const example of examples) {
