@@ -212,7 +212,7 @@ t.test('--defaults: those outside lists, or none (decision 23)', async (t) => {
   t.strictSame(placesWith('off'), [])
 })
 
-/** With null at one of its places that is no item of a list. */
+/** With null at one of its places, list items excepted. */
 function withNull(resource: object, choice: number): object {
   const places = placesIn(resource).filter((at) => typeof at.at(-1) !== 'number')
   const at = places[choice % places.length]
@@ -237,7 +237,7 @@ function lessIsNotMore(kind: Kind, object: object, at: readonly Segment[]): void
   assert.deepEqual(more, [], `${kind.kind} without ${pathText(at)}: ${JSON.stringify(object)}`)
 }
 
-/** No field of ours is a list of lists, so this is of the wrong type everywhere. */
+/** Our schemas have no list of lists, so this is of the wrong type everywhere. */
 const WRONG_TYPE = [[7]]
 
 /** Every place below spec, as segments without the difference between fields and keys. */

@@ -304,7 +304,7 @@ function lines({ role, reason, mappings }: RoleDecision): string[] {
   return [given, ...mappings.map((mapping) => `${mapping.index} ${mapping.reason}`)]
 }
 
-t.test('the role, and what becomes of each mapping', async (t) => {
+t.test('the role, and the outcome of each mapping', async (t) => {
   const a = { roleArn: arn('a') }
   const b = { roleArn: arn('b') }
   const c = { roleArn: arn('c') }

@@ -112,7 +112,7 @@ export const object = <P extends TProperties>(
 ): TObject<P> => Type.Object(properties, describe(description, annotations))
 
 /**
- * An optional field of other releases, of the type that they give it: no CRD of ours declares it. `since` names the
+ * An optional field of other releases, of the type that they give it: our CRDs do not declare it. `since` names the
  * release that brought it, such as `0.43` (the first one that is known): `unknown-field` says so where the installed
  * release is not known.
  */

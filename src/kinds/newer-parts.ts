@@ -11,6 +11,7 @@ export const OPEN = { open: true } as const
 export const bounded = <T extends TSchema>(item: T, most: number, description: string, least = 0) =>
   list(item, description, { ...(least > 0 && { minItems: least }), maxItems: most })
 
+/** The name of an upstream provider in a field that the specification does not have. */
 export const providerName = (description: string) =>
   like('dnsLabel', description, { minLength: 1, maxLength: 63 })
 

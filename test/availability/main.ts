@@ -41,7 +41,7 @@ const OUTCOMES = [
 ] as const
 type Outcome = (typeof OUTCOMES)[number]
 
-/** Whether what is no good was to be expected, of a create that was begun at this time. */
+/** Whether a failed create was expected, by the time at which it began. */
 type Excuse = (outcome: Outcome, begun: number) => boolean
 
 interface Tally {
@@ -100,7 +100,7 @@ function startBalancer(port: number, replicas: readonly Ports[]): ChildProcess {
     '  timeout connect 1s',
     '  timeout client 5m',
     '  timeout server 5m',
-    // As patient as a kubelet: on a busy machine a check that is slow is no replica that is dead.
+    // The timeout of a kubelet: on a busy machine a slow check does not mean a dead replica.
     '  timeout check 3s',
     '  retries 2',
     '  option redispatch',
@@ -118,7 +118,7 @@ function startBalancer(port: number, replicas: readonly Ports[]): ChildProcess {
   return spawn('haproxy', ['-f', file, '-db', '-q'], { stdio: ['ignore', 'ignore', 'inherit'] })
 }
 
-/** Creates one resource after the other, and counts what becomes of them under the phase of the moment. */
+/** Creates one resource after the other, and counts the outcomes by the phase of the moment. */
 class Stream {
   readonly tallies: Tally[] = []
   readonly #api: ApiServer

@@ -220,7 +220,7 @@ async function kubectl(
     timeout: kubectlSeconds * 1000,
     killSignal: 'SIGKILL',
   })
-  // It may end without reading its input; that is no error of ours.
+  // It may end without reading its input; that is not our error.
   child.stdin.on('error', () => undefined)
   child.stdin.end(options.stdin ?? '')
   const [stdout, stderr, [code]] = await Promise.all([

@@ -185,7 +185,6 @@ await withApiServer(root, async (t, api) => {
     const plan = (token: string) => `VirtualMCPServer gateway (namespace tools), MCPGroup backends
   incoming: oidc: issuer https://okta.example.com, MCPOIDCConfig clients, audience ${ISSUER}
   embedded authorization server: issuer ${ISSUER}, login at okta
-  note: releases do not reconcile this VirtualMCPServer: beside an embedded authorization server the audience must be resourceUrl, which is http://gateway.tools.svc.cluster.local:4483
 
   BACKEND  STRATEGY        CONFIG  FROM        ${token}
 `

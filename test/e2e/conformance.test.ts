@@ -9,7 +9,7 @@ import { inBatches, type Status } from './rule-examples.ts'
 import { withApiServer } from './suite.ts'
 
 const UPDATE = process.env.UPDATE_GOLDEN === '1'
-/** All of them are recorded, which takes six minutes; the recording is compared for these. */
+/** All of the page are recorded; the recording is compared for these. */
 const ASKED = comparedReleases(UPDATE ? undefined : ['0.26', '0.44', '0.63'])
 
 /** What the CRDs of releases refuse of the corpus of docs/conformance.md, at a real API server. */

@@ -19,12 +19,16 @@ export interface Status {
   }
 }
 
-/** Every example of every rule about one object alone, at every place where the rule applies. */
+/**
+ * Every example of every rule about one object alone, at every place where the rule applies; not those of updates, and
+ * not of rules that count only where the release is known.
+ */
 export function ruleExamples(): RuleExample[] {
   return rulePlaces().flatMap((place) => {
     const { rule, kind } = place
-    if (rule.reads.length > 0) return []
-    return examplesAt(place).map((example, i) => ({
+    if (rule.reads.length > 0 || rule.appliesTo?.from !== undefined) return []
+    const created = examplesAt(place).filter(({ old }) => old === undefined)
+    return created.map((example, i) => ({
       ...example,
       place,
       title: `${rule.id} on ${kind.kind}: ${example.title}`,

@@ -40,7 +40,7 @@ await withApiServer(root, async (t, api) => {
 /** The fields that the API server finds fault with; none when it admits the resource. */
 async function refusedFields(api: ApiServer, resource: Manifest): Promise<string[]> {
   const kind = kindNamed.get(resource.kind)
-  if (kind === undefined) throw new Error(`${resource.kind} is no kind of ours`)
+  if (kind === undefined) throw new Error(`${resource.kind} is not one of our kinds`)
   const { status, body } = await api.request<Status>('POST', `${pathOf(kind)}?dryRun=All`, resource)
   return status === 201 ? [] : (body.details?.causes ?? []).map(({ field }) => field).toSorted()
 }

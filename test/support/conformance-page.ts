@@ -100,7 +100,7 @@ export function unexplained({ denied, refused, missed, operator }: Differences):
   ]
 }
 
-/** The explanations of what is no difference any more. */
+/** The explanations of differences that have gone. */
 export function unusedExplanations({ denied, refused, operator } = differences()): readonly string[] {
   const silent = operator.filter((each) => each.silent.length > 0)
   const unused = (rows: readonly (readonly [RegExp, string])[], all: readonly { readonly what: string }[]) =>
@@ -127,7 +127,7 @@ export function conformancePage(found = differences()): string {
 /** All of the page that does not count objects. */
 export const differencesParts = (found: Differences): readonly string[] => [
   '## What the release takes and we deny',
-  `Errors of ours in objects that the CRD of release ${NEWEST} takes and its operator reconciles. The specification decides ([decision 3](decisions.md#decision-3)).`,
+  `Our errors in objects that the CRD of release ${NEWEST} takes and its operator reconciles. The specification decides ([decision 3](decisions.md#decision-3)).`,
   table(
     ['Rule', 'With the release known', 'Why'],
     found.denied.map(({ what, known }) => [

@@ -11,9 +11,12 @@ import type { Release } from '../../src/release/release.ts'
 import { type KnownRelease, knownReleases } from './releases.ts'
 import { submissionOf } from './review.ts'
 
+/** The releases of the page: the oldest, the newest, and between them those that added most. */
+const COMPARED = ['0.26', '0.30', '0.40', '0.44', '0.48', '0.50', '0.55', '0.63']
+
 /** The releases of the page, or some of them: each takes ten seconds at a real API server. */
-export const comparedReleases = (some?: readonly string[]): readonly KnownRelease[] =>
-  knownReleases().filter(({ version }) => some?.includes(minorOf(version)) ?? true)
+export const comparedReleases = (some: readonly string[] = COMPARED): readonly KnownRelease[] =>
+  knownReleases().filter(({ version }) => some.includes(minorOf(version)))
 
 export const minorOf = (version: string): string => version.split('.').slice(0, 2).join('.')
 
@@ -110,11 +113,11 @@ const READING = { group: DEFAULT_API_GROUP, namespace: 'default', strict: true }
 /** The differences by field or rule, each with its number of objects. */
 export interface Differences {
   readonly counts: readonly Counts[]
-  /** Errors of ours in objects that the CRD and the operator of the newest release take, by rule. */
+  /** Our errors in objects that the CRD and the operator of the newest release take, by rule. */
   readonly denied: readonly Denied[]
   /** What a CRD refuses, and we do not while no release is known, by field. */
   readonly refused: readonly Group[]
-  /** Refused by a CRD, without an error of ours although the release is known. */
+  /** Refused by a CRD, without an error from us although the release is known. */
   readonly missed: readonly string[]
   /** What the operator refuses, by its words. */
   readonly operator: readonly Refusal[]

@@ -25,7 +25,7 @@ export function reviewOf(object: unknown, request: Record<string, unknown> = {})
   }
 }
 
-/** A resource of ours with the given spec. */
+/** A resource of one of our kinds with the given spec. */
 export function resourceOf(kind: string, spec: unknown, metadata: object = {}): Record<string, unknown> {
   return {
     apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`,

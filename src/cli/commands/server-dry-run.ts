@@ -101,7 +101,7 @@ const isForbiddenToUs = (answer: Answer): boolean =>
 const messageOf = ({ status, body }: Answer): string =>
   isObject(body) && typeof body.message === 'string' ? body.message : String(status)
 
-/** The id of a rule of ours at the end of a text; our own webhook says what the report has. */
+/** The id of one of our rules at the end of a text: the report already has what our own webhook says. */
 const idIn = (text: string): string | undefined =>
   /^and \d+ more; `vmcp-admission check`/.test(text)
     ? 'more'

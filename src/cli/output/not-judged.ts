@@ -20,7 +20,7 @@ export interface NotJudged {
 const OF_OTHERS_TOO = 'MCPServer'
 const OF_THE_PRODUCT = /toolhive|stackloc?k/i
 
-/** Why a document that looks like one of ours is not: its kind or its group is another one, or it is a list. */
+/** Why a document that looks like one of our resources is not: another kind or group, or a list. */
 export function notJudged(value: unknown, reading: Reading): NotJudged | undefined {
   if (Array.isArray(value)) return ofList(value, reading)
   if (!isObject(value)) return undefined

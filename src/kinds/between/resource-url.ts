@@ -64,9 +64,8 @@ export function* audienceErrors(checker: Checker): Iterable<FieldError> {
       'must be an absolute http(s) URL without a fragment beside an embedded authorization server; write the URL of clients, in `resourceUrl` too'
     yield advice(at, detail)
   } else if (isAbsent(reference, 'resourceUrl') || reference.resourceUrl === '') {
-    const byDefault = defaultUrl(checker)
-    if (byDefault.test(audience)) return
-    const detail = `is ${byDefault.text} when it is not set, and must equal the audience; set it to ${shortQuote(withoutUserInfo(audience))}`
+    if (isDefaultUrl(checker, audience)) return
+    const detail = `is the address in the cluster when it is not set, and must equal the audience; set it to ${shortQuote(withoutUserInfo(audience))}`
     yield advice(checker.resourceUrl, detail)
   } else if (reference.resourceUrl !== undefined && reference.resourceUrl !== audience) {
     const detail = `must equal \`resourceUrl\`, ${shortQuote(withoutUserInfo(reference.resourceUrl))}, beside an embedded authorization server`
@@ -80,15 +79,12 @@ function isResource(text: string): boolean {
   return (url?.scheme === 'http' || url?.scheme === 'https') && url.host !== '' && !/#./.test(text)
 }
 
-function defaultUrl({ name, namespace, port }: Checker) {
+/** Whether a URL is what releases take for `resourceUrl`; one that may be it where the namespace is chosen later. */
+function isDefaultUrl({ name, namespace, port }: Checker, url: string): boolean {
   const end = `.svc.cluster.local:${port}`
-  const start = `http://${name === '' ? 'NAME' : name}.`
-  const isKnown = name !== '' && namespace !== undefined
-  return {
-    text: `${start}NAMESPACE${end}`,
-    test: (url: string) =>
-      isKnown ? url === start + namespace + end : url.startsWith('http://') && url.endsWith(end),
-  }
+  return name === '' || namespace === undefined
+    ? url.startsWith('http://') && url.endsWith(end)
+    : url === `http://${name}.${namespace}${end}`
 }
 
 /** The namespace of the judged resource; undefined where it is chosen later. */

@@ -12,6 +12,7 @@ interface Issuing {
   readonly resourceUrl: string | undefined
 }
 
+/** The embedded authorization server of a gateway, with what its tokens are for; undefined where it has none. */
 export function issuingOf(spec: Spec | undefined): Issuing | undefined {
   const { authServerConfig, incomingAuth } = spec ?? {}
   if (spec === undefined || authServerConfig === undefined) return undefined

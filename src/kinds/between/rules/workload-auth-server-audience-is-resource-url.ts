@@ -60,7 +60,7 @@ export const workloadAuthServerAudienceIsResourceUrl = defineRule({
         value: serving({ audience: 'https://jira.example.com' }),
         others: [serverConfig('auth', 'okta')],
         findings: [
-          'spec.oidcConfigRef.resourceUrl: is http://example.NAMESPACE.svc.cluster.local:8080 when it is not set, and must equal the audience; set it to "https://jira.example.com"',
+          'spec.oidcConfigRef.resourceUrl: is the address in the cluster when it is not set, and must equal the audience; set it to "https://jira.example.com"',
         ],
       },
       {

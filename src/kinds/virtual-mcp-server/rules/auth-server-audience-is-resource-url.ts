@@ -48,7 +48,7 @@ export const authServerAudienceIsResourceUrl = defineRule({
         title: 'no resourceUrl',
         value: listening({ audience: 'https://mcp.example.com' }),
         findings: [
-          'spec.incomingAuth.oidcConfigRef.resourceUrl: is http://example.NAMESPACE.svc.cluster.local:4483 when it is not set, and must equal the audience; set it to "https://mcp.example.com"',
+          'spec.incomingAuth.oidcConfigRef.resourceUrl: is the address in the cluster when it is not set, and must equal the audience; set it to "https://mcp.example.com"',
         ],
       },
       {
