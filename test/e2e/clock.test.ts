@@ -179,7 +179,7 @@ await withApiServer(t, async (t, api) => {
       t.match(found.stdout, 'Secret default/vmcp-admission-ca: the CA that signs: is not valid yet: SHA-256 ')
       t.match(
         found.stdout,
-        /ValidatingWebhookConfiguration .* caBundle holds no certificate that is valid by now: /,
+        /ValidatingWebhookConfiguration .* caBundle holds only certificates that are not valid yet: /,
       )
 
       const next = await startServer(flags(port))
