@@ -59,6 +59,7 @@ interface Finding extends Place {
   readonly kind: string
   readonly namespace: string
   readonly name: string
+  readonly related: readonly (Place & Pick<Finding, 'path' | 'kind' | 'name'>)[]
 }
 interface Printed {
   readonly findings: readonly Finding[]
@@ -170,7 +171,50 @@ t.test('data on stdout, talk on stderr', async (t) => {
     kind: 'MCPExternalAuthConfig',
     namespace: 'default',
     name: 'reports',
+    related: [],
   })
+})
+
+t.test('a finding between objects has the places of its other ends', async (t) => {
+  const gateway = `apiVersion: toolhive.stacklok.dev/v1beta1
+kind: VirtualMCPServer
+metadata:
+  name: tools
+spec:
+  groupRef:
+    name: tools
+  incomingAuth:
+    type: oidc
+    oidcConfigRef:
+      name: corporate
+      audience: https://mcp.example.com
+      resourceUrl: https://mcp.example.com
+  authServerConfig:
+    issuer: https://auth.example.com
+    upstreamProviders:
+      - name: google
+        type: oidc
+        oidcConfig:
+          issuerUrl: https://idp.example.com
+          clientId: vmcp
+  outgoingAuth:
+    source: inline
+    backends:
+      jira:
+        externalAuthConfigRef:
+          name: jira
+`
+  const config = manifest('type: upstreamInject\nupstreamInject:\n  providerName: okta\n', 'name: jira')
+  await write({ 'ends/jira.yaml': `${OTHER}---\n${config}`, 'ends/tools.yaml': gateway })
+  const { findings } = await printed(['ends'])
+  const ends = findings.flatMap(({ id, path, related }) =>
+    related.map((end) => `${id} ${path} -> ${at(end)} ${end.kind} ${end.name} ${end.path}: ${end.message}`),
+  )
+  t.strictSame(ends, [
+    'auth-config-served spec.upstreamInject.providerName -> ends/tools.yaml:16:5 VirtualMCPServer tools spec.authServerConfig.upstreamProviders: has these providers',
+    'upstream-inject-provider-exists spec.outgoingAuth.backends[jira].externalAuthConfigRef.name -> ends/jira.yaml:13:5 MCPExternalAuthConfig jira spec.upstreamInject.providerName: names "okta"',
+    'upstream-inject-provider-exists spec.outgoingAuth.backends[jira].externalAuthConfigRef.name -> ends/tools.yaml:16:5 VirtualMCPServer tools spec.authServerConfig.upstreamProviders: has these providers',
+  ])
 })
 
 t.test('places', async (t) => {
@@ -1312,9 +1356,9 @@ t.test('wrong usage', async (t) => {
     [['check', '-o', 'json', 'a'], "there is no flag -o; did you mean '--output'"],
     [['check', '-n', 'tools', 'a'], "there is no flag -n; did you mean '--namespace'"],
     [['check', '-v', 'a'], 'there is no flag -v'],
-    [['check', '--output', 'xml', 'a'], "--output: 'xml' is not one of human, json"],
-    [['check', 'a', '--output'], '--output needs a value: --output human|json'],
-    [['check', 'a', '--output', '--strict'], '--output needs a value: --output human|json'],
+    [['check', '--output', 'xml', 'a'], "--output: 'xml' is not one of human, line, json"],
+    [['check', 'a', '--output'], '--output needs a value: --output human|line|json'],
+    [['check', 'a', '--output', '--strict'], '--output needs a value: --output human|line|json'],
     [['check', '--strict=yes', 'a'], '--strict takes no value'],
     [['check', '--set', 'REGION', 'a'], "--set: 'REGION' is not NAME=VALUE"],
     [['check', '--set', '=x', 'a'], "--set: '=x' is not NAME=VALUE"],
@@ -1329,7 +1373,7 @@ t.test('wrong usage', async (t) => {
     [['check', '--exclude', '', 'a'], "--exclude: '' is not the name or path of a file or folder"],
     [['check', '--exclude', './', 'a'], "--exclude: './' is not the name or path of a file or folder"],
     [['check', '--severity', 'schema-type=off', 'a'], "--severity: 'schema-type' is always an error"],
-    [['check', 'a'], "VMCP_OUTPUT: 'xml' is not one of human, json", { VMCP_OUTPUT: 'xml' }],
+    [['check', 'a'], "VMCP_OUTPUT: 'xml' is not one of human, line, json", { VMCP_OUTPUT: 'xml' }],
     [['check', 'a'], "VMCP_STRICT: 'yes' is not true or false", { VMCP_STRICT: 'yes' }],
     [
       ['check', 'a'],
@@ -1392,7 +1436,12 @@ t.test('wrong usage ends with exit code 2', async (t) => {
     [['help', 'lint'], `'lint' is not a command; ${all}`, '--help'],
     [['constructor'], `'constructor' is not a command; ${all}`, '--help'],
     [['check'], 'name the files or folders to check, or - for standard input', 'check --help'],
-    [['check', 'a'], "VMCP_OUTPUT: 'xml' is not one of human, json", 'check --help', { VMCP_OUTPUT: 'xml' }],
+    [
+      ['check', 'a'],
+      "VMCP_OUTPUT: 'xml' is not one of human, line, json",
+      'check --help',
+      { VMCP_OUTPUT: 'xml' },
+    ],
     [
       ['explain', 'schemaenum'],
       "'schemaenum' is not an id, a kind or a field; did you mean 'schema-enum'",

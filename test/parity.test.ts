@@ -4,7 +4,7 @@ import t from 'tap'
 import { stringify } from 'yaml'
 import { judgeDocument } from '../src/cli/commands/judge-document.ts'
 import { loadDocuments } from '../src/cli/input/load.ts'
-import type { Report } from '../src/cli/output/report.ts'
+import { IN_CLUSTER, type Report } from '../src/cli/output/report.ts'
 import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
 import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
 import { causeText } from '../src/review/finding.ts'
@@ -47,7 +47,7 @@ function byCli(text: string, strict: boolean, state: ClusterState): { findings: 
   const judging = { group: DEFAULT_API_GROUP, namespace: 'default', strict, severities: [] }
   for (const document of loadDocuments(text)) {
     if ('error' in document) report.unread.push({ file: 'a', ...document.error })
-    else judgeDocument('a', document, judging, { state }, report)
+    else judgeDocument('a', document, judging, { state, placeOf: () => IN_CLUSTER }, report)
   }
   const findings = report.findings
     .filter(({ id }) => !OF_FILES.has(id))

@@ -34,8 +34,9 @@ import { ENGINE_IDS } from '../src/review/engine-ids.ts'
 import { judgeSubmission } from '../src/review/index.ts'
 import { severitiesOf, STRICT } from '../src/review/profiles.ts'
 import type { SeveritySetting } from '../src/review/settings.ts'
-import { answering, type Cluster } from '../src/rule/cluster.ts'
-import { isObject } from '../src/rule/resource.ts'
+import { answering, type Cluster, nameKey } from '../src/rule/cluster.ts'
+import { pathText, valueAt } from '../src/rule/path.ts'
+import { isObject, metadataOf } from '../src/rule/resource.ts'
 import { deepFreeze } from './support/freeze.ts'
 import { recording } from './support/recording.ts'
 import { submissionOf } from './support/review.ts'
@@ -103,6 +104,36 @@ t.test('every example of every rule, at every place where the rule applies', asy
       }
     })
   }
+})
+
+/** Between objects, and with one end: no object is wrong that is there. */
+const ONE_END = new Set(['oidc-config-address-allowed'])
+
+t.test('a finding between objects names its other ends', async (t) => {
+  const between = rulePlaces().filter(({ rule }) => rule.reads.length > 0)
+  const withEnds = new Set<string>()
+  for (const place of between) {
+    const { rule, kind } = place
+    const ends = examplesAt(place).flatMap((example) => {
+      const own = found(place, example).filter(({ id }) => id === rule.id)
+      return own.flatMap(({ error }) => (error.related ?? []).map((end) => ({ end, error, example })))
+    })
+    if (ends.length > 0) withEnds.add(rule.id)
+    for (const { end, error, example } of ends) {
+      const { object, at, text } = end
+      const title = `${example.title}: ${nameKey(object)} ${pathText(at)}`
+      const named = [{ kind: kind.kind, metadata: { name: 'example' } }, ...example.others].filter(
+        (other) => `${String(other.kind)}/${String(metadataOf(other).name)}` === nameKey(object),
+      )
+      t.ok(named.length > 0, `${title}: is there`)
+      const holder = nameKey(object) === `${kind.kind}/example` ? example.resource : named[0]
+      t.ok(valueAt(holder, at.slice(0, -1)) !== undefined, `${title}: the place, or the object around it`)
+      t.match(text, /^[a-z].{2,60}[^.]$/, `${title}: ${text}`)
+      t.notSame({ object, at }, { object: { kind: kind.kind, name: 'example' }, at: error.at }, title)
+    }
+  }
+  const without = between.map(({ rule }) => rule.id).filter((id) => !withEnds.has(id))
+  t.strictSame(new Set(without), ONE_END)
 })
 
 t.test('without resourceUrl releases take the address of a Service of the name', async (t) => {

@@ -143,7 +143,11 @@ export const toggle = (help: string): Flag<boolean> => ({
   },
 })
 
-export const choice = <T extends string>(help: string, choices: readonly T[], fallback: T): Flag<T> => ({
+export const choice = <T extends string, F extends T | undefined = T>(
+  help: string,
+  choices: readonly T[],
+  fallback: F,
+): Flag<T | F> => ({
   help,
   argument: choices.join('|'),
   fallback,

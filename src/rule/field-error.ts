@@ -39,6 +39,20 @@ export interface FieldError {
    * object has errors about the same things, whatever their rule, place and text (decision 8).
    */
   readonly about?: () => Iterable<Thing>
+  /** The other ends of a contradiction: at most a few, the one that explains most first. */
+  readonly related?: readonly Related[]
+  /**
+   * The contradictions between objects that it tells of, in words that do not depend on the object that is judged. Where
+   * several objects have findings about the same, one is the cause of all: outputs for people show one.
+   */
+  readonly causes?: () => Iterable<Thing>
+}
+
+/** A place in another object, or elsewhere in the judged one, and a phrase about what stands there. */
+export interface Related {
+  readonly object: ObjectName
+  readonly at: readonly Segment[]
+  readonly text: string
 }
 
 /** Words that identify one thing together, such as a rule's id and the names of objects. */
@@ -94,6 +108,25 @@ export function about(error: FieldError, ...thing: Thing): FieldError {
 export function aboutEach(error: FieldError, things: () => Iterable<Thing>): FieldError {
   return { ...error, about: things }
 }
+
+/** Most other ends of one error. */
+const MOST_RELATED = 4
+
+/** The error with its other ends, and the contradictions that it tells of. */
+export function relatedTo(
+  error: FieldError,
+  related: readonly Related[],
+  causes?: () => Iterable<Thing>,
+): FieldError {
+  return { ...error, related: related.slice(0, MOST_RELATED), ...(causes && { causes }) }
+}
+
+/** The place of a path in an object. */
+export const end = (object: ObjectName, path: At, text: string): Related => ({
+  object,
+  at: segmentsOf(path),
+  text,
+})
 
 /** `Duplicate value`: an earlier item has the same value. */
 export function duplicate<T>(path: Path<T>, value: Value<T>): FieldError {

@@ -134,6 +134,7 @@ await withApiServer(root, async (t, api) => {
               kind: 'MCPExternalAuthConfig',
               namespace: 'shop',
               name: 'aws',
+              related: [],
             },
           ],
           notes: [],

@@ -1,4 +1,4 @@
-import { choice, readFlags, UsageError } from '../../configuration/flags.ts'
+import { readFlags, UsageError } from '../../configuration/flags.ts'
 import { chosenSeverities, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { configMapReferencesOf } from '../../kinds/between/config-maps.ts'
 import { secretReferencesOf } from '../../kinds/between/secrets.ts'
@@ -11,10 +11,11 @@ import { stateOfCluster } from '../input/given-state.ts'
 import type { Live, LiveObject, NameInNamespace } from '../input/live/index.ts'
 import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
 import { printUnread } from '../input/reading.ts'
-import { addVerdict, exitCode, IN_CLUSTER, printHuman, printJson, type Report } from '../output/report.ts'
+import { OUTPUT, printReport } from '../output/formats.ts'
+import { addVerdict, exitCode, IN_CLUSTER, type Report } from '../output/report.ts'
 
 export const AUDIT_FLAGS = {
-  output: choice('format of the output', ['human', 'json'], 'human'),
+  output: OUTPUT,
   ...LIVE_FLAGS,
   ...JUDGING_FLAGS,
   ...RELEASE_FLAGS,
@@ -43,9 +44,7 @@ export async function audit(
   const release = named ?? installedRelease(live.definitions, group)
   const report = judgeAll(live, { group, severities: chosenSeverities(flags), release })
   printUnread(report.unread)
-  process.stdout.write(
-    flags.output === 'json' ? printJson(report) : printHuman(report, scopeOf(live, namespaces)),
-  )
+  printReport(report, flags.output, { scope: scopeOf(live, namespaces) })
   return exitCode(report)
 }
 

@@ -1,7 +1,9 @@
 import type { ClusterState } from '../../review/cluster-state.ts'
-import { metadataOf } from '../../rule/resource.ts'
+import { jsonKey } from '../../rule/path.ts'
+import { isObject, metadataOf } from '../../rule/resource.ts'
+import type { FileDocument } from '../input/load.ts'
 import { objectKey } from '../../rule/cluster.ts'
-import { choice, isNamespaceName, readFlags, toggle, UsageError } from '../../configuration/flags.ts'
+import { isNamespaceName, readFlags, toggle, UsageError } from '../../configuration/flags.ts'
 import { chosenSeverities, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { CHECK_SECRETS, CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { type Documents, readDocuments } from '../input/documents.ts'
@@ -13,18 +15,11 @@ import { missingKindNotes } from '../output/missing-crds.ts'
 import { unevaluatedRules } from '../../release/refused.ts'
 import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
 import { READING_FLAGS, printEmpty, printUnread, readOptions } from '../input/reading.ts'
-import {
-  counted,
-  exitCode,
-  IN_CLUSTER,
-  type Located,
-  printHuman,
-  printJson,
-  type Report,
-} from '../output/report.ts'
+import { OUTPUT, printReport } from '../output/formats.ts'
+import { counted, exitCode, IN_CLUSTER, type Located, type Report } from '../output/report.ts'
 
 export const CHECK_FLAGS = {
-  output: choice('format of the output', ['human', 'json'], 'human'),
+  output: OUTPUT,
   strict: toggle(
     'unknown fields are errors, and placeholders are judged as they stand; --profile strict includes it',
   ),
@@ -60,7 +55,7 @@ export async function check(
     ? await readAndJudge(documents, { ...asked, asksServer: flags['server-dry-run'] }, judging, environment)
     : judgeAlone(documents, { ...judging, namespace: namespace || 'default' })
   printUnread(report.unread)
-  process.stdout.write(flags.output === 'json' ? printJson(report) : printHuman(report, scope))
+  printReport(report, flags.output, { scope })
   return exitCode(report)
 }
 
@@ -128,15 +123,32 @@ function judgeBesideCluster(
   }
 }
 
-function judgeDocuments(documents: Documents, judging: Judging, beside: Beside): Report {
+function judgeDocuments(documents: Documents, judging: Judging, beside: Omit<Beside, 'placeOf'>): Report {
   const { files, patches, unread } = documents
   const report: Report = { files, resources: 0, others: 0, findings: [], notes: [...patches], unread }
-  for (const { file, document } of documents.documents) judgeDocument(file, document, judging, beside, report)
+  const placed = { ...beside, placeOf: placesIn(documents, judging) }
+  for (const { file, document } of documents.documents) judgeDocument(file, document, judging, placed, report)
   report.notes.push(
     ...noteRepetitions(documents, judging, beside.state),
     ...rulesNotEvaluated(documents, judging),
   )
   return report
+}
+
+/** Finds places in the documents by the name of their object; of two with one name the last counts. */
+function placesIn({ documents }: Documents, judging: Judging): Beside['placeOf'] {
+  const named = new Map<string, FileDocument>()
+  for (const each of documents) {
+    const { value } = each.document
+    const { name } = metadataOf(value)
+    if (!isObject(value) || typeof value.kind !== 'string' || typeof name !== 'string') continue
+    named.set(objectKey({ kind: value.kind, namespace: namespaceOf(value, judging), name }), each)
+  }
+  return (object, at) => {
+    const { file, document } = named.get(objectKey(object)) ?? {}
+    if (file === undefined || document === undefined) return IN_CLUSTER
+    return { file, ...document.locate(at.map(jsonKey), 'key') }
+  }
 }
 
 /** Most places of rules that are listed. */

@@ -5,14 +5,14 @@ import type { Release } from '../../release/release.ts'
 import type { NewerField } from '../../review/unknown-fields.ts'
 import type { SeveritySetting } from '../../review/settings.ts'
 import type { ClusterState } from '../../review/cluster-state.ts'
-import type { Cluster } from '../../rule/cluster.ts'
-import { jsonKey, pathText, valueAt } from '../../rule/path.ts'
+import { type Cluster, nameKey } from '../../rule/cluster.ts'
+import { jsonKey, pathText, type Segment, valueAt } from '../../rule/path.ts'
 import { isObject, type Resource } from '../../rule/resource.ts'
 import { nameOfPlaceholder } from '../input/fill.ts'
 import { kindOf, type Reading } from '../input/given-state.ts'
 import type { ReadDocument } from '../input/load.ts'
 import { notJudged } from '../output/not-judged.ts'
-import { addVerdict, type Report, type Subject } from '../output/report.ts'
+import { addVerdict, type Place, type Report, type Subject } from '../output/report.ts'
 
 export interface Judging extends Reading {
   readonly severities: readonly SeveritySetting[]
@@ -29,6 +29,8 @@ export interface Beside {
     readonly state: ClusterState
     get(subject: Subject): unknown
   }
+  /** The place of a part of another object: its key, in its file if it is in one. */
+  placeOf(object: Subject, at: readonly Segment[]): Place
 }
 
 /**
@@ -39,7 +41,7 @@ export function judgeDocument(
   file: string,
   document: ReadDocument,
   judging: Judging,
-  { state, stored }: Beside,
+  { state, stored, placeOf }: Beside,
   report: Report,
 ): void {
   const { value } = document
@@ -70,11 +72,24 @@ export function judgeDocument(
     state,
     stateNow: stored?.state,
   })
-  addVerdict(report, outcome, subject, ({ id, error }) => {
-    // The place of a map or a list is its key, not its first member on the next line.
-    const named = id === 'unknown-field' || typeof valueAt(value, error.at) === 'object'
-    return { file, ...document.locate(error.at.map(jsonKey), named ? 'key' : 'value') }
+  const placeIn = (at: readonly Segment[], target: 'key' | 'value') => ({
+    file,
+    ...document.locate(at.map(jsonKey), target),
   })
+  addVerdict(
+    report,
+    outcome,
+    subject,
+    ({ id, error }) => {
+      // The place of a map or a list is its key, not its first member on the next line.
+      const named = id === 'unknown-field' || typeof valueAt(value, error.at) === 'object'
+      return placeIn(error.at, named ? 'key' : 'value')
+    },
+    (object, at) =>
+      nameKey(object) === nameKey(self)
+        ? placeIn(at, 'key')
+        : placeOf({ ...object, namespace: subject.namespace }, at),
+  )
   if (!namesNamespace(value) && namesOtherNamespace(outcome, state.in(subject.namespace))) {
     const message = `names no namespace, and is judged in '${subject.namespace}'; --namespace NAME says which`
     report.notes.push({ file, ...document.locate(['metadata', 'namespace'], 'key'), message })

@@ -1,7 +1,7 @@
 import { causeText, type Finding } from '../../review/finding.ts'
 import type { Verdict } from '../../review/judge.ts'
-import { pathText } from '../../rule/path.ts'
-import { visible } from './visible.ts'
+import type { ObjectName } from '../../rule/cluster.ts'
+import { pathText, type Segment } from '../../rule/path.ts'
 
 /** Exit codes of every command; the worst counts. */
 export const EXIT = { clean: 0, findings: 1, usage: 2, unread: 3 } as const
@@ -32,6 +32,13 @@ export interface ReportedFinding extends Located, Subject {
   readonly severity: 'error' | 'warning'
   readonly id: string
   readonly path: string
+  /** The other ends of a contradiction; the message says what stands there. */
+  readonly related: readonly ReportedEnd[]
+}
+
+/** A place in another object, or elsewhere in the same. */
+export interface ReportedEnd extends Located, Subject {
+  readonly path: string
 }
 
 /** The place of every object in a cluster. */
@@ -50,6 +57,15 @@ export interface Report {
   readonly unread: Unread[]
 }
 
+/** What a format needs beside the report. */
+export interface Printing {
+  /** Where the resources are, such as `3 files`. */
+  readonly scope: string
+}
+
+/** The whole text of a report on standard output. */
+export type Format = (report: Report, printing: Printing) => string
+
 export type Place = Pick<Located, 'file' | 'line' | 'column'>
 
 /** Adds what was decided about one resource. */
@@ -58,16 +74,25 @@ export function addVerdict(
   { errors, warnings, failures }: Verdict,
   subject: Subject,
   locate: (finding: Finding) => Place,
+  locateIn: (object: ObjectName, at: readonly Segment[]) => Place = () => IN_CLUSTER,
 ): void {
+  const { namespace } = subject
   for (const finding of [...errors, ...warnings]) {
     const { severity, id, error, prefix = '' } = finding
     report.findings.push({
       ...locate(finding),
       severity,
       id,
-      path: error.at.length === 0 ? '' : pathText(error.at),
+      path: textOf(error.at),
       message: prefix + causeText(finding),
       ...subject,
+      related: (error.related ?? []).map(({ object, at, text }) => ({
+        ...locateIn(object, at),
+        path: textOf(at),
+        message: text,
+        namespace,
+        ...object,
+      })),
     })
   }
   for (const failed of failures) {
@@ -76,54 +101,7 @@ export function addVerdict(
   }
 }
 
-/** `scope` names the place of the resources, such as `in 3 files`. */
-export function printHuman(report: Report, scope = counted(report.files.length, 'file')): string {
-  const order = new Map(report.files.map((file, index) => [file, index]))
-  const place = ({ file }: Located) => (file === null ? Infinity : (order.get(file) ?? -1))
-  const inOrder = (a: Located, b: Located) =>
-    compare(place(a), place(b)) || a.line - b.line || a.column - b.column
-  const lines = [
-    ...findingLines(report.findings.toSorted(inOrder)),
-    ...report.notes.map((note) => ({ ...note, text: `${placeOf(note)}note: ${note.message}` })),
-  ]
-  const printed = lines.toSorted(inOrder).map(({ text }) => visible(text))
-  return [...printed, ...(printed.length === 0 ? [] : ['']), summary(report, scope), ''].join('\n')
-}
-
-/** Lines for findings. The finding about the version, which all documents of a repository share, is one line with a count. */
-function findingLines(findings: readonly ReportedFinding[]): (Located & { readonly text: string })[] {
-  const alike = Map.groupBy(findings, ({ id, message }, i) => (id === 'api-version-current' ? message : i))
-  return [...alike.values()].flatMap(([first, ...others]) =>
-    first === undefined ? [] : [{ ...first, text: findingLine(first, others.length) }],
-  )
-}
-
-const compare = (a: number, b: number) => (a < b ? -1 : a > b ? 1 : 0)
-
-const placeOf = ({ file, line, column }: Located) => (file === null ? '' : `${file}:${line}:${column}: `)
-
-/** The line of a finding; one in a cluster begins with the object in place of the file. */
-function findingLine(finding: ReportedFinding, others: number): string {
-  const { file, kind, namespace, name, severity, path, message } = finding
-  const text = `${path === '' ? '' : `${path}: `}${message}`
-  const more = others === 0 ? '' : ` and ${others} more`
-  return file === null
-    ? `${kind} ${namespace}/${name}${more}: ${severity}: ${text}`
-    : `${placeOf(finding)}${severity}: ${kind} ${name}${more}: ${text}`
-}
-
-function summary({ resources, others, notes, unread, ...report }: Report, scope: string): string {
-  const count = (severity: string) =>
-    report.findings.filter((finding) => finding.severity === severity).length
-  const parts = [
-    counted(count('error'), 'error'),
-    counted(count('warning'), 'warning'),
-    ...(notes.length === 0 ? [] : [counted(notes.length, 'note')]),
-    ...(unread.length === 0 ? [] : [`${unread.length} that could not be read`]),
-  ]
-  const left = others === 0 ? '' : ` (${counted(others, 'document')} of other kinds not judged)`
-  return `${counted(resources, 'resource')} in ${scope}${left}: ${parts.join(', ')}`
-}
+const textOf = (at: readonly Segment[]): string => (at.length === 0 ? '' : pathText(at))
 
 export const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
 
@@ -131,19 +109,4 @@ export const counted = (count: number, noun: string) => `${count} ${noun}${count
 export function exitCode({ findings, unread }: Report): number {
   if (unread.length > 0) return EXIT.unread
   return findings.some(({ severity }) => severity === 'error') ? EXIT.findings : EXIT.clean
-}
-
-export function printJson(report: Report): string {
-  const { files, resources, others, findings, notes, unread } = report
-  const errors = findings.filter(({ severity }) => severity === 'error').length
-  const counts = {
-    files: files.length,
-    resources,
-    others,
-    errors,
-    warnings: findings.length - errors,
-    notes: notes.length,
-    unread: unread.length,
-  }
-  return `${JSON.stringify({ findings, notes, unread, counts }, undefined, 2)}\n`
 }

@@ -1,5 +1,5 @@
 import { namesText, type ObjectName } from '../../rule/cluster.ts'
-import { advice, type FieldError } from '../../rule/field-error.ts'
+import { advice, type FieldError, relatedTo, type Related } from '../../rule/field-error.ts'
 import { shortQuote } from '../../rule/go-text.ts'
 import type { Path } from '../../rule/path.ts'
 import { isAbsent } from '../../rule/resource.ts'
@@ -27,11 +27,12 @@ export function* changesFor(
   consumers: readonly ObjectName[],
   type: Watched,
   others: readonly Watched[],
+  ends: () => readonly Related[],
 ): Iterable<FieldError> {
   if (consumers.length === 0) return
   for (const { at, before, after } of isChanged(type) ? [type] : others.filter(isChanged)) {
     const to = typeof after === 'string' && typeof before === 'string' ? '' : ` to ${textOf(after)}`
-    yield advice(at, `changes from ${textOf(before)}${to} for ${namesText(consumers)}`)
+    yield relatedTo(advice(at, `changes from ${textOf(before)}${to} for ${namesText(consumers)}`), ends())
   }
 }
 

@@ -1,5 +1,7 @@
 import { shortQuote } from '../../rule/go-text.ts'
-import type { Gateway, OidcConfig } from './related-resources.ts'
+import { type Gateway, type OidcConfig, oidcConfigNamed } from './related-resources.ts'
+import { end, type Related, type Thing } from '../../rule/field-error.ts'
+import { OIDC_CONFIG } from './ends.ts'
 
 /** Why the MCPOIDCConfig of a VirtualMCPServer does not accept the tokens that its authorization server issues. */
 export type Refusal =
@@ -22,6 +24,15 @@ export function refusalBy({ spec }: OidcConfig, issued: string | undefined): Ref
     return undefined
   return { reason: 'issuer', issued, accepted }
 }
+
+/** Where an MCPOIDCConfig says which tokens it accepts. */
+export const acceptingEnd = (name: string, { reason }: Refusal): Related =>
+  reason === 'type'
+    ? end(oidcConfigNamed(name), OIDC_CONFIG.spec.type, 'accepts only tokens of the cluster')
+    : end(oidcConfigNamed(name), OIDC_CONFIG.spec.inline.issuer, 'accepts only this issuer')
+
+/** The contradiction between an MCPOIDCConfig and a VirtualMCPServer whose tokens it refuses. */
+export const refusedCause = (config: string): Thing => ['refused tokens', config]
 
 /** The difference between two issuers that look alike, as the end of a sentence; else empty. */
 export function differenceText(one: string, other: string): string {

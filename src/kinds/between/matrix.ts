@@ -1,5 +1,6 @@
 import { type AuthConfig, groupOf, type Workload } from './related-resources.ts'
 import { referencesOf } from './references.ts'
+import { type Thing } from '../../rule/field-error.ts'
 
 /** The facts about a workload that decide whether the type of a configuration has an effect on it. */
 export interface Use {
@@ -27,6 +28,9 @@ export function useOf(kind: string, workload: Workload, config: string): Use {
 }
 
 type AuthType = NonNullable<NonNullable<AuthConfig['spec']>['type']>
+
+/** The contradiction between the type of a configuration and those who use it. */
+export const unsuitedCause = (config: string): Thing => ['unsuited type', config]
 
 /** Types that releases of vMCP do not use for backends. */
 export const NOT_FOR_BACKENDS: readonly AuthType[] = ['bearerToken', 'embeddedAuthServer']

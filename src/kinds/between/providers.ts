@@ -1,5 +1,16 @@
 import { type Cluster, type ObjectName, nameText, namesText, oncePerCluster } from '../../rule/cluster.ts'
-import { about, type FieldError, invalid, notFound, required, dependingOn } from '../../rule/field-error.ts'
+import {
+  about,
+  type FieldError,
+  invalid,
+  notFound,
+  required,
+  dependingOn,
+  relatedTo,
+  end,
+  type Related,
+  type Thing,
+} from '../../rule/field-error.ts'
 import { shortQuote } from '../../rule/go-text.ts'
 import { MOST_HINTS, nearest } from '../../rule/nearest.ts'
 import { type Path, pathTo } from '../../rule/path.ts'
@@ -13,6 +24,7 @@ import {
   providersOf,
 } from './related-resources.ts'
 import { configsReached, type Reached, routeOf } from './reach.ts'
+import { AUTH_CONFIG, GATEWAY, referenceEnds } from './ends.ts'
 
 /** Why a VirtualMCPServer cannot serve a configuration that it reaches. */
 export interface Unserved extends NamedProvider {
@@ -43,14 +55,22 @@ export function unserved(
 export function* unservedBy(
   gateway: Gateway,
   path: Path<Gateway>,
-  cluster: Cluster,
+  { cluster, self }: { readonly cluster: Cluster; readonly self: ObjectName },
   wanted: (problem: Unserved, config: string) => boolean,
 ): Iterable<FieldError> {
   let hints = MOST_HINTS
   for (const { reached, problem } of allUnserved(gateway, cluster)) {
     if (!wanted(problem, reached.config)) continue
     const error = errorAt(reached, problem, path, hints-- > 0)
-    yield about(error, 'unserved', reached.config, ...routeOf(reached, gateway))
+    const users = referenceEnds(reached.members, authConfigNamed(reached.config), cluster, 'uses it')
+    const ends = [
+      configEnd(reached.config, problem),
+      ...(reached.at === undefined ? [] : [gatewayEnd(self, problem)]),
+      ...users,
+    ]
+    yield relatedTo(about(error, 'unserved', reached.config, ...routeOf(reached, gateway)), ends, () => [
+      unservedCause(reached.config),
+    ])
   }
 }
 
@@ -62,6 +82,23 @@ const allUnserved = oncePerCluster((gateway: Gateway, cluster) => {
     return problem === undefined ? [] : [{ reached, problem }]
   })
 })
+
+/** Where a configuration names a provider, or says that it needs one. */
+export const configEnd = (config: string, { field, provider }: Unserved): Related =>
+  provider === ''
+    ? end(authConfigNamed(config), AUTH_CONFIG.spec.type, 'needs a provider')
+    : end(authConfigNamed(config), pathTo(['spec', ...field.split('.')]), `names ${shortQuote(provider)}`)
+
+/** The upstream providers of a VirtualMCPServer, or that it has none. */
+export function gatewayEnd(gateway: ObjectName, { reason }: Unserved): Related {
+  const at = GATEWAY.spec.authServerConfig
+  return reason === 'no authorization server'
+    ? end(gateway, at, 'has no `authServerConfig`')
+    : end(gateway, at.upstreamProviders, 'has these providers')
+}
+
+/** The contradiction between a configuration and those that cannot serve it. */
+export const unservedCause = (config: string): Thing => ['unserved', config]
 
 /** The error, at the reference that the VirtualMCPServer makes, or at its authorization server. */
 function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>, isHinted: boolean): FieldError {

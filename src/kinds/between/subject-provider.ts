@@ -2,6 +2,8 @@ import { type Cluster, type ObjectName, oncePerCluster } from '../../rule/cluste
 import { shortQuote } from '../../rule/go-text.ts'
 import { BACKEND_KINDS, type Gateway, providersOf } from './related-resources.ts'
 import { configsReached, mayBeReached, reachersOf } from './reach.ts'
+import { end, type Related, type Thing } from '../../rule/field-error.ts'
+import { GATEWAY } from './ends.ts'
 
 /**
  * The provider whose token a VirtualMCPServer exchanges when none is named; undefined when it has none, or none that can
@@ -45,6 +47,16 @@ export function choicesText(choices: readonly Choice[]): string {
   const more = choices.length - texts.length
   return [...texts, ...(more > 0 ? [`${more} more elsewhere`] : [])].join('; ')
 }
+
+/** Where the VirtualMCPServers decide so: the first of each choice. */
+export const choiceEnds = (choices: readonly Choice[]): Related[] =>
+  choices.slice(0, MOST_CHOICES).flatMap(({ provider, gateways: [gateway] }) => {
+    const at = GATEWAY.spec.authServerConfig.upstreamProviders.at(0).name
+    return gateway === undefined ? [] : [end(gateway, at, `would choose ${shortQuote(provider)}`)]
+  })
+
+/** The contradiction between VirtualMCPServers that decide differently for a configuration. */
+export const undecidedCause = (config: string): Thing => ['undecided provider', config]
 
 /**
  * The provider on which all of them agree (decision 25); undefined when they differ, when there is none, and when one of

@@ -1,4 +1,4 @@
-import { advice } from '../../../rule/field-error.ts'
+import { advice, end, relatedTo } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { grantsWithoutLogin, type Server } from '../../embedded-auth-server/effective.ts'
 import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
@@ -15,6 +15,8 @@ import {
 import { authServer, gatewayOf, GROUPS_POLICY, withPolicies, serving } from '../examples.ts'
 import type { Gateway } from '../related-resources.ts'
 import { authServersOf } from '../workload-auth-server.ts'
+import { type Path } from '../../../rule/path.ts'
+import { AUTH_CONFIG, GATEWAY } from '../ends.ts'
 
 const GOOGLE = {
   ...authServer(),
@@ -62,24 +64,36 @@ export const authorizationClaimsAvailable = defineRule({
     const claims = foreignClaims(authzConfig)
     if (claims.length === 0) return
     const isGateway = self.kind === 'VirtualMCPServer'
+    const named = isGateway ? undefined : authServersOf(self.kind, resource, cluster)[0]
     const server: Server | undefined = isGateway
       ? (resource as Gateway).spec?.authServerConfig
-      : authServersOf(self.kind, resource, cluster)[0]?.server
+      : named?.server
     if (server === undefined) return
     const provider = providerOfClaims(server, isGateway ? chosenProvider(resource as Gateway) : undefined)
     if (provider === undefined) return
     const issuer = opaqueIssuer(provider)
     const at = path.authzConfig.inline.policies
     const subject = `they name the claim ${claimsText(claims)}`
+    const place = named === undefined ? GATEWAY.spec.authServerConfig : AUTH_CONFIG.spec.embeddedAuthServer
+    const ends = (path: Path<unknown>, text: string) => [end(named?.to ?? self, path, text)]
     if (issuer !== undefined)
-      yield advice(
-        at,
-        `${subject}, and access tokens of ${issuer} are opaque: policies see sub, name and email only`,
+      yield relatedTo(
+        advice(
+          at,
+          `${subject}, and access tokens of ${issuer} are opaque: policies see sub, name and email only`,
+        ),
+        ends(
+          place.upstreamProviders.at(server.upstreamProviders?.indexOf(provider) ?? 0),
+          `the tokens of ${issuer} come from here`,
+        ),
       )
     else if (grantsWithoutLogin(server))
-      yield advice(
-        at,
-        `${subject}, which clients without a login lack: they are denied (up to release 0.46 whatever the policies say)`,
+      yield relatedTo(
+        advice(
+          at,
+          `${subject}, which clients without a login lack: they are denied (up to release 0.46 whatever the policies say)`,
+        ),
+        ends(place, 'lets clients in without a login'),
       )
   },
   examples: {

@@ -1,4 +1,4 @@
-import { about, advice, dependingAsError } from '../../../rule/field-error.ts'
+import { about, advice, dependingAsError, relatedTo } from '../../../rule/field-error.ts'
 import { MOST_HINTS } from '../../../rule/nearest.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
@@ -6,7 +6,7 @@ import { MCPServerEntry } from '../../mcp-server-entry/schema.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import { authServer, gateway, injectConfig, inline, workload } from '../examples.ts'
 import { getAuthConfig, groupOf } from '../related-resources.ts'
-import { neededProvider, unserved, unservedText } from '../providers.ts'
+import { neededProvider, unserved, unservedText, configEnd, gatewayEnd, unservedCause } from '../providers.ts'
 import { frontersOf } from '../reach.ts'
 
 export const backendAuthServed = defineRule({
@@ -38,7 +38,10 @@ export const backendAuthServed = defineRule({
       const text = unservedText(fronter, problem, hints-- > 0)
       const warning = advice(path.spec.externalAuthConfigRef.name, text)
       const error = dependingAsError(warning, fronter, { kind: 'MCPExternalAuthConfig', name: name ?? '' })
-      yield about(error, 'backend-auth-served', name ?? '', fronter.name)
+      const ends = [gatewayEnd(fronter, problem), configEnd(name ?? '', problem)]
+      yield relatedTo(about(error, 'backend-auth-served', name ?? '', fronter.name), ends, () => [
+        unservedCause(name ?? ''),
+      ])
     }
   },
   examples: {

@@ -1,4 +1,4 @@
-import { dependingOn, invalid, notFound } from '../../../rule/field-error.ts'
+import { dependingOn, invalid, notFound, end, relatedTo } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { nearest } from '../../../rule/nearest.ts'
 import { pathTo } from '../../../rule/path.ts'
@@ -10,6 +10,7 @@ import { MCPServerEntry } from '../../mcp-server-entry/schema.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import { VirtualMCPServer } from '../../virtual-mcp-server/schema.ts'
 import { configMapReferencesOf, getConfigMap } from '../config-maps.ts'
+import { nearEnds } from '../ends.ts'
 
 const BUNDLE = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n'
 
@@ -51,7 +52,11 @@ export const configMapReferenceFound = defineRule({
         const near = nearest(name, cluster.names('ConfigMap'))
         const hint = near === undefined ? ' yet' : `; did you mean ${shortQuote(near)}`
         const detail = `no ConfigMap of this name ${cluster.where}${hint}`
-        yield dependingOn(notFound(path('name'), name, detail), named)
+        yield relatedTo(
+          dependingOn(notFound(path('name'), name, detail), named),
+          nearEnds('ConfigMap', near),
+          () => [['missing', 'ConfigMap', name]],
+        )
       } else if (!Object.hasOwn(found.contents, key)) {
         if (!found.complete) continue
         const keys = Object.keys(found.contents)
@@ -60,10 +65,18 @@ export const configMapReferenceFound = defineRule({
         const hint =
           near !== undefined ? `; did you mean ${shortQuote(near)}` : there && `; there is ${there}`
         const detail = `the ConfigMap ${shortQuote(name)} has no such key${hint}`
-        yield dependingOn(notFound(path('key'), key, detail), named)
+        yield relatedTo(
+          dependingOn(notFound(path('key'), key, detail), named),
+          [end(named, pathTo(['data']), 'has these keys')],
+          () => [['missing', 'ConfigMap', name, key]],
+        )
       } else if (isBundle && found.contents[key] === 'other') {
         const detail = `the ConfigMap ${shortQuote(name)} must hold PEM certificates there, and nothing else`
-        yield dependingOn(invalid(path('key'), key, detail), named)
+        yield relatedTo(
+          dependingOn(invalid(path('key'), key, detail), named),
+          [end(named, pathTo(['data', { key }]), 'holds something else')],
+          () => [['certificates', name, key]],
+        )
       }
     }
   },

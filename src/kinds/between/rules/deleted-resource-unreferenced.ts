@@ -1,11 +1,12 @@
 import { namesText } from '../../../rule/cluster.ts'
-import { advice, dependingOn } from '../../../rule/field-error.ts'
+import { advice, dependingOn, relatedTo } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPExternalAuthConfig } from '../../mcp-external-auth-config/schema.ts'
 import { MCPGroup } from '../../mcp-group/schema.ts'
 import { MCPOIDCConfig } from '../../mcp-oidc-config/schema.ts'
 import { backend, gateway, headerConfig, inline, oidcConfig } from '../examples.ts'
 import { BACKEND_KINDS } from '../related-resources.ts'
+import { referenceEnds } from '../ends.ts'
 
 const REFERRERS = ['VirtualMCPServer', ...BACKEND_KINDS]
 
@@ -28,7 +29,8 @@ export const deletedResourceUnreferenced = defineRule({
     const referrers = cluster.referrers(self.kind, self.name, REFERRERS)
     const [first] = referrers
     if (first === undefined) return
-    yield dependingOn(advice(path.metadata.name, `is still referred to by ${namesText(referrers)}`), first)
+    const warning = advice(path.metadata.name, `is still referred to by ${namesText(referrers)}`)
+    yield relatedTo(dependingOn(warning, first), referenceEnds(referrers, self, cluster))
   },
   examples: {
     valid: [

@@ -1,4 +1,4 @@
-import { notFound, dependingOn } from '../../../rule/field-error.ts'
+import { notFound, dependingOn, relatedTo } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { MOST_HINTS, nearest } from '../../../rule/nearest.ts'
 import { pathTo } from '../../../rule/path.ts'
@@ -9,6 +9,7 @@ import { MCPServer } from '../../mcp-server/schema.ts'
 import { VirtualMCPServer } from '../../virtual-mcp-server/schema.ts'
 import { backend, gatewayOf, group, headerConfig, inline, oidcConfig } from '../examples.ts'
 import { referencesOf } from '../references.ts'
+import { nearEnds } from '../ends.ts'
 
 export const referenceFound = defineRule({
   id: 'reference-found',
@@ -40,9 +41,11 @@ export const referenceFound = defineRule({
           : other !== undefined
             ? `; there is one in namespace '${other}', but references stay within their own`
             : ' yet'
-      yield dependingOn(
-        notFound(pathTo<string>(at()), to.name, `no ${to.kind} of this name ${cluster.where}${hint}`),
-        to,
+      const detail = `no ${to.kind} of this name ${cluster.where}${hint}`
+      yield relatedTo(
+        dependingOn(notFound(pathTo<string>(at()), to.name, detail), to),
+        nearEnds(to.kind, near),
+        () => [['missing', to.kind, to.name]],
       )
     }
   },

@@ -1,4 +1,4 @@
-import { notFound, dependingOn } from '../../../rule/field-error.ts'
+import { notFound, dependingOn, end, relatedTo } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { nearest } from '../../../rule/nearest.ts'
 import { pathTo } from '../../../rule/path.ts'
@@ -8,6 +8,7 @@ import { MCPOIDCConfig } from '../../mcp-oidc-config/schema.ts'
 import { VirtualMCPServer } from '../../virtual-mcp-server/schema.ts'
 import { authServer, bearerConfig, gatewayOf } from '../examples.ts'
 import { getSecret, secretReferencesOf, seesSecrets } from '../secrets.ts'
+import { NAME } from '../ends.ts'
 
 export const secretReferenceFound = defineRule({
   id: 'secret-reference-found',
@@ -25,13 +26,18 @@ export const secretReferenceFound = defineRule({
       const path = (field: string) => pathTo<string>([...at, field])
       if (secret === undefined) {
         if (!cluster.knows('Secret')) continue
-        yield dependingOn(notFound(path('name'), name, `no Secret of this name ${cluster.where} yet`), named)
+        const detail = `no Secret of this name ${cluster.where} yet`
+        yield relatedTo(dependingOn(notFound(path('name'), name, detail), named), [], () => [
+          ['missing', 'Secret', name],
+        ])
       } else if (secret.complete && !Object.hasOwn(secret.bytes, key)) {
         const near = nearest(key, Object.keys(secret.bytes).slice(0, 100))
         const hint = near === undefined ? '' : `; did you mean ${shortQuote(near)}`
-        yield dependingOn(
-          notFound(path('key'), key, `the Secret ${shortQuote(name)} has no such key${hint}`),
-          named,
+        const detail = `the Secret ${shortQuote(name)} has no such key${hint}`
+        yield relatedTo(
+          dependingOn(notFound(path('key'), key, detail), named),
+          [end(named, NAME, 'lacks the key')],
+          () => [['missing', 'Secret', name, key]],
         )
       }
     }

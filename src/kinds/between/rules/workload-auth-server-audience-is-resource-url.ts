@@ -4,6 +4,8 @@ import { MCPServer } from '../../mcp-server/schema.ts'
 import { serverConfig, serving } from '../examples.ts'
 import { audienceErrors, namespaceOf, proxyPortOf } from '../resource-url.ts'
 import { authServersOf } from '../workload-auth-server.ts'
+import { end, relatedTo } from '../../../rule/field-error.ts'
+import { AUTH_CONFIG } from '../ends.ts'
 
 export const workloadAuthServerAudienceIsResourceUrl = defineRule({
   id: 'workload-auth-server-audience-is-resource-url',
@@ -26,9 +28,11 @@ export const workloadAuthServerAudienceIsResourceUrl = defineRule({
     const audience = reference?.audience ?? ''
     const port = spec && proxyPortOf(spec)
     if (reference === undefined || audience === '' || port === undefined) return
-    if (authServersOf(self.kind, workload, cluster).length === 0) return
+    const [server] = authServersOf(self.kind, workload, cluster)
+    if (server === undefined) return
+    const ends = [end(server.to, AUTH_CONFIG.spec.type, 'issues the tokens')]
     const at = path.spec.oidcConfigRef
-    yield* audienceErrors({
+    const errors = audienceErrors({
       name: self.name,
       namespace: namespaceOf(workload),
       port,
@@ -37,6 +41,7 @@ export const workloadAuthServerAudienceIsResourceUrl = defineRule({
       at: at.audience,
       resourceUrl: at.resourceUrl,
     })
+    for (const error of errors) yield relatedTo(error, ends)
   },
   examples: {
     valid: [

@@ -1,5 +1,5 @@
 import { nameText } from '../../../rule/cluster.ts'
-import { invalid, dependingOn } from '../../../rule/field-error.ts'
+import { invalid, dependingOn, end, relatedTo } from '../../../rule/field-error.ts'
 import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
@@ -7,6 +7,7 @@ import { MCPServer } from '../../mcp-server/schema.ts'
 import { serverConfig, workload } from '../examples.ts'
 import { getAuthConfig } from '../related-resources.ts'
 import { referencesOf } from '../references.ts'
+import { AUTH_CONFIG } from '../ends.ts'
 
 export const workloadAuthServerSingleProvider = defineRule({
   id: 'workload-auth-server-single-provider',
@@ -37,7 +38,11 @@ export const workloadAuthServerSingleProvider = defineRule({
       const count = config?.embeddedAuthServer?.upstreamProviders?.length ?? 0
       if (config?.type !== 'embeddedAuthServer' || count < 2) continue
       const detail = `${nameText(to)} has ${count} upstream providers, and ${self.kind} accepts one`
-      yield dependingOn(invalid(pathTo<string>(at()), to.name, detail), to)
+      yield relatedTo(
+        dependingOn(invalid(pathTo<string>(at()), to.name, detail), to),
+        [end(to, AUTH_CONFIG.spec.embeddedAuthServer.upstreamProviders, `has ${count} providers`)],
+        () => [['single provider', to.name]],
+      )
     }
   },
   examples: {

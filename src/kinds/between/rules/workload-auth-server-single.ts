@@ -1,9 +1,10 @@
-import { advice } from '../../../rule/field-error.ts'
+import { advice, end, relatedTo } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import { headerConfig, serverConfig, serving } from '../examples.ts'
 import { authServersOf } from '../workload-auth-server.ts'
+import { AUTH_CONFIG } from '../ends.ts'
 
 export const workloadAuthServerSingle = defineRule({
   id: 'workload-auth-server-single',
@@ -20,11 +21,15 @@ export const workloadAuthServerSingle = defineRule({
   },
   sources: ['decision 3'],
   *check(workload, { path, cluster, self }) {
-    const fields = authServersOf(self.kind, workload, cluster).map(({ field }) => field)
+    const servers = authServersOf(self.kind, workload, cluster)
+    const fields = servers.map(({ field }) => field)
     if (fields.includes('authServerRef') && fields.includes('externalAuthConfigRef'))
-      yield advice(
-        path.spec.externalAuthConfigRef,
-        'names an embedded authorization server, as `authServerRef` does; keep that one, and use this field for outgoing credentials only',
+      yield relatedTo(
+        advice(
+          path.spec.externalAuthConfigRef,
+          'names an embedded authorization server, as `authServerRef` does; keep that one, and use this field for outgoing credentials only',
+        ),
+        servers.map(({ to }) => end(to, AUTH_CONFIG.spec.type, 'is an authorization server')),
       )
   },
   examples: {

@@ -1,13 +1,14 @@
 import { nameText } from '../../../rule/cluster.ts'
-import { about, advice } from '../../../rule/field-error.ts'
+import { about, advice, end, relatedTo } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import { oidcConfig, serverConfig, serving } from '../examples.ts'
-import { issuerText, refusalBy } from '../issuers.ts'
+import { issuerText, refusalBy, acceptingEnd } from '../issuers.ts'
 import { getOidcConfig, oidcConfigNamed } from '../related-resources.ts'
 import { authServersOf } from '../workload-auth-server.ts'
+import { AUTH_CONFIG } from '../ends.ts'
 
 export const workloadAuthServerTokensAccepted = defineRule({
   id: 'workload-auth-server-tokens-accepted',
@@ -39,7 +40,11 @@ export const workloadAuthServerTokensAccepted = defineRule({
         refusal.reason === 'type'
           ? `${named} accepts only tokens of the cluster, and none of ${nameText(to)}; name one of type inline with its issuer`
           : `the issuer of ${named}, ${shortQuote(refusal.accepted)}, must equal that of ${nameText(to)}, ${issuerText(refusal.issued, refusal.accepted)}`
-      yield about(advice(at, detail), 'workload-auth-server-tokens-accepted', name, to.name)
+      const warning = about(advice(at, detail), 'workload-auth-server-tokens-accepted', name, to.name)
+      yield relatedTo(warning, [
+        acceptingEnd(name, refusal),
+        end(to, AUTH_CONFIG.spec.embeddedAuthServer.issuer, 'issues the tokens'),
+      ])
     }
   },
   examples: {

@@ -1,5 +1,5 @@
 import { nameText, namesText } from '../../../rule/cluster.ts'
-import { advice, aboutEach } from '../../../rule/field-error.ts'
+import { advice, aboutEach, end, relatedTo } from '../../../rule/field-error.ts'
 import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
@@ -15,10 +15,11 @@ import {
   serverConfig,
   workload,
 } from '../examples.ts'
-import { needsGateway, unsuited, unsuitedForBackends, unusedText, useOf } from '../matrix.ts'
+import { needsGateway, unsuited, unsuitedForBackends, unusedText, useOf, unsuitedCause } from '../matrix.ts'
 import { getAuthConfig, groupOf } from '../related-resources.ts'
 import { frontingsOf, isUnused } from '../reach.ts'
 import { referencesOf } from '../references.ts'
+import { AUTH_CONFIG } from '../ends.ts'
 
 export const workloadAuthTypeSuited = defineRule({
   id: 'workload-auth-type-suited',
@@ -53,17 +54,24 @@ export const workloadAuthTypeSuited = defineRule({
       const group = needsGateway(use, field, config) ? groupOf(resource) : undefined
       const unused = group !== undefined && isUnused(self.name, { group, config: to.name }, cluster)
       const why = unused ? unusedText(use) : unsuited(use, field, config)
-      if (why !== undefined) yield advice(pathTo<string>(at()), `${subject()} ${why}`)
+      const ends = [end(to, AUTH_CONFIG.spec.type, 'has this type')]
+      const causes = () => [unsuitedCause(to.name)]
+      if (why !== undefined)
+        yield relatedTo(advice(pathTo<string>(at()), `${subject()} ${why}`), ends, causes)
       const there = unsuitedForBackends(config)
       if (there === undefined || there === why || field !== 'externalAuthConfigRef') continue
       const gateways = frontingsOf(self.name, resource, cluster).filter(({ from }) => from === 'discovered')
       if (gateways.length > 0)
-        yield aboutEach(
-          advice(
-            pathTo<string>(at()),
-            `${subject()} ${there}: ${namesText(gateways.map(({ gateway }) => gateway))}`,
+        yield relatedTo(
+          aboutEach(
+            advice(
+              pathTo<string>(at()),
+              `${subject()} ${there}: ${namesText(gateways.map(({ gateway }) => gateway))}`,
+            ),
+            () => gateways.map(({ gateway }) => ['workload-auth-type-suited', to.name, gateway.name]),
           ),
-          () => gateways.map(({ gateway }) => ['workload-auth-type-suited', to.name, gateway.name]),
+          ends,
+          causes,
         )
     }
   },

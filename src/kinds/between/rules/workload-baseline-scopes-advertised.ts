@@ -1,5 +1,5 @@
 import { nameText } from '../../../rule/cluster.ts'
-import { advice } from '../../../rule/field-error.ts'
+import { advice, end, relatedTo } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
@@ -7,6 +7,7 @@ import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import { authServer, serving } from '../examples.ts'
 import { authServersOf } from '../workload-auth-server.ts'
+import { AUTH_CONFIG } from '../ends.ts'
 
 const DEFAULT_SCOPES = ['openid', 'profile', 'email', 'offline_access']
 
@@ -44,9 +45,12 @@ export const workloadBaselineScopesAdvertised = defineRule({
       const missing = (server.baselineClientScopes ?? []).filter((scope) => !advertised.has(scope))
       if (missing.length === 0) continue
       const scopes = missing.slice(0, 3).map((scope) => shortQuote(scope ?? ''))
-      yield advice(
-        path.spec.oidcConfigRef.scopes,
-        `lacks ${scopes.join(', ')} of baselineClientScopes of ${nameText(to)}: the server does not start; add them here or remove them there`,
+      yield relatedTo(
+        advice(
+          path.spec.oidcConfigRef.scopes,
+          `lacks ${scopes.join(', ')} of baselineClientScopes of ${nameText(to)}: the server does not start; add them here or remove them there`,
+        ),
+        [end(to, AUTH_CONFIG.spec.embeddedAuthServer.baselineClientScopes, `has ${scopes.join(', ')}`)],
       )
     }
   },

@@ -1,11 +1,12 @@
 import { namesText, type ObjectName } from '../../../rule/cluster.ts'
-import { advice, aboutEach } from '../../../rule/field-error.ts'
+import { advice, aboutEach, end, relatedTo } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
 import { MCPServerEntry } from '../../mcp-server-entry/schema.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import { gateway, headerConfig, inline, workload } from '../examples.ts'
 import { frontingsOf } from '../reach.ts'
+import { GATEWAY, withoutCredentialsCause } from '../ends.ts'
 
 const thing = (gateway: ObjectName) => ['workload-credentials-configured', gateway.name] as const
 
@@ -36,24 +37,35 @@ export const workloadCredentialsConfigured = defineRule({
     const ofSource = (wanted: string) =>
       without.filter(({ source }) => source === wanted).map(({ gateway }) => gateway)
     const [discovering, listing] = [ofSource('discovered'), ofSource('inline')]
+    const ends = (gateways: readonly ObjectName[], text: string) =>
+      gateways.map((gateway) => end(gateway, GATEWAY.spec.outgoingAuth, text))
+    const causes = () => [withoutCredentialsCause(self)]
     const isChecking = 'oidcConfigRef' in (resource.spec ?? {})
     if (discovering.length > 0)
-      yield aboutEach(
-        advice(
-          path.spec.externalAuthConfigRef,
-          isChecking
-            ? `name a configuration: without a token \`oidcConfigRef\` answers 401, and the tools are missing; there are no credentials from ${namesText(discovering)}`
-            : `name a configuration, or one of type unauthenticated; there are no credentials from ${namesText(discovering)}`,
+      yield relatedTo(
+        aboutEach(
+          advice(
+            path.spec.externalAuthConfigRef,
+            isChecking
+              ? `name a configuration: without a token \`oidcConfigRef\` answers 401, and the tools are missing; there are no credentials from ${namesText(discovering)}`
+              : `name a configuration, or one of type unauthenticated; there are no credentials from ${namesText(discovering)}`,
+          ),
+          () => discovering.map(thing),
         ),
-        () => discovering.map(thing),
+        ends(discovering, 'has each backend choose'),
+        causes,
       )
     if (listing.length > 0)
-      yield aboutEach(
-        advice(
-          path.spec.groupRef,
-          `not listed, and no \`default\` names a configuration; there are no credentials from ${namesText(listing)}`,
+      yield relatedTo(
+        aboutEach(
+          advice(
+            path.spec.groupRef,
+            `not listed, and no \`default\` names a configuration; there are no credentials from ${namesText(listing)}`,
+          ),
+          () => listing.map(thing),
         ),
-        () => listing.map(thing),
+        ends(listing, 'lists the backends'),
+        causes,
       )
   },
   examples: {

@@ -1,11 +1,12 @@
 import { nameText } from '../../../rule/cluster.ts'
-import { about, advice } from '../../../rule/field-error.ts'
+import { about, advice, end, relatedTo } from '../../../rule/field-error.ts'
 import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import { authServer, bearerConfig, exchangeConfig, serverConfig, serving } from '../examples.ts'
 import { authServersOf, configsNamed } from '../workload-auth-server.ts'
+import { AUTH_CONFIG } from '../ends.ts'
 
 /** The types that put credentials into a request after the embedded server has taken them out. */
 const ADDS_CREDENTIALS: ReadonlySet<string | undefined> = new Set(['tokenExchange', 'awsSts', 'obo'])
@@ -42,12 +43,19 @@ export const workloadCredentialsKept = defineRule({
     }))
     const stripper = servers.find(({ strips, issuesOnly }) => strips || issuesOnly)
     if (stripper === undefined) return
-    const why = stripper.strips ? 'sets disableUpstreamTokenInjection' : 'has no upstream provider'
+    const reason = stripper.strips ? 'sets disableUpstreamTokenInjection' : 'has no upstream provider'
     for (const { to, at, config } of configsNamed(self.kind, workload, cluster)) {
       const type: string | undefined = config.spec?.type
       if (!ADDS_CREDENTIALS.has(type)) continue
-      const detail = `type ${type ?? ''} of ${nameText(to)} adds credentials, and ${nameText(stripper.to)} ${why}, which takes them out: releases refuse both together`
-      yield about(advice(pathTo(at()), detail), 'workload-credentials-kept', to.name, stripper.to.name)
+      const detail = `type ${type ?? ''} of ${nameText(to)} adds credentials, and ${nameText(stripper.to)} ${reason}, which takes them out: releases refuse both together`
+      const { disableUpstreamTokenInjection, upstreamProviders } = AUTH_CONFIG.spec.embeddedAuthServer
+      const why = stripper.strips
+        ? end(stripper.to, disableUpstreamTokenInjection, 'takes them out')
+        : end(stripper.to, upstreamProviders, 'has no provider')
+      yield relatedTo(
+        about(advice(pathTo(at()), detail), 'workload-credentials-kept', to.name, stripper.to.name),
+        [end(to, AUTH_CONFIG.spec.type, 'adds credentials'), why],
+      )
     }
   },
   examples: {

@@ -1,9 +1,10 @@
-import { invalid, dependingOn } from '../../../rule/field-error.ts'
+import { invalid, dependingOn, end, relatedTo } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { getSecret } from '../../between/secrets.ts'
 import { server } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
+import { NAME } from '../../between/ends.ts'
 
 const LEAST_BYTES = 32
 const hmac = (text: string) =>
@@ -32,7 +33,10 @@ export const hmacSecretLongEnough = defineRule({
     const bytes = secret && Object.hasOwn(secret.bytes, key) ? secret.bytes[key] : undefined
     if (bytes === undefined || bytes >= LEAST_BYTES) return
     const detail = `the Secret ${shortQuote(name)} holds too little there: at least ${LEAST_BYTES} bytes are needed, such as those of 'openssl rand 32'`
-    yield dependingOn(invalid(path.hmacSecretRefs.at(0).key, key, detail), { kind: 'Secret', name })
+    const named = { kind: 'Secret', name }
+    yield relatedTo(dependingOn(invalid(path.hmacSecretRefs.at(0).key, key, detail), named), [
+      end(named, NAME, 'holds too little'),
+    ])
   },
   examples: {
     valid: [

@@ -12,6 +12,7 @@ import {
 import { reachersOf } from '../../between/reach.ts'
 import { exchanging, injecting } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
+import { referenceEnds } from '../../between/ends.ts'
 
 export const authConfigChangeMeant = defineRule({
   id: 'auth-config-change-meant',
@@ -44,7 +45,9 @@ export const authConfigChangeMeant = defineRule({
       ),
       watch(path.spec.tokenExchange.subjectProviderName, (config) => ownSubject(config, cluster)),
     ]
-    if ([type, ...others].some(isChanged)) yield* changesFor(consumersOf(self.name, cluster), type, others)
+    if (![type, ...others].some(isChanged)) return
+    const consumers = consumersOf(self.name, cluster)
+    yield* changesFor(consumers, type, others, () => referenceEnds(consumers, self, cluster, 'uses it'))
   },
   examples: {
     valid: [

@@ -1,9 +1,9 @@
-import { advice, dependingAsError } from '../../../rule/field-error.ts'
+import { advice, dependingAsError, relatedTo } from '../../../rule/field-error.ts'
 import { MOST_HINTS } from '../../../rule/nearest.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, backend, gateway, inline } from '../../between/examples.ts'
 import { BACKEND_KINDS } from '../../between/related-resources.ts'
-import { neededProvider, unserved, unservedText } from '../../between/providers.ts'
+import { neededProvider, unserved, unservedText, gatewayEnd, unservedCause } from '../../between/providers.ts'
 import { reachersOf } from '../../between/reach.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -35,7 +35,9 @@ export const authConfigServed = defineRule({
           ? path.spec.upstreamInject.providerName
           : path.spec.tokenExchange.subjectProviderName
       const warning = advice(at, unservedText(name, problem, hints-- > 0))
-      yield dependingAsError(warning, name)
+      yield relatedTo(dependingAsError(warning, name), [gatewayEnd(name, problem)], () => [
+        unservedCause(self.name),
+      ])
     }
   },
   examples: {

@@ -1,5 +1,5 @@
 import { type Cluster, namesText, type ObjectName } from '../../../rule/cluster.ts'
-import { advice } from '../../../rule/field-error.ts'
+import { advice, relatedTo } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { backend, gateway, inline } from '../../between/examples.ts'
 import {
@@ -9,11 +9,13 @@ import {
   someNeedsGateway,
   unusedText,
   useOf,
+  unsuitedCause,
 } from '../../between/matrix.ts'
 import { type AuthConfig, BACKEND_KINDS, getWorkload } from '../../between/related-resources.ts'
 import { isUnused, reachersOf } from '../../between/reach.ts'
 import { exchanging, injecting } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
+import { referenceEnds } from '../../between/ends.ts'
 
 export const authConfigTypeSuitsConsumers = defineRule({
   id: 'auth-config-type-suits-consumers',
@@ -42,19 +44,25 @@ export const authConfigTypeSuitsConsumers = defineRule({
   *check(config, { path, cluster, self }) {
     const type = config.spec?.type
     if (type === undefined) return
+    const causes = () => [unsuitedCause(self.name)]
     for (const [reason, workloads] of unsuitedWorkloads(config, self.name, cluster)) {
-      yield advice(path.spec.type, `${reason}: ${namesText(workloads)}`)
+      yield relatedTo(
+        advice(path.spec.type, `${reason}: ${namesText(workloads)}`),
+        referenceEnds(workloads, self, cluster),
+        causes,
+      )
     }
     const isLeftOut = NOT_FOR_BACKENDS.includes(type)
     if (!isLeftOut && !hasIgnoredHeader(config)) return
     const reachers = reachersOf(self.name, cluster).map(({ name }) => name)
     if (reachers.length === 0) return
-    yield isLeftOut
+    const warning = isLeftOut
       ? advice(path.spec.type, `ToolHive releases cannot use it for backends of ${namesText(reachers)}`)
       : advice(
           path.spec.tokenExchange.externalTokenHeaderName,
           `ToolHive releases ignore it for backends of ${namesText(reachers)}`,
         )
+    yield relatedTo(warning, referenceEnds(reachers, self, cluster, 'reaches it'), causes)
   },
   examples: {
     valid: [

@@ -1,8 +1,8 @@
-import { advice } from '../../../rule/field-error.ts'
+import { advice, relatedTo } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, backend, gateway } from '../../between/examples.ts'
 import { leavesSubjectProvider } from '../../between/related-resources.ts'
-import { choicesText, subjectProviders } from '../../between/subject-provider.ts'
+import { choicesText, subjectProviders, choiceEnds, undecidedCause } from '../../between/subject-provider.ts'
 import { exchanging } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -31,7 +31,8 @@ export const subjectProviderAgreed = defineRule({
     const choices = subjectProviders(self.name, cluster)
     if (choices.length < 2) return
     const detail = `should be chosen, nothing is filled in: it would be ${choicesText(choices)}`
-    yield advice(path.spec.tokenExchange.subjectProviderName, detail)
+    const warning = advice(path.spec.tokenExchange.subjectProviderName, detail)
+    yield relatedTo(warning, choiceEnds(choices), () => [undecidedCause(self.name)])
   },
   examples: {
     valid: [

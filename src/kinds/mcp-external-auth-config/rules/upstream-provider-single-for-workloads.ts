@@ -1,9 +1,10 @@
 import { namesText } from '../../../rule/cluster.ts'
-import { aboutEach, dependingOn, tooMany } from '../../../rule/field-error.ts'
+import { aboutEach, dependingOn, tooMany, relatedTo } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, backend, gateway, inline } from '../../between/examples.ts'
 import { SINGLE_PROVIDER_KINDS } from '../../between/related-resources.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
+import { referenceEnds } from '../../between/ends.ts'
 
 export const upstreamProviderSingleForWorkloads = defineRule({
   id: 'upstream-provider-single-for-workloads',
@@ -30,12 +31,13 @@ export const upstreamProviderSingleForWorkloads = defineRule({
     const detail = `must have at most 1 item while it is referred to by ${namesText(holders)}`
     const error = tooMany(path.spec.embeddedAuthServer.upstreamProviders, count, detail)
     // One fewer is not a new error, one more is.
-    yield aboutEach(dependingOn(error, first), () =>
+    const counted = aboutEach(dependingOn(error, first), () =>
       Array.from(
         { length: count - 1 },
         (_, i) => ['upstream-provider-single-for-workloads', String(i + 2)] as const,
       ),
     )
+    yield relatedTo(counted, referenceEnds(holders, self, cluster), () => [['single provider', self.name]])
   },
   examples: {
     valid: [

@@ -1,11 +1,12 @@
-import { nameText } from '../../../rule/cluster.ts'
-import { advice, dependingAsError } from '../../../rule/field-error.ts'
+import { nameText, type ObjectName } from '../../../rule/cluster.ts'
+import { advice, dependingAsError, end, relatedTo } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, gateway } from '../../between/examples.ts'
-import { issuerText, refusalOf } from '../../between/issuers.ts'
+import { issuerText, refusalOf, refusedCause } from '../../between/issuers.ts'
 import { getGateway } from '../../between/related-resources.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
+import { GATEWAY } from '../../between/ends.ts'
 
 export const authServerIssuersAccepted = defineRule({
   id: 'auth-server-issuers-accepted',
@@ -20,19 +21,23 @@ export const authServerIssuersAccepted = defineRule({
     'decision 9',
   ],
   *check(config, { path, cluster, self }) {
+    const issuing = (gateway: ObjectName) => [
+      end(gateway, GATEWAY.spec.authServerConfig.issuer, 'issues the tokens'),
+    ]
+    const causes = () => [refusedCause(self.name)]
     for (const referrer of cluster.referrers(self.kind, self.name, ['VirtualMCPServer'])) {
       const gateway = getGateway(cluster, referrer.name)
       const refusal = gateway && refusalOf(gateway, config)
       if (refusal?.reason === 'type') {
         const warning = advice(path.spec.type, `refuses the tokens that ${nameText(referrer)} issues`)
-        yield dependingAsError(warning, referrer)
+        yield relatedTo(dependingAsError(warning, referrer), issuing(referrer), causes)
       } else if (refusal !== undefined) {
         const { issued, accepted } = refusal
         const warning = advice(
           path.spec.inline.issuer,
           `refuses the tokens that ${nameText(referrer)} issues as ${issuerText(issued, accepted)}`,
         )
-        yield dependingAsError(warning, referrer)
+        yield relatedTo(dependingAsError(warning, referrer), issuing(referrer), causes)
       }
     }
   },

@@ -3,6 +3,7 @@ import { changesFor, heldIn } from '../../between/change.ts'
 import { gateway } from '../../between/examples.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
+import { referenceEnds } from '../../between/ends.ts'
 
 const CONSUMERS = ['VirtualMCPServer', 'MCPServer', 'MCPRemoteProxy']
 
@@ -30,7 +31,7 @@ export const oidcConfigChangeMeant = defineRule({
       before: heldIn(before.inline, 'issuer'),
       after: heldIn(spec.inline, 'issuer'),
     }
-    yield* changesFor(consumers, type, [issuer])
+    yield* changesFor(consumers, type, [issuer], () => referenceEnds(consumers, self, cluster, 'uses it'))
   },
   examples: {
     valid: [

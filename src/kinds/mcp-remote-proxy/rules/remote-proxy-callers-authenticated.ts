@@ -1,10 +1,11 @@
 import { nameText } from '../../../rule/cluster.ts'
-import { about, advice } from '../../../rule/field-error.ts'
+import { about, advice, end, relatedTo } from '../../../rule/field-error.ts'
 import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { bearerConfig, exchangeConfig, stsConfig } from '../../between/examples.ts'
 import { authConfigNamed, getAuthConfig } from '../../between/related-resources.ts'
 import { MCPRemoteProxy } from '../schema.ts'
+import { AUTH_CONFIG } from '../../between/ends.ts'
 
 const using = (config: string) => ({ spec: { externalAuthConfigRef: { name: config } } })
 
@@ -39,10 +40,13 @@ export const remoteProxyCallersAuthenticated = defineRule({
     const config = name === undefined ? undefined : getAuthConfig(cluster, name)
     const consequence = CONSEQUENCES.get(config?.spec?.type ?? '')
     if (name !== undefined && consequence !== undefined)
-      yield about(
-        advice(path.spec.externalAuthConfigRef.name, `${nameText(authConfigNamed(name))} ${consequence}`),
-        'remote-proxy-callers-authenticated',
-        name,
+      yield relatedTo(
+        about(
+          advice(path.spec.externalAuthConfigRef.name, `${nameText(authConfigNamed(name))} ${consequence}`),
+          'remote-proxy-callers-authenticated',
+          name,
+        ),
+        [end(authConfigNamed(name), AUTH_CONFIG.spec.type, 'has this type')],
       )
     const headers = spec.headerForward?.addHeadersFromSecret ?? []
     if (headers.length > 0)

@@ -1,8 +1,8 @@
 import { nameText } from '../../../rule/cluster.ts'
-import { invalid, dependingOn } from '../../../rule/field-error.ts'
+import { invalid, dependingOn, type FieldError, relatedTo } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, gatewayOf, oidcConfig } from '../../between/examples.ts'
-import { issuerText, refusalOf } from '../../between/issuers.ts'
+import { issuerText, refusalOf, acceptingEnd, refusedCause } from '../../between/issuers.ts'
 import { getOidcConfig, oidcConfigNamed } from '../../between/related-resources.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -30,13 +30,15 @@ export const authServerTokensAccepted = defineRule({
     const refusal = config && refusalOf(gateway, config)
     if (name === undefined || authServerConfig === undefined || refusal === undefined) return
     const named = oidcConfigNamed(name)
+    const withEnds = (error: FieldError) =>
+      relatedTo(dependingOn(error, named), [acceptingEnd(name, refusal)], () => [refusedCause(name)])
     if (refusal.reason === 'type') {
       const detail = `${nameText(named)} accepts only tokens of the cluster (type kubernetesServiceAccount), and none of authServerConfig; name one of type inline with the same issuer`
-      yield dependingOn(invalid(path.spec.incomingAuth.oidcConfigRef.name, name, detail), named)
+      yield withEnds(invalid(path.spec.incomingAuth.oidcConfigRef.name, name, detail))
     } else {
       const { issued, accepted } = refusal
       const detail = `must equal the issuer of ${nameText(named)}, ${issuerText(accepted, issued)}`
-      yield dependingOn(invalid(path.spec.authServerConfig.issuer, issued, detail), named)
+      yield withEnds(invalid(path.spec.authServerConfig.issuer, issued, detail))
     }
   },
   examples: {

@@ -1,6 +1,6 @@
 import { nameText, namesText } from '../../../rule/cluster.ts'
-import { about, advice } from '../../../rule/field-error.ts'
-import { pathTo } from '../../../rule/path.ts'
+import { about, advice, end, relatedTo } from '../../../rule/field-error.ts'
+import { pathTo, type Path } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import {
   backend,
@@ -11,10 +11,11 @@ import {
   inline,
   serverConfig,
 } from '../../between/examples.ts'
-import { hasIgnoredHeader, isForNoBackend } from '../../between/matrix.ts'
+import { hasIgnoredHeader, isForNoBackend, unsuitedCause } from '../../between/matrix.ts'
 import { authConfigNamed } from '../../between/related-resources.ts'
 import { configsNamed, configsReached, REACHED_KINDS, routeOf, sourceOf } from '../../between/reach.ts'
 import { VirtualMCPServer } from '../schema.ts'
+import { AUTH_CONFIG, referenceEnds } from '../../between/ends.ts'
 
 export const backendAuthTypeSupported = defineRule({
   id: 'backend-auth-type-supported',
@@ -48,23 +49,37 @@ export const backendAuthTypeSupported = defineRule({
       if (auth === undefined || type === undefined) continue
       const place = at === undefined ? path.spec.outgoingAuth : pathTo(at())
       const thing = () => ['backend-auth-type-supported', config, ...routeOf(reached, gateway)] as const
+      const named = authConfigNamed(config)
+      const ends = (path: Path<unknown>, text: string) => [
+        end(named, path, text),
+        ...referenceEnds(members, named, cluster, 'uses it'),
+      ]
+      const causes = () => [unsuitedCause(config)]
       if (hasIgnoredHeader(auth))
-        yield about(
-          advice(
-            place,
-            `ToolHive releases ignore externalTokenHeaderName of ${nameText(authConfigNamed(config))} and use Authorization`,
+        yield relatedTo(
+          about(
+            advice(
+              place,
+              `ToolHive releases ignore externalTokenHeaderName of ${nameText(authConfigNamed(config))} and use Authorization`,
+            ),
+            ...thing(),
           ),
-          ...thing(),
+          ends(AUTH_CONFIG.spec.tokenExchange.externalTokenHeaderName, 'names the header'),
+          causes,
         )
       if (!isForNoBackend(auth)) continue
       const effect =
         at === undefined ? `they leave out ${namesText(members)}` : 'they refuse this VirtualMCPServer'
-      yield about(
-        advice(
-          place,
-          `${nameText(authConfigNamed(config))} is of type ${type}, which ToolHive releases cannot use for backends: ${effect}`,
+      yield relatedTo(
+        about(
+          advice(
+            place,
+            `${nameText(authConfigNamed(config))} is of type ${type}, which ToolHive releases cannot use for backends: ${effect}`,
+          ),
+          ...thing(),
         ),
-        ...thing(),
+        ends(AUTH_CONFIG.spec.type, 'has this type'),
+        causes,
       )
     }
   },

@@ -1,11 +1,12 @@
 import { type Cluster, namesText, nameText, type ObjectName } from '../../../rule/cluster.ts'
-import { aboutEach, advice } from '../../../rule/field-error.ts'
+import { aboutEach, advice, end, relatedTo, type FieldError } from '../../../rule/field-error.ts'
 import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule, type Other } from '../../../rule/rule.ts'
 import { backend, gatewayOf, headerConfig, inline } from '../../between/examples.ts'
 import { authConfigNamed, getWorkload, hasNoStrategy } from '../../between/related-resources.ts'
 import { configsReached, REACHED_KINDS, sourceOf, withoutStrategy } from '../../between/reach.ts'
 import { VirtualMCPServer } from '../schema.ts'
+import { NAME, withoutCredentialsCause } from '../../between/ends.ts'
 
 const REFUSED = 'what checks tokens (`oidcConfigRef`) answers 401, and its tools are missing'
 
@@ -25,6 +26,14 @@ const checking = (name: string, config?: string): Other => ({
     oidcConfigRef: { name: 'corporate', audience: name },
   },
 })
+
+/** The warning with the backends that it tells of. */
+const withEnds = (warning: FieldError, members: readonly ObjectName[]): FieldError =>
+  relatedTo(
+    aboutEach(warning, () => members.map(thing)),
+    members.slice(0, 3).map((member) => end(member, NAME, 'gets no credentials')),
+    () => members.map(withoutCredentialsCause),
+  )
 
 export const backendCredentialsConfigured = defineRule({
   id: 'backend-credentials-configured',
@@ -54,7 +63,7 @@ export const backendCredentialsConfigured = defineRule({
       const refusing = members.filter((member) => checksTokens(member, cluster))
       if (refusing.length === 0) continue
       const detail = `type unauthenticated sends no token; ${REFUSED}: ${namesText(refusing, 2)}, by ${nameText(authConfigNamed(config))}`
-      yield aboutEach(advice(at, detail), () => refusing.map(thing))
+      yield withEnds(advice(at, detail), refusing)
     }
     if (hasNoStrategy(gateway)) return
     const without = Object.groupBy(withoutStrategy(gateway, cluster), (member) =>
@@ -67,13 +76,13 @@ export const backendCredentialsConfigured = defineRule({
         ? 'set `externalAuthConfigRef` in the workload'
         : 'list the workload, or set a `default`'
       const detail = `${remedy}; without a token, ${REFUSED}: ${namesText(refusing)}`
-      yield aboutEach(advice(isDiscovered ? at : at.backends, detail), () => refusing.map(thing))
+      yield withEnds(advice(isDiscovered ? at : at.backends, detail), refusing)
     }
     if (others.length === 0) return
     const detail = isDiscovered
       ? `without \`externalAuthConfigRef\` there are no credentials for ${namesText(others)}`
       : `not listed, and no \`default\` names a configuration; there are no credentials for ${namesText(others)}`
-    yield aboutEach(advice(isDiscovered ? at : at.backends, detail), () => others.map(thing))
+    yield withEnds(advice(isDiscovered ? at : at.backends, detail), others)
   },
   examples: {
     valid: [

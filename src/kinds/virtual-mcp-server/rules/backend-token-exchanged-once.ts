@@ -1,11 +1,12 @@
 import { nameText, namesText, type ObjectName } from '../../../rule/cluster.ts'
-import { aboutEach, advice } from '../../../rule/field-error.ts'
+import { aboutEach, advice, end, relatedTo } from '../../../rule/field-error.ts'
 import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { backend, exchangeConfig, gatewayOf, headerConfig, inline } from '../../between/examples.ts'
 import { configsReached, REACHED_KINDS } from '../../between/reach.ts'
 import { authConfigNamed, getAuthConfig, getWorkload } from '../../between/related-resources.ts'
 import { VirtualMCPServer } from '../schema.ts'
+import { AUTH_CONFIG, WORKLOAD } from '../../between/ends.ts'
 
 export const backendTokenExchangedOnce = defineRule({
   id: 'backend-token-exchanged-once',
@@ -34,13 +35,20 @@ export const backendTokenExchangedOnce = defineRule({
         at === undefined
           ? 'name the configuration in `backends`, with source inline, and not in the workload'
           : 'remove `externalAuthConfigRef` from the workload'
-      yield aboutEach(
+      const named = authConfigNamed(config)
+      const warning = aboutEach(
         advice(
           at === undefined ? path.spec.outgoingAuth : pathTo(at()),
-          `${remedy}, whose proxy exchanges the token again: ${namesText(twice, 2)}, after ${nameText(authConfigNamed(config))}`,
+          `${remedy}, whose proxy exchanges the token again: ${namesText(twice, 2)}, after ${nameText(named)}`,
         ),
         () => twice.map(({ kind, name }: ObjectName) => ['backend-token-exchanged-once', kind, name]),
       )
+      yield relatedTo(warning, [
+        ...twice
+          .slice(0, 2)
+          .map((member) => end(member, WORKLOAD.spec.externalAuthConfigRef, 'exchanges it again')),
+        end(named, AUTH_CONFIG.spec.type, 'exchanges the token'),
+      ])
     }
   },
   examples: {

@@ -1,9 +1,10 @@
-import { advice } from '../../../rule/field-error.ts'
+import { advice, end, relatedTo } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { backend, gatewayOf, group } from '../../between/examples.ts'
 import { BACKEND_KINDS, groupOf, membersOf } from '../../between/related-resources.ts'
 import { VirtualMCPServer } from '../schema.ts'
+import { NAME } from '../../between/ends.ts'
 
 /** That a group is empty depends on no object that could be read: the finding says 'yet'. */
 export const groupHasBackends = defineRule({
@@ -22,9 +23,12 @@ export const groupHasBackends = defineRule({
     const group = groupOf(gateway)
     if (group === undefined || cluster.get('MCPGroup', group) === undefined) return
     if (!BACKEND_KINDS.every((kind) => cluster.knows(kind)) || membersOf(cluster, group).length > 0) return
-    yield advice(
-      path.spec.groupRef.name,
-      `no backend ${cluster.where} has ${shortQuote(group)} as its \`groupRef\` yet`,
+    yield relatedTo(
+      advice(
+        path.spec.groupRef.name,
+        `no backend ${cluster.where} has ${shortQuote(group)} as its \`groupRef\` yet`,
+      ),
+      [end({ kind: 'MCPGroup', name: group }, NAME, 'is the group')],
     )
   },
   examples: {

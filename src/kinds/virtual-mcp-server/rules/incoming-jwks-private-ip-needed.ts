@@ -1,9 +1,10 @@
 import { nameText } from '../../../rule/cluster.ts'
-import { advice } from '../../../rule/field-error.ts'
+import { advice, end, relatedTo } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, gatewayOf, oidcConfig } from '../../between/examples.ts'
 import { getOidcConfig, oidcConfigNamed } from '../../between/related-resources.ts'
 import { VirtualMCPServer } from '../schema.ts'
+import { OIDC_CONFIG } from '../../between/ends.ts'
 
 export const incomingJwksPrivateIpNeeded = defineRule({
   id: 'incoming-jwks-private-ip-needed',
@@ -20,10 +21,16 @@ export const incomingJwksPrivateIpNeeded = defineRule({
     const name = spec?.incomingAuth?.oidcConfigRef?.name
     if (name === undefined || spec?.authServerConfig === undefined) return
     const config = getOidcConfig(cluster, name)?.spec
-    if (config?.inline?.jwksAllowPrivateIP !== true && config?.jwksAllowPrivateIP !== true) return
-    yield advice(
-      path.spec.incomingAuth.oidcConfigRef.name,
-      `${nameText(oidcConfigNamed(name))} sets jwksAllowPrivateIP, which authServerConfig does not need`,
+    const isInline = config?.inline?.jwksAllowPrivateIP === true
+    if (!isInline && config?.jwksAllowPrivateIP !== true) return
+    const named = oidcConfigNamed(name)
+    const { spec: at } = OIDC_CONFIG
+    yield relatedTo(
+      advice(
+        path.spec.incomingAuth.oidcConfigRef.name,
+        `${nameText(named)} sets jwksAllowPrivateIP, which authServerConfig does not need`,
+      ),
+      [end(named, isInline ? at.inline.jwksAllowPrivateIP : at.jwksAllowPrivateIP, 'is set')],
     )
   },
   examples: {

@@ -1,5 +1,5 @@
 import { nameText } from '../../../rule/cluster.ts'
-import { about, advice } from '../../../rule/field-error.ts'
+import { about, advice, end, relatedTo } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { pathTo } from '../../../rule/path.ts'
 import { isAbsent } from '../../../rule/resource.ts'
@@ -13,6 +13,7 @@ import {
   providersOf,
 } from '../../between/related-resources.ts'
 import { VirtualMCPServer } from '../schema.ts'
+import { referenceEnds } from '../../between/ends.ts'
 
 const config = (type: 'xaa' | 'awsSts', settings: object): Other => ({
   kind: 'MCPExternalAuthConfig',
@@ -47,12 +48,18 @@ export const newerSubjectProviderExists = defineRule({
       if (problem === undefined) continue
       const place = reached.at === undefined ? path.spec.authServerConfig : pathTo(reached.at())
       const detail = `${nameText(authConfigNamed(reached.config))} ${problem}`
-      yield about(
+      const warning = about(
         advice(place, detail),
         'newer-subject-provider-exists',
         reached.config,
         ...routeOf(reached, gateway),
       )
+      const named = authConfigNamed(reached.config)
+      const type: string = reached.auth?.spec?.type ?? ''
+      yield relatedTo(warning, [
+        end(named, pathTo(['spec', type, 'subjectProviderName']), 'chooses the provider'),
+        ...referenceEnds(reached.members, named, cluster, 'uses it'),
+      ])
     }
   },
   examples: {

@@ -1,4 +1,4 @@
-import { about, notFound, dependingOn } from '../../../rule/field-error.ts'
+import { about, notFound, dependingOn, relatedTo } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { MOST_HINTS, nearest } from '../../../rule/nearest.ts'
 import type { Path } from '../../../rule/path.ts'
@@ -7,6 +7,7 @@ import { backend, gatewayOf, group, headerConfig, inline } from '../../between/e
 import { BACKEND_KINDS, groupOf, membersOf } from '../../between/related-resources.ts'
 import { listedIn, sourceOf } from '../../between/reach.ts'
 import { VirtualMCPServer } from '../schema.ts'
+import { referenceEnds } from '../../between/ends.ts'
 
 /** Most members among which a near name is searched. */
 const MOST_NAMES = 500
@@ -42,7 +43,11 @@ export const outgoingAuthBackendIsMember = defineRule({
       const at: Path<unknown> = path.spec.outgoingAuth.backends.at(key)
       const error = notFound(at, key, `no backend of group ${shortQuote(group)} ${cluster.where}${hint}`)
       const others = BACKEND_KINDS.map((kind) => ({ kind, name: key }))
-      yield about(dependingOn(error, ...others), 'outgoing-auth-backend-is-member', group, key)
+      const there = near === undefined ? members : members.filter(({ name }) => name === near)
+      yield relatedTo(
+        about(dependingOn(error, ...others), 'outgoing-auth-backend-is-member', group, key),
+        referenceEnds(there, { kind: 'MCPGroup', name: group }, cluster, 'is a backend of the group'),
+      )
     }
   },
   examples: {

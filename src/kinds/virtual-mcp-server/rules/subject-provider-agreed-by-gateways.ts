@@ -1,13 +1,20 @@
 import { nameText } from '../../../rule/cluster.ts'
-import { about, advice } from '../../../rule/field-error.ts'
+import { about, advice, end, relatedTo } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { pathTo } from '../../../rule/path.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { authServer, backend, exchangeConfig, gateway, gatewayOf, inline } from '../../between/examples.ts'
 import { authConfigNamed, leavesSubjectProvider } from '../../between/related-resources.ts'
 import { configsReached, REACHED_KINDS } from '../../between/reach.ts'
-import { choicesText, firstProvider, subjectProviders } from '../../between/subject-provider.ts'
+import {
+  choicesText,
+  firstProvider,
+  subjectProviders,
+  choiceEnds,
+  undecidedCause,
+} from '../../between/subject-provider.ts'
 import { VirtualMCPServer } from '../schema.ts'
+import { AUTH_CONFIG } from '../../between/ends.ts'
 
 export const subjectProviderAgreedByGateways = defineRule({
   id: 'subject-provider-agreed-by-gateways',
@@ -33,7 +40,13 @@ export const subjectProviderAgreedByGateways = defineRule({
       if (others.length === 0) continue
       const detail = `${nameText(authConfigNamed(config))} should choose its subjectProviderName: it would be ${shortQuote(own)} here; ${choicesText(others)}`
       const place = at === undefined ? path.spec.authServerConfig.upstreamProviders : pathTo<unknown>(at())
-      yield about(advice(place, detail), 'subject-provider-agreed-by-gateways', config)
+      const warning = about(advice(place, detail), 'subject-provider-agreed-by-gateways', config)
+      const open = end(
+        authConfigNamed(config),
+        AUTH_CONFIG.spec.tokenExchange.subjectProviderName,
+        'chooses none',
+      )
+      yield relatedTo(warning, [open, ...choiceEnds(others)], () => [undecidedCause(config)])
     }
   },
   examples: {

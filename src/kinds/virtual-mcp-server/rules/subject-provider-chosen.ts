@@ -1,5 +1,5 @@
 import { namesText, type ObjectName } from '../../../rule/cluster.ts'
-import { aboutEach, advice } from '../../../rule/field-error.ts'
+import { aboutEach, advice, end, relatedTo } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import {
@@ -15,6 +15,7 @@ import { authConfigNamed, leavesSubjectProvider, providersOf } from '../../betwe
 import { configsReached, REACHED_KINDS, sourceOf } from '../../between/reach.ts'
 import { agreedProvider, firstProvider, knowsReachers } from '../../between/subject-provider.ts'
 import { VirtualMCPServer } from '../schema.ts'
+import { AUTH_CONFIG } from '../../between/ends.ts'
 
 export const subjectProviderChosen = defineRule({
   id: 'subject-provider-chosen',
@@ -57,8 +58,13 @@ export const subjectProviderChosen = defineRule({
       sourceOf(value) === 'discovered'
         ? `set \`subjectProviderName\`, such as ${shortQuote(provider)}: until then vMCP exchanges its own JWT, which identity providers refuse, by ${names}`
         : `the token of ${shortQuote(provider)}, the first, will be exchanged; to choose another, set \`subjectProviderName\` in ${names}`
-    yield aboutEach(advice(path.spec.authServerConfig.upstreamProviders, detail), () =>
+    const warning = aboutEach(advice(path.spec.authServerConfig.upstreamProviders, detail), () =>
       Array.from(decided.keys(), (config) => ['subject-provider-chosen', config, provider] as const),
+    )
+    const at = AUTH_CONFIG.spec.tokenExchange.subjectProviderName
+    yield relatedTo(
+      warning,
+      Array.from(decided.values(), (config) => end(config, at, 'chooses none')),
     )
   },
   examples: {

@@ -39,8 +39,8 @@ export const subjectProviderExists = defineRule({
     },
     'decision 9',
   ],
-  *check(gateway, { path, cluster, old }) {
-    yield* unservedBy(gateway, path, cluster, ({ field, provider, written }, config) => {
+  *check(gateway, { path, cluster, self, old }) {
+    yield* unservedBy(gateway, path, { cluster, self }, ({ field, provider, written }, config) => {
       const isOurs = written && isDecided({ config, provider }, cluster, old())
       return field === 'tokenExchange.subjectProviderName' && !isOurs
     })

@@ -25,11 +25,11 @@ export const upstreamInjectHasAuthServer = defineRule({
     },
     'decision 9',
   ],
-  *check(gateway, { path, cluster }) {
+  *check(gateway, { path, cluster, self }) {
     yield* unservedBy(
       gateway,
       path,
-      cluster,
+      { cluster, self },
       ({ field, reason }) => field === 'upstreamInject.providerName' && reason === 'no authorization server',
     )
   },

@@ -25,11 +25,11 @@ export const upstreamInjectProviderExists = defineRule({
     { section: '2.4.6', must: 'providerName must equal a name in upstreamProviders of the embedded server.' },
     'decision 9',
   ],
-  *check(gateway, { path, cluster }) {
+  *check(gateway, { path, cluster, self }) {
     yield* unservedBy(
       gateway,
       path,
-      cluster,
+      { cluster, self },
       ({ field, reason }) => field === 'upstreamInject.providerName' && reason === 'no such provider',
     )
   },

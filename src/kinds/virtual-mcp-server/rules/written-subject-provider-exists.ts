@@ -20,11 +20,11 @@ export const writtenSubjectProviderExists = defineRule({
     },
     'decision 25',
   ],
-  *check(gateway, { path, cluster, old }) {
+  *check(gateway, { path, cluster, self, old }) {
     yield* unservedBy(
       gateway,
       path,
-      cluster,
+      { cluster, self },
       ({ provider, written }, config) => written && isDecided({ config, provider }, cluster, old()),
     )
   },

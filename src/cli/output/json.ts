@@ -1,0 +1,17 @@
+import type { Format } from './report.ts'
+
+/** The report as one JSON object. */
+export const printJson: Format = (report) => {
+  const { files, resources, others, findings, notes, unread } = report
+  const errors = findings.filter(({ severity }) => severity === 'error').length
+  const counts = {
+    files: files.length,
+    resources,
+    others,
+    errors,
+    warnings: findings.length - errors,
+    notes: notes.length,
+    unread: unread.length,
+  }
+  return `${JSON.stringify({ findings, notes, unread, counts }, undefined, 2)}\n`
+}

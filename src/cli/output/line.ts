@@ -1,0 +1,52 @@
+import { counted, type Format, type Located, type Report, type ReportedFinding } from './report.ts'
+import { visible } from './visible.ts'
+
+/** A line for each finding and note, in the order of the files, and the counts. */
+export const printLines: Format = (report, { scope }) => {
+  const order = new Map(report.files.map((file, index) => [file, index]))
+  const place = ({ file }: Located) => (file === null ? Infinity : (order.get(file) ?? -1))
+  const inOrder = (a: Located, b: Located) =>
+    compare(place(a), place(b)) || a.line - b.line || a.column - b.column
+  const lines = [
+    ...findingLines(report.findings.toSorted(inOrder)),
+    ...report.notes.map((note) => ({ ...note, text: `${placeOf(note)}note: ${note.message}` })),
+  ]
+  const printed = lines.toSorted(inOrder).map(({ text }) => visible(text))
+  return [...printed, ...(printed.length === 0 ? [] : ['']), summary(report, scope), ''].join('\n')
+}
+
+/** Lines for findings. The finding about the version, which all documents of a repository share, is one line with a count. */
+function findingLines(findings: readonly ReportedFinding[]): (Located & { readonly text: string })[] {
+  const alike = Map.groupBy(findings, ({ id, message }, i) => (id === 'api-version-current' ? message : i))
+  return [...alike.values()].flatMap(([first, ...others]) =>
+    first === undefined ? [] : [{ ...first, text: findingLine(first, others.length) }],
+  )
+}
+
+const compare = (a: number, b: number) => (a < b ? -1 : a > b ? 1 : 0)
+
+const placeOf = ({ file, line, column }: Located) => (file === null ? '' : `${file}:${line}:${column}: `)
+
+/** The line of a finding; one in a cluster begins with the object in place of the file. */
+function findingLine(finding: ReportedFinding, others: number): string {
+  const { file, kind, namespace, name, severity, path, message } = finding
+  const text = `${path === '' ? '' : `${path}: `}${message}`
+  const more = others === 0 ? '' : ` and ${others} more`
+  return file === null
+    ? `${kind} ${namespace}/${name}${more}: ${severity}: ${text}`
+    : `${placeOf(finding)}${severity}: ${kind} ${name}${more}: ${text}`
+}
+
+/** The counts, as the last line says them. */
+export function summary({ resources, others, notes, unread, ...report }: Report, scope: string): string {
+  const count = (severity: string) =>
+    report.findings.filter((finding) => finding.severity === severity).length
+  const parts = [
+    counted(count('error'), 'error'),
+    counted(count('warning'), 'warning'),
+    ...(notes.length === 0 ? [] : [counted(notes.length, 'note')]),
+    ...(unread.length === 0 ? [] : [`${unread.length} that could not be read`]),
+  ]
+  const left = others === 0 ? '' : ` (${counted(others, 'document')} of other kinds not judged)`
+  return `${counted(resources, 'resource')} in ${scope}${left}: ${parts.join(', ')}`
+}
