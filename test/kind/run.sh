@@ -39,7 +39,7 @@ RESOURCE
 }
 is_armed() { [[ $(policy) == Fail ]]; }
 are_gone() {
-  [[ -z $(kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations -o name | grep vmcp-admission) ]]
+  [[ $(kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations -o name) != *vmcp-admission* ]]
 }
 # cli ARGUMENT...: the CLI of the image, as the administrator of the cluster.
 cli() {

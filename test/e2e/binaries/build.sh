@@ -30,6 +30,7 @@ pinned_version() {
 # require_go FOLDER: fails unless the Go on the PATH (or the one it fetches) can read FOLDER/go.mod.
 require_go() {
   local answer wanted
+  # shellcheck disable=SC2016 # a command to copy
   command -v go >/dev/null || fail 'go is not on the PATH; install Go (https://go.dev/dl/), or take the binaries' \
     'from: export KUBEBUILDER_ASSETS=$(setup-envtest use -p path)'
   answer=$(cd "$1" && go list -m 2>&1) && return

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Examines the workflows with actionlint, built once from the Go module pinned beside this file, and every shell script with
+# shellcheck. What is not installed is skipped with one line; in CI (CI=true) that is a failure.
+set -euo pipefail
+CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.."
+
+# has PROGRAM WHAT HOW: whether PROGRAM is installed; where not, says what is left out and how to get it.
+has() {
+  command -v "$1" >/dev/null && return
+  printf '%s is not on the PATH: %s is not examined; %s\n' "$1" "$2" "$3" >&2
+  [[ ${CI:-} != true ]] || exit 1
+  return 1
+}
+
+if has go 'no workflow' 'install Go (https://go.dev/dl/)'; then
+  GOWORK=off go -C test/workflows tool actionlint
+fi
+if has shellcheck 'no shell script' 'install it as your system does (apt-get install shellcheck, brew install shellcheck)'; then
+  git ls-files -z -- '*.sh' .ci/run | xargs -0 shellcheck
+fi
