@@ -30,6 +30,16 @@ export default tseslint.config(
     },
   },
   {
+    // The engine runs in a browser as well; .dependency-cruiser.cjs forbids the modules of Node.
+    files: ['src/{rule,cel,kinds,release,review,access}/**'],
+    rules: {
+      'no-restricted-globals': [
+        'error',
+        ...['Buffer', 'process', 'global', 'setImmediate', 'clearImmediate', 'require', '__dirname'],
+      ],
+    },
+  },
+  {
     files: ['test/**', 'bench/**'],
     rules: {
       // tap's subtests and fast-check's properties answer with promises that the runner waits for.

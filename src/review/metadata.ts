@@ -1,3 +1,4 @@
+import { utf8Length } from '../cel/index.ts'
 import type { ErrorType } from '../rule/field-error.ts'
 import type { Segment } from '../rule/path.ts'
 import { isObject, metadataOf } from '../rule/resource.ts'
@@ -101,7 +102,7 @@ function* errorsIn(
   for (const [key] of fieldsOf(annotations)) {
     if (isJudged(key)) yield* ofKey('annotations', key, key.toLowerCase())
   }
-  const size = Buffer.byteLength(fieldsOf(annotations).flat().join(''))
+  const size = utf8Length(fieldsOf(annotations).flat().join(''))
   if (size > MOST_ANNOTATIONS)
     yield ['tooLong', ['annotations'], '', `may not be more than ${MOST_ANNOTATIONS} bytes`]
 }
@@ -130,7 +131,7 @@ const ofPart = (part: string, text: string, rule: Format): string[] =>
 
 function broken(text: string, { pattern, detail, most }: Format, unit = 'bytes'): string[] {
   return [
-    ...(Buffer.byteLength(text) > most ? [`must be no more than ${most} ${unit}`] : []),
+    ...(utf8Length(text) > most ? [`must be no more than ${most} ${unit}`] : []),
     ...(text.length > LONGEST || pattern.test(text) ? [] : [detail]),
   ]
 }

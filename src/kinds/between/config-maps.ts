@@ -31,7 +31,14 @@ const texts = (map: unknown): [string, string][] =>
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   )
 
-const fromBase64 = (text: string): string => Buffer.from(text, 'base64').toString('latin1')
+/** Empty where the text is not base64, which the API server refuses. */
+function fromBase64(text: string): string {
+  try {
+    return atob(text)
+  } catch {
+    return ''
+  }
+}
 
 /** PEM blocks of certificates and of nothing else, as the operator demands; what they hold is not decoded. */
 function isBundle(text: string): boolean {

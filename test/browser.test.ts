@@ -1,0 +1,56 @@
+import { fileURLToPath } from 'node:url'
+import { runInNewContext } from 'node:vm'
+import { build } from 'esbuild'
+import t from 'tap'
+import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
+import { resourceOf } from './support/review.ts'
+
+/** The engine and what it says of access, as a page of ours would import them. */
+const ENTRY = `
+  export { judgeSubmission, submissionOf } from './src/review/index.ts'
+  export { configMapFacts } from './src/kinds/between/config-maps.ts'
+  export { decideRole } from './src/access/role/decide.ts'
+  export { planOf } from './src/access/effective-authentication.ts'
+`
+
+/** What browsers and Node both have of what the engine calls. */
+const GLOBALS = { atob, btoa, TextEncoder, TextDecoder, URL, structuredClone }
+
+t.test('the engine runs where there is no Node', async (t) => {
+  const { outputFiles, warnings } = await build({
+    stdin: { contents: ENTRY, resolveDir: fileURLToPath(new URL('../', import.meta.url)) },
+    bundle: true,
+    write: false,
+    platform: 'browser',
+    format: 'iife',
+    globalName: 'engine',
+    logLevel: 'silent',
+  })
+  t.strictSame(warnings, [])
+  const matcher = 'claims.name == "Zoë" &&'
+  const object = resourceOf(
+    'MCPExternalAuthConfig',
+    {
+      type: 'awsSts',
+      awsSts: {
+        region: 'eu-central-1',
+        roleMappings: [{ matcher, roleArn: 'arn:aws:iam::123456789012:role/a' }],
+      },
+    },
+    { name: 'Bad_Name', labels: { a: 'x'.repeat(64) } },
+  )
+  const given = { namespace: 'default', group: DEFAULT_API_GROUP, object }
+  const judged = `
+    const submission = engine.submissionOf({ kind: 'MCPExternalAuthConfig', name: 'a' }, ${JSON.stringify(given)})
+    const settings = { mode: 'enforce', severities: [] }
+    const situation = { group: '${DEFAULT_API_GROUP}', settings, phase: 'before deployment' }
+    const { errors, warnings } = engine.judgeSubmission(submission, situation)
+    const facts = engine.configMapFacts({ binaryData: { a: btoa('x'), b: '%' } })
+    JSON.stringify({ ids: [...errors, ...warnings].map(({ id }) => id), contents: facts.contents })
+  `
+  const text = runInNewContext(`${outputFiles[0]?.text ?? ''};${judged}`, GLOBALS) as string
+  t.strictSame(JSON.parse(text), {
+    ids: ['metadata-accepted', 'metadata-accepted', 'role-mapping-matcher-compiles'],
+    contents: { a: 'other', b: 'other' },
+  })
+})
