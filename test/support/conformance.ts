@@ -11,12 +11,21 @@ import type { Release } from '../../src/release/release.ts'
 import { type KnownRelease, knownReleases } from './releases.ts'
 import { submissionOf } from './review.ts'
 
-/** The releases of the page: the oldest, the newest, and between them those that added most. */
-const COMPARED = ['0.26', '0.30', '0.40', '0.44', '0.48', '0.50', '0.55', '0.63']
+/** Every known release, those with the same CRDs together, the oldest first. */
+const SAME_CRDS = [...Map.groupBy(knownReleases(), ({ schemas }) => JSON.stringify(schemas)).values()]
 
-/** The releases of the page, or some of them: each takes ten seconds at a real API server. */
-export const comparedReleases = (some: readonly string[] = COMPARED): readonly KnownRelease[] =>
-  knownReleases().filter(({ version }) => some.includes(minorOf(version)))
+/** The newest of those with the same CRDs, or some of these: each takes ten seconds at a real API server. */
+export const comparedReleases = (some?: readonly string[]): readonly KnownRelease[] =>
+  SAME_CRDS.flatMap((same) => same.slice(-1)).filter(
+    ({ version }) => some === undefined || some.includes(minorOf(version)),
+  )
+
+/** The releases for which one of the compared ones stands: `0.34 to 0.36`. */
+export function releasesLike(minor: string): string {
+  const same = SAME_CRDS.map((each) => each.map(({ version }) => minorOf(version)))
+  const [first = minor] = same.find((each) => each.at(-1) === minor) ?? []
+  return first === minor ? minor : `${first} to ${minor}`
+}
 
 export const minorOf = (version: string): string => version.split('.').slice(0, 2).join('.')
 
