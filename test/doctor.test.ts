@@ -409,6 +409,15 @@ const BROKEN: readonly [title: string, breakIt: (cluster: Cluster) => unknown][]
       })
     },
   ],
+  [
+    'a CRD that accepts more, which is not to count',
+    (cluster) => {
+      set(cluster, crdPath('mcpexternalauthconfigs'), 'spec.versions.0.schema.openAPIV3Schema', {
+        properties: { spec: { properties: { type: { type: 'string', enum: ['magic'] } } } },
+      })
+      setArg(cluster, '--arming=on', '--installed-release=off')
+    },
+  ],
   ['no webhook configuration', ({ objects }) => objects.delete(`${VALIDATING}/vmcp-admission`)],
   ['not armed', (cluster) => setEntry(cluster, 'failurePolicy', 'Ignore')],
   [

@@ -2,6 +2,8 @@ import { API_VERSION, KINDS } from '../../../kinds/index.ts'
 import type { Kind } from '../../../kinds/kind.ts'
 import { alternativesOf } from '../../../kinds/schema-fields.ts'
 import type { SchemaNode } from '../../../kinds/schema-tree.ts'
+import { refusals } from '../../../release/refused.ts'
+import { compared, type ReleaseSchema } from '../../../release/schema.ts'
 import { isObject } from '../../../rule/resource.ts'
 import { installedRelease, nearestReleases } from '../../input/release.ts'
 import { Findings, listOf, part, type Place, textsOf, UNREAD } from './findings.ts'
@@ -14,7 +16,10 @@ export interface Definitions {
 }
 
 /** Checks that the seven CRDs are served, and notes values that they accept and the specification refuses. */
-export async function checkDefinitions({ opened, group }: Place): Promise<Definitions> {
+export async function checkDefinitions(
+  { opened, group }: Place,
+  followsRelease = true,
+): Promise<Definitions> {
   const findings = new Findings()
   const missing: Kind[] = []
   const read = await Promise.all(
@@ -28,25 +33,32 @@ export async function checkDefinitions({ opened, group }: Place): Promise<Defini
   for (const { kind, found } of read) {
     if (found === UNREAD) continue
     if (found === undefined) missing.push(kind)
-    else checkDefinition(kind, found, `CustomResourceDefinition ${kind.plural}.${group}`, findings)
+    else {
+      checkServed(kind, found, group, findings)
+      checkDifferences(kind, found, { group, followsRelease }, findings)
+    }
   }
   reportMissing(missing, group, findings)
   const installed = read.flatMap(({ found }) => (found === UNREAD || found === undefined ? [] : [found]))
-  return { findings, release: releaseText(installed, group) }
+  return { findings, release: releaseText(installed, group, followsRelease) }
 }
 
-function releaseText(definitions: readonly unknown[], group: string): string {
+function releaseText(definitions: readonly unknown[], group: string, followsRelease: boolean): string {
   if (definitions.length === 0) return 'not known, because no CRD was found'
   const release = installedRelease(definitions, group)
   if (release === undefined)
     return 'none: the CRDs are those of vmcp-admission, and ask no more than the specification'
   const { versions, others } = nearestReleases(release)
-  if (others.length === 0) return `${versions}, as its CRDs say; they go before the specification`
-  if (versions === '') return 'none that is known; its CRDs go before the specification'
+  const order = (they: string) =>
+    followsRelease
+      ? `${they} go before the specification`
+      : 'the specification alone decides (--installed-release off)'
+  if (others.length === 0) return `${versions}, as its CRDs say; ${order('they')}`
+  if (versions === '') return `none that is known; ${order('its CRDs')}`
   const differing = others.map(
     (each) => `${each.kind} (${each.versions === '' ? 'of no known release' : `of ${each.versions}`})`,
   )
-  return `most like ${versions}, but for ${differing.join(', ')}; its CRDs go before the specification`
+  return `most like ${versions}, but for ${differing.join(', ')}; ${order('its CRDs')}`
 }
 
 function reportMissing(missing: readonly Kind[], group: string, findings: Findings): void {
@@ -69,14 +81,15 @@ function reportMissing(missing: readonly Kind[], group: string, findings: Findin
       )
 }
 
-function checkDefinition(kind: Kind, definition: unknown, object: string, findings: Findings): void {
-  const version = listOf(part(definition, 'spec', 'versions')).find(
-    (each) => part(each, 'name') === API_VERSION,
-  )
+const versionOf = (definition: unknown): unknown =>
+  listOf(part(definition, 'spec', 'versions')).find((each) => part(each, 'name') === API_VERSION)
+
+function checkServed({ plural }: Kind, definition: unknown, group: string, findings: Findings): void {
+  const object = `CustomResourceDefinition ${plural}.${group}`
   const established = listOf(part(definition, 'status', 'conditions')).some(
     (each) => part(each, 'type') === 'Established' && part(each, 'status') === 'True',
   )
-  if (part(version, 'served') !== true)
+  if (part(versionOf(definition), 'served') !== true)
     findings.problem(
       'crd-version',
       object,
@@ -88,27 +101,52 @@ function checkDefinition(kind: Kind, definition: unknown, object: string, findin
       'crd-not-established',
       object,
       'is not established',
-      `see its conditions: kubectl describe crd ${object.split(' ')[1]}`,
+      `see its conditions: kubectl describe crd ${plural}.${group}`,
     )
-  const schema = part(version, 'schema', 'openAPIV3Schema')
+}
+
+/** Notes what a CRD accepts and the specification refuses. */
+function checkDifferences(
+  kind: Kind,
+  definition: unknown,
+  { group, followsRelease }: { readonly group: string; readonly followsRelease: boolean },
+  findings: Findings,
+): void {
+  const schema = part(versionOf(definition), 'schema', 'openAPIV3Schema')
   // A schema of types only, such as deploy/crds, leaves values to the webhook: each constraint would differ.
   if (!constrains(part(schema, 'properties', 'spec'))) return
   const differences = differencesIn(schema, kind.schema as SchemaNode, '')
   if (differences.length > 0)
     findings.note(
       'crd-accepts-more',
-      object,
+      `CustomResourceDefinition ${kind.plural}.${group}`,
       `accepts what the specification refuses: ${shortened(differences)}`,
-      'where the server reads the CRDs, these are warnings',
+      followsRelease
+        ? 'where the server reads the CRDs, these are warnings'
+        : 'with --installed-release off these are errors',
     )
 }
 
 const MOST = 8
 
-const shortened = (differences: readonly string[]) =>
-  differences.length <= MOST
-    ? differences.join('; ')
-    : `${differences.slice(0, MOST).join('; ')}; and ${differences.length - MOST} more`
+/** The differences in one line: each, but the many fields that may be empty by their number and the shortest path. */
+function shortened(all: readonly Difference[]): string {
+  const empty = all.filter(({ what }) => what === EMPTY).toSorted((a, b) => a.at.length - b.at.length)
+  const others = all.filter(({ what }) => what !== EMPTY)
+  const named = empty.length > 1 ? others : all
+  const more = named.length > MOST ? [`${named.length - MOST} more`] : []
+  const fields = empty.length > 1 ? [`${empty.length} fields ${EMPTY}, such as ${empty[0]?.at}`] : []
+  return [...named.slice(0, MOST).map(({ at, what }) => `${at} ${what}`), ...more, ...fields].join('; ')
+}
+
+const EMPTY = 'empty'
+
+/** Something that an installed schema accepts. */
+interface Difference {
+  readonly at: string
+  /** `missing`, `empty`, `longer than N` or a value. */
+  readonly what: string
+}
 
 /** Whether the schema constrains any value. */
 function constrains(schema: unknown): boolean {
@@ -120,8 +158,8 @@ function constrains(schema: unknown): boolean {
   )
 }
 
-/** Fields that only this version requires, and values that only the installed schema accepts. */
-function differencesIn(theirs: unknown, ours: SchemaNode | undefined, at: string): string[] {
+/** What the specification requires and the installed schema does not, and the values that only the latter accepts. */
+function differencesIn(theirs: unknown, ours: SchemaNode | undefined, at: string): Difference[] {
   if (!isObject(theirs) || ours === undefined) return []
   const properties = isObject(theirs.properties) ? theirs.properties : {}
   const alternative = Object.keys(ours.properties ?? {}).filter(
@@ -137,8 +175,11 @@ function differencesIn(theirs: unknown, ours: SchemaNode | undefined, at: string
   const values = Array.isArray(ours.enum) ? listOf(theirs.enum).filter((value) => !known.includes(value)) : []
   const own = new Map(childrenOf(ours))
   return [
-    ...required.map((field) => `${at === '' ? field : `${at}.${field}`} missing`),
-    ...values.map((value) => `${at} ${JSON.stringify(value)}`),
+    ...required.map((field) => ({ at: at === '' ? field : `${at}.${field}`, what: 'missing' })),
+    ...[...values.map((value) => JSON.stringify(value)), ...looserBounds(theirs, ours)].map((what) => ({
+      at,
+      what,
+    })),
     ...childrenOf(theirs).flatMap(([step, child]) =>
       differencesIn(
         child,
@@ -146,6 +187,16 @@ function differencesIn(theirs: unknown, ours: SchemaNode | undefined, at: string
         step === '[]' || at === '' ? at + step : `${at}.${step}`,
       ),
     ),
+  ]
+}
+
+/** The bounds of the specification that the installed schema does not have, in words. */
+function looserBounds(theirs: Readonly<Record<string, unknown>>, ours: SchemaNode): string[] {
+  const { minLength = 0, minItems = 0, maxLength = Infinity } = ours as ReleaseSchema
+  const isTaken = (value: unknown) => [...refusals(compared(theirs), value)].length === 0
+  return [
+    ...((minLength > 0 && isTaken('')) || (minItems > 0 && isTaken([])) ? [EMPTY] : []),
+    ...(((theirs as ReleaseSchema).maxLength ?? Infinity) > maxLength ? [`longer than ${maxLength}`] : []),
   ]
 }
 

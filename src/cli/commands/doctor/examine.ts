@@ -51,7 +51,7 @@ export async function examine(place: Place): Promise<Diagnosis> {
     checkPodClocks(deployment, setups.webhook, place),
     checkLease(place, setups),
     checkCertificates(stored, setups, place),
-    checkDefinitions(place),
+    checkDefinitions(place, setups.webhook?.followsRelease),
     url === undefined ? Promise.all([...accounts].map((setup) => checkRights(setup, place))) : [],
     checkOthers(place),
   ])

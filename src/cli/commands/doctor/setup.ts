@@ -11,6 +11,8 @@ export interface Setup {
   readonly watched: readonly string[]
   readonly checkSecrets: boolean
   readonly checkConfigMaps: boolean
+  /** Whether what the installed CRDs take goes before the specification. */
+  readonly followsRelease: boolean
   readonly owner: string
   readonly account: string
   readonly probePort: string
@@ -46,6 +48,7 @@ function setupOf(name: string, deployment: unknown): Setup | undefined {
     watched: (valueOf('watch-namespaces') ?? '').split(',').filter((name) => name !== ''),
     checkSecrets: args.some((arg) => /^--check-secrets($|=(?!off$))/.test(arg)),
     checkConfigMaps: args.includes('--check-config-maps'),
+    followsRelease: valueOf('installed-release') !== 'off',
     owner: valueOf('owner-cluster-role') ?? '',
     probePort: valueOf('probe-port') ?? '8080',
     account: typeof account === 'string' ? account : 'default',
