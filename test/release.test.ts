@@ -8,12 +8,13 @@ import { DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
 import { fieldsIn } from '../src/kinds/schema-fields.ts'
 import { allows } from '../src/release/allows.ts'
 import { OWN_CRD, type Release, releaseOf } from '../src/release/release.ts'
-import { fieldOf, type ReleaseSchema, schemaAt } from '../src/release/schema.ts'
+import { ANYTHING, fieldOf, type ReleaseSchema, schemaAt } from '../src/release/schema.ts'
 import { judgeSubmission, submissionOf } from '../src/review/index.ts'
 import { parseSeveritySetting, type SeveritySetting } from '../src/review/settings.ts'
 import { findingText } from '../src/review/finding.ts'
 import { ALL_IDS } from '../src/review/engine-ids.ts'
 import { nearestReleases } from '../src/cli/input/release.ts'
+import { pathText } from '../src/rule/path.ts'
 import { runCli } from './support/cli.ts'
 import { knownReleases } from './support/releases.ts'
 import { resourceOf } from './support/review.ts'
@@ -503,6 +504,69 @@ t.test(
   },
 )
 
+t.test('a rule of a CRD that compares with the stored object', async (t) => {
+  const text: ReleaseSchema = { type: 'string' }
+  const fixed = (schema: ReleaseSchema, rule: string, message?: string): ReleaseSchema => ({
+    ...schema,
+    'x-kubernetes-validations': [{ rule, ...(message !== undefined && { message }) }],
+  })
+  const item: ReleaseSchema = {
+    type: 'object',
+    properties: { name: text, value: fixed(text, 'self == oldSelf', 'value is immutable') },
+  }
+  const list = (type: string): ReleaseSchema => ({
+    type: 'array',
+    items: item,
+    'x-kubernetes-list-type': type,
+    ...(type === 'map' && { 'x-kubernetes-list-map-keys': ['name'] }),
+  })
+  const spec: ReleaseSchema = {
+    type: 'object',
+    properties: {
+      once: fixed(text, 'self == oldSelf'),
+      short: { ...text, maxLength: 3 },
+      keyed: list('map'),
+      plain: list('atomic'),
+    },
+  }
+  const root: ReleaseSchema = { type: 'object', properties: { spec, metadata: ANYTHING } }
+  const a = (value: string) => [{ name: 'a', value }]
+  const rows: [title: string, stored: object | undefined, now: object, expected: string[]][] = [
+    ['nothing is stored', undefined, { once: 'x' }, []],
+    ['the same', { once: 'x' }, { once: 'x' }, []],
+    ['changed', { once: 'x' }, { once: 'y' }, ['spec.once: failed rule: self == oldSelf']],
+    ['it was not there', {}, { once: 'y' }, []],
+    ['it goes', { once: 'x' }, {}, []],
+    ['an item by its key', { keyed: a('x') }, { keyed: a('y') }, ['spec.keyed[0].value: value is immutable']],
+    ['another item', { keyed: a('x') }, { keyed: [{ name: 'b', value: 'y' }, ...a('x')] }, []],
+    ['a list without keys', { plain: a('x') }, { plain: a('y') }, []],
+    ['a value that is stored', { short: 'long', once: 'x' }, { short: 'long' }, []],
+    ['another value', { short: 'long' }, { short: 'longer' }, ['spec.short: may not be more than 3 bytes']],
+  ]
+  const release: Release = { name: 'a release', schemas: new Map([['MCPGroup', root]]) }
+  for (const [title, stored, now, expected] of rows) {
+    const object = resourceOf('MCPGroup', now, { name: 'a', namespace: 'default' })
+    const given = { namespace: 'default', group: DEFAULT_API_GROUP, object }
+    const oldObject = stored && resourceOf('MCPGroup', stored, { name: 'a', namespace: 'default' })
+    const { errors } = judgeSubmission(
+      submissionOf({ kind: 'MCPGroup', name: 'a' }, { ...given, oldObject }),
+      {
+        group: DEFAULT_API_GROUP,
+        settings: { mode: 'enforce', severities: [] },
+        phase: 'before deployment',
+        release,
+      },
+    )
+    t.strictSame(
+      errors.map(
+        ({ error }) => `${pathText(error.at)}: ${error.detail.replace('; a release refuses it', '')}`,
+      ),
+      expected,
+      title,
+    )
+  }
+})
+
 t.test('check with a release by name, or with CRDs in files', async (t: Test) => {
   const cwd = await mkdtemp(join(tmpdir(), 'vmcp-release-'))
   t.teardown(() => rm(cwd, { recursive: true }))
@@ -534,7 +598,15 @@ t.test('check with a release by name, or with CRDs in files', async (t: Test) =>
     resourceOf('MCPServer', { image: 'a', gruopRef: { name: 'a' } }),
   ]
   await writeFile(join(cwd, 'wrong.yaml'), wrong.map((each) => JSON.stringify(each)).join('\n---\n'))
-  const rows: [args: string[], code: number, text: RegExp][] = [
+  const rows: [args: string[], code: number, text: RegExp, file?: string][] = [
+    [
+      ['--crds', 'rules.yaml'],
+      0,
+      /2 CEL rules of the release of --crds cannot be evaluated here, .*: MCPExternalAuthConfig$/m,
+    ],
+    [['--release', '0.63'], 1, /spec\.remoteURL: .*did you mean 'remoteUrl'/, 'wrong.yaml'],
+    [['--release', '0.63'], 1, /metadata\.name: Invalid value: "Bad_Name"/, 'wrong.yaml'],
+    [['--release', '0.63'], 1, /spec\.gruopRef: .*did you mean 'groupRef'/, 'wrong.yaml'],
     [[], 1, /error: .*Unsupported value: "obo"/],
     [['--release', '0.44'], 0, /warning: .*; operator release 0\.44 allows this/],
     [['--release', 'v0.44.0'], 0, /warning: .*; operator release 0\.44 allows this/],
@@ -552,8 +624,8 @@ t.test('check with a release by name, or with CRDs in files', async (t: Test) =>
     [['--crds', 'a.json'], 2, /there is no CustomResourceDefinition of an operator for the group/],
     [['--crds', 'nope'], 2, /--crds nope: cannot read nope: no such file or folder/],
   ]
-  for (const [args, code, text] of rows) {
-    const run = await runCli(['check', 'a.json', ...args], { cwd })
+  for (const [args, code, text, file = 'a.json'] of rows) {
+    const run = await runCli(['check', file, ...args], { cwd })
     t.equal(run.status, code, args.join(' '))
     t.match(run.stdout + run.stderr, text, args.join(' '))
   }

@@ -5,23 +5,34 @@ import type { Expr } from '../cel/ast.ts'
 import { STRING_FUNCTIONS } from '../cel/declarations.ts'
 import { parse } from '../cel/parser.ts'
 import { dyn } from '../cel/types.ts'
+import type { ValidationRule } from './schema.ts'
 
-/** `unknown`: the rule compares with the stored object, or uses what only the API server has. */
+/** `unknown`: the rule uses what only the API server has. */
 export type RuleOutcome = 'holds' | 'broken' | 'unknown'
 
 /** Most of what one evaluation may cost, in units of cel-go's cost: the API server's limit for a rule (KEP-2876). */
 const MOST_COST = 10_000_000
 
+interface Compiled {
+  readonly expr: Expr
+  /** Whether it compares with the stored value (`oldSelf`). */
+  readonly isTransition: boolean
+}
+
 const SELF = new Map([['self', dyn]])
-const compiled = new Map<string, Expr | undefined>()
+const BOTH = new Map([...SELF, ['oldSelf', dyn]])
+const compiled = new Map<string, Compiled | undefined>()
 
 /**
- * Evaluates a rule of a CRD (`x-kubernetes-validations`) over a JSON value. As at the API server an evaluation that
- * fails, for instance on an absent field, breaks the rule.
+ * Evaluates a rule of a CRD (`x-kubernetes-validations`) over a JSON value and the stored one, undefined where there is
+ * none. As at the API server an evaluation that fails, for instance on an absent field, breaks the rule, and a rule that
+ * compares with a stored value holds where there is none.
  */
-export function evaluateRule(rule: string, self: unknown): RuleOutcome {
-  const expr = compile(rule)
-  if (expr === undefined) return 'unknown'
+export function evaluateRule(rule: ValidationRule, self: unknown, stored?: unknown): RuleOutcome {
+  const known = compile(rule)
+  if (known === undefined) return 'unknown'
+  const { expr, isTransition } = known
+  if (isTransition && stored === undefined) return 'holds'
   let left = MOST_COST
   const spend = (cost: number) => {
     left -= cost
@@ -29,6 +40,7 @@ export function evaluateRule(rule: string, self: unknown): RuleOutcome {
   }
   try {
     const variables = new Map([['self', fromJson(self)]])
+    if (isTransition) variables.set('oldSelf', fromJson(stored))
     const result = evaluate(expr, { claims: null, variables, settled: new Map(), celGo: '0.32', spend })
     if (result instanceof Failure) return 'broken'
     return result === true ? 'holds' : 'broken'
@@ -38,19 +50,26 @@ export function evaluateRule(rule: string, self: unknown): RuleOutcome {
   }
 }
 
-/** Whether `evaluateRule` can evaluate the rule. */
-export const isEvaluated = (rule: string): boolean => compile(rule) !== undefined
+/** Whether `evaluateRule` can evaluate the rule, beside the stored object or without it. */
+export function isEvaluated(rule: ValidationRule, besideStored: boolean): boolean {
+  const known = compile(rule)
+  return known !== undefined && (besideStored || !known.isTransition)
+}
 
 class TooDear extends Error {}
 
-/** The expression of a rule that only needs `self` and the standard library; there are few rules, and they stay. */
-function compile(rule: string): Expr | undefined {
-  if (!compiled.has(rule)) {
-    const parsed = parse(rule)
-    compiled.set(
-      rule,
-      parsed.ok && check(parsed.expr, '0.32', SELF, STRING_FUNCTIONS).ok ? parsed.expr : undefined,
-    )
-  }
+/** A rule that needs no more than the standard library; there are few rules, and they stay. */
+function compile({ rule, optionalOldSelf = false }: ValidationRule): Compiled | undefined {
+  if (optionalOldSelf) return undefined
+  if (!compiled.has(rule)) compiled.set(rule, compiledOf(rule))
   return compiled.get(rule)
+}
+
+function compiledOf(rule: string): Compiled | undefined {
+  const parsed = parse(rule)
+  if (!parsed.ok) return undefined
+  const { expr } = parsed
+  const passes = (variables: typeof SELF) => check(expr, '0.32', variables, STRING_FUNCTIONS).ok
+  if (passes(SELF)) return { expr, isTransition: false }
+  return passes(BOTH) ? { expr, isTransition: true } : undefined
 }

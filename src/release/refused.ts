@@ -14,13 +14,20 @@ export interface Refusal {
   readonly error: FieldError
 }
 
-/** What an API server with this schema refuses of a value, in the order of the schema. */
-export const refusals = (schema: ReleaseSchema, value: unknown): Iterable<Refusal> =>
-  ofAny(schema, defaulted(schema, value), [])
+/** A place in an object that is written. */
+interface Place {
+  readonly at: readonly Segment[]
+  /** What is stored there now; undefined where nothing is. */
+  readonly stored: unknown
+}
+
+/** What an API server with this schema refuses of a value that takes the place of a stored one, in the order of the schema. */
+export const refusals = (schema: ReleaseSchema, value: unknown, stored?: unknown): Iterable<Refusal> =>
+  ofAny(schema, defaulted(schema, value), { at: [], stored: defaulted(schema, stored) })
 
 /** Whether the value itself, not something in it, breaks a rule of CEL. */
 export const breaksRule = (schema: ReleaseSchema, value: unknown): boolean =>
-  !ofRules(schema, defaulted(schema, value), []).next().done
+  !ofRules(schema, defaulted(schema, value), { at: [], stored: undefined }).next().done
 
 /** The value as the API server validates it: nulls of fields that are not nullable are gone, and defaults are there. */
 function defaulted(schema: ReleaseSchema | undefined, value: unknown): unknown {
@@ -39,16 +46,17 @@ function defaulted(schema: ReleaseSchema | undefined, value: unknown): unknown {
   )
 }
 
-function* ofAny(schema: ReleaseSchema, value: unknown, at: readonly Segment[]): Generator<Refusal> {
+function* ofAny(schema: ReleaseSchema, value: unknown, place: Place): Generator<Refusal> {
+  const { at } = place
   const type = jsonType(value)
   if (!hasType(schema, type)) {
     yield refusal('type', 'typeInvalid', at, type, `must be of type ${typeNames(schema)}`)
     return
   }
   yield* ofValue(schema, value, at)
-  if (Array.isArray(value)) yield* ofList(schema, value, at)
-  else if (isObject(value)) yield* ofObject(schema, value, at)
-  yield* ofRules(schema, value, at)
+  if (Array.isArray(value)) yield* ofList(schema, value, place)
+  else if (isObject(value)) yield* ofObject(schema, value, place)
+  yield* ofRules(schema, value, place)
 }
 
 function* ofValue(schema: ReleaseSchema, value: unknown, at: readonly Segment[]): Generator<Refusal> {
@@ -74,7 +82,7 @@ function* ofValue(schema: ReleaseSchema, value: unknown, at: readonly Segment[])
   }
 }
 
-function* ofList(schema: ReleaseSchema, list: unknown[], at: readonly Segment[]): Generator<Refusal> {
+function* ofList(schema: ReleaseSchema, list: unknown[], { at, stored }: Place): Generator<Refusal> {
   const { items, minItems = 0, maxItems = Infinity } = schema
   if (list.length < minItems)
     yield refusal('minItems', 'invalid', at, list.length, `should have at least ${minItems} items`)
@@ -82,30 +90,45 @@ function* ofList(schema: ReleaseSchema, list: unknown[], at: readonly Segment[])
     yield refusal('maxItems', 'tooMany', at, list.length, `must have at most ${maxItems} items`)
   yield* duplicates(schema, list, at)
   if (items === undefined) return
-  for (const [i, item] of list.entries()) yield* ofAny(items, item, [...at, i])
+  const before = new Map(storedItems(schema, stored))
+  for (const [i, item] of list.entries()) {
+    const identity = identityOf(schema, item)
+    yield* ofAny(items, item, { at: [...at, i], stored: identity && before.get(identity) })
+  }
 }
 
-/** The items of a set, and those of a list of objects by their keys, differ (KEP-555). */
-function* duplicates(schema: ReleaseSchema, list: unknown[], at: readonly Segment[]): Generator<Refusal> {
+/** The items of a stored list by what identifies them; only lists with keys have such items. */
+const storedItems = (schema: ReleaseSchema, stored: unknown): [string, unknown][] =>
+  schema['x-kubernetes-list-type'] === 'map' && Array.isArray(stored)
+    ? stored.map((item) => [identityOf(schema, item) ?? '', item])
+    : []
+
+/** What identifies an item of a set, or of a list of objects with keys; undefined in other lists (KEP-555). */
+function identityOf(schema: ReleaseSchema, item: unknown): string | undefined {
   const type = schema['x-kubernetes-list-type']
-  if (type !== 'set' && type !== 'map') return
-  const keys = schema['x-kubernetes-list-map-keys'] ?? []
+  if (type !== 'set' && type !== 'map') return undefined
+  return JSON.stringify(type === 'set' || !isObject(item) ? item : keysOf(schema).map((key) => item[key]))
+}
+
+const keysOf = (schema: ReleaseSchema): readonly string[] => schema['x-kubernetes-list-map-keys'] ?? []
+
+function* duplicates(schema: ReleaseSchema, list: unknown[], at: readonly Segment[]): Generator<Refusal> {
   const seen = new Set<string>()
   for (const [i, item] of list.entries()) {
-    const identity = type === 'set' || !isObject(item) ? item : keys.map((key) => item[key])
-    const text = JSON.stringify(identity)
-    if (seen.has(text)) {
-      const shown = type === 'set' ? item : Object.fromEntries(keys.map((key) => [key, (item as never)[key]]))
+    const identity = identityOf(schema, item)
+    if (identity === undefined) return
+    if (seen.has(identity)) {
+      const shown = isObject(item) ? Object.fromEntries(keysOf(schema).map((key) => [key, item[key]])) : item
       yield refusal('list-type', 'duplicate', [...at, i], shown, '')
     }
-    seen.add(text)
+    seen.add(identity)
   }
 }
 
 function* ofObject(
   schema: ReleaseSchema,
   object: Readonly<Record<string, unknown>>,
-  at: readonly Segment[],
+  { at, stored }: Place,
 ): Generator<Refusal> {
   const { properties, required = [], minProperties = 0, maxProperties = Infinity } = schema
   const names = Object.keys(object)
@@ -127,25 +150,29 @@ function* ofObject(
     const isNamed = properties !== undefined && Object.hasOwn(properties, name)
     const place = [...at, isNamed || field === undefined ? name : { key: name }]
     if (field === undefined) yield refusal('unknown', 'forbidden', place, undefined, 'unknown field')
-    else yield* ofAny(field, object[name], place)
+    else yield* ofAny(field, object[name], { at: place, stored: isObject(stored) ? stored[name] : undefined })
   }
 }
 
-function* ofRules(schema: ReleaseSchema, value: unknown, at: readonly Segment[]): Generator<Refusal> {
-  for (const { rule, message } of schema['x-kubernetes-validations'] ?? []) {
-    if (evaluateRule(rule, value) === 'broken')
-      yield refusal('rule', 'invalid', at, jsonType(value), message?.trim() ?? `failed rule: ${rule.trim()}`)
+function* ofRules(schema: ReleaseSchema, value: unknown, { at, stored }: Place): Generator<Refusal> {
+  for (const each of schema['x-kubernetes-validations'] ?? []) {
+    const detail = each.message?.trim() ?? `failed rule: ${each.rule.trim()}`
+    if (evaluateRule(each, value, stored) === 'broken')
+      yield refusal('rule', 'invalid', at, jsonType(value), detail)
   }
 }
 
-/** The places of the rules of CEL that `refusals` cannot evaluate, each as often as it has such rules. */
-export function* unevaluatedRules(schema: ReleaseSchema, at = ''): Generator<string> {
+/**
+ * The places of the rules of CEL that `refusals` cannot evaluate, each as often as it has such rules. `besideStored`: the
+ * stored object is known, or that there is none.
+ */
+export function* unevaluatedRules(schema: ReleaseSchema, besideStored: boolean, at = ''): Generator<string> {
   const { properties = {}, items, additionalProperties: values } = schema
-  for (const { rule } of schema['x-kubernetes-validations'] ?? []) if (!isEvaluated(rule)) yield at
+  for (const rule of schema['x-kubernetes-validations'] ?? []) if (!isEvaluated(rule, besideStored)) yield at
   for (const [name, field] of Object.entries(properties))
-    yield* unevaluatedRules(field, at === '' ? name : `${at}.${name}`)
-  if (items !== undefined) yield* unevaluatedRules(items, `${at}[]`)
-  if (typeof values === 'object') yield* unevaluatedRules(values, `${at}.<name>`)
+    yield* unevaluatedRules(field, besideStored, at === '' ? name : `${at}.${name}`)
+  if (items !== undefined) yield* unevaluatedRules(items, besideStored, `${at}[]`)
+  if (typeof values === 'object') yield* unevaluatedRules(values, besideStored, `${at}.<name>`)
 }
 
 function refusal(

@@ -31,6 +31,8 @@ export interface ReleaseSchema {
 export interface ValidationRule {
   readonly rule: string
   readonly message?: string
+  /** `oldSelf` is an optional value, and the rule counts without a stored object. */
+  readonly optionalOldSelf?: boolean
 }
 
 const KEYWORDS: ReadonlySet<string> = new Set([

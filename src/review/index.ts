@@ -133,9 +133,9 @@ export function judgeSubmission(submission: Submission, situation: Situation): O
     const { stateNow } = situation
     const beside =
       stateNow === undefined ? around : surroundings(kind, submission, { ...situation, state: stateNow })
-    const unknown = phase === 'before deployment' ? unknownIn(kind, old, situation).findings : []
     const before = yielding(findingsIn(kind, old, beside), { kind: kind.kind, value: old, release })
-    return { findings: [...before, ...unknown], value: completedOf(old) }
+    const ofFile = phase === 'before deployment' ? refusedInFile(kind, old, before, situation) : []
+    return { findings: [...before, ...ofFile], value: completedOf(old) }
   })
   return { ...verdict, ...told }
 }
@@ -159,7 +159,8 @@ function found(
     return { findings: [...others, ...yielded], ...NOTHING_TO_SAY }
   }
   const { findings: unknown, newer } = unknownIn(kind, object, situation)
-  const refused = refusedBy(object, { kind: kind.kind, release, placeholders, known: yielded })
+  const stored = submission.operation === 'UPDATE' ? submission.oldObject : undefined
+  const refused = refusedBy(object, { kind: kind.kind, release, stored, placeholders, known: yielded })
   const others = [
     ...otherVersion(object, strict),
     ...metadataFindings(object, { strict }),
@@ -168,6 +169,13 @@ function found(
   ]
   const findingsBeside = withoutRefused(yielded, refused)
   return { findings: [...others, ...findingsBeside], placeholders, newerFields: newer }
+}
+
+/** What the API server would refuse in a stored object if it came from a file, beside the findings that are known. */
+function refusedInFile(kind: Kind, old: unknown, known: readonly Finding[], situation: Situation) {
+  const { release } = situation
+  const context = { kind: kind.kind, release, stored: undefined, placeholders: [], known }
+  return [...unknownIn(kind, old, situation).findings, ...refusedBy(old, context)]
 }
 
 /** The unknown fields of an object in a file: errors where that is strict, and where the release is known. */

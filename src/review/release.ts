@@ -2,11 +2,10 @@ import { KINDS } from '../kinds/index.ts'
 import { allRules } from '../kinds/places.ts'
 import { fieldsOf } from '../kinds/schema-fields.ts'
 import { allows } from '../release/allows.ts'
-import type { Release } from '../release/release.ts'
+import { compareReleases, type Release } from '../release/release.ts'
 import { refusals } from '../release/refused.ts'
 import { schemaAt } from '../release/schema.ts'
 import { pathText, type Segment, valueAt } from '../rule/path.ts'
-import type { Rule } from '../rule/rule.ts'
 import type { Finding } from './finding.ts'
 import type { Placeholder } from './placeholder.ts'
 import { outside } from './shape.ts'
@@ -50,11 +49,14 @@ export function refusedBy(
   {
     kind,
     release,
+    stored,
     placeholders,
     known,
   }: {
     readonly kind: string
     readonly release: Release | undefined
+    /** What the object takes the place of. */
+    readonly stored: unknown
     readonly placeholders: readonly Placeholder[]
     readonly known: readonly Finding[]
   },
@@ -64,7 +66,7 @@ export function refusedBy(
   const told = new Set(
     known.filter(({ severity }) => severity === 'error').flatMap(({ error: { at } }) => placesAround(at)),
   )
-  const found = [...refusals(schema, object)].flatMap(({ keyword, error }): Finding[] => {
+  const found = [...refusals(schema, object, stored)].flatMap(({ keyword, error }): Finding[] => {
     if (keyword === 'unknown' || told.has(pathText(error.at))) return []
     const detail = `${error.detail === '' ? '' : `${error.detail}; `}${release.name} refuses it`
     return [{ id: RELEASE_ACCEPTS, severity: 'error', error: { ...error, detail } }]
@@ -103,12 +105,13 @@ const placesAround = (at: readonly Segment[]): string[] =>
 /** The id of what the CRD of the release refuses, and the specification does not. */
 const RELEASE_ACCEPTS = 'release-accepts'
 
-let ranges: ReadonlyMap<string, NonNullable<Rule['appliesTo']>> | undefined
+const RANGES = new Map(
+  allRules().flatMap(({ id, appliesTo }) => (appliesTo ? [[id, appliesTo] as const] : [])),
+)
 
 /** Whether a finding counts in a release, or where none is known. */
 function isAbout(id: string, release: Release | undefined): boolean {
-  ranges ??= new Map(allRules().flatMap(({ id, appliesTo }) => (appliesTo ? [[id, appliesTo] as const] : [])))
-  const range = ranges.get(id)
+  const range = RANGES.get(id)
   if (range === undefined) return true
   const { from, to } = range
   if (release === undefined) return from === undefined
@@ -116,13 +119,13 @@ function isAbout(id: string, release: Release | undefined): boolean {
   return (from === undefined || !isBefore(newest, from)) && (to === undefined || !isBefore(to, newest))
 }
 
-const isBefore = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: true }) < 0
+const isBefore = (a: string, b: string) => compareReleases(a, b) < 0
 
-const newest = new WeakMap<Release, string>()
+const newestFields = new WeakMap<Release, string>()
 
 /** The newest release of which the CRDs have a field: they do not say their own. `0` where they have none. */
 function newestIn(release: Release): string {
-  const known = newest.get(release)
+  const known = newestFields.get(release)
   if (known !== undefined) return known
   const found = KINDS.flatMap((kind) => {
     const schema = release.schemas.get(kind.kind)
@@ -132,7 +135,7 @@ function newestIn(release: Release): string {
     return newer.filter(({ path }) => schema !== undefined && schemaAt(schema, stepsOf(path)) !== undefined)
   })
   const last = found.map(({ since }) => since).reduce((a, b) => (isBefore(a, b) ? b : a), '0')
-  newest.set(release, last)
+  newestFields.set(release, last)
   return last
 }
 

@@ -130,7 +130,7 @@ function judgeDocuments(documents: Documents, judging: Judging, beside: Omit<Bes
   for (const { file, document } of documents.documents) judgeDocument(file, document, judging, placed, report)
   report.notes.push(
     ...noteRepetitions(documents, judging, beside.state),
-    ...rulesNotEvaluated(documents, judging),
+    ...rulesNotEvaluated(documents, judging, beside.stored !== undefined),
   )
   return report
 }
@@ -155,12 +155,12 @@ function placesIn({ documents }: Documents, judging: Judging): Beside['placeOf']
 const MOST_PLACES = 5
 
 /** A note on the rules of the release's CRDs that are not evaluated here: only the API server knows what they refuse. */
-function rulesNotEvaluated({ documents }: Documents, judging: Judging): Located[] {
+function rulesNotEvaluated({ documents }: Documents, judging: Judging, besideStored: boolean): Located[] {
   const { release } = judging
   if (release === undefined) return []
   const kinds = new Set(documents.flatMap(({ document }) => kindOf(document.value, judging)?.kind ?? []))
   const places = [...kinds].flatMap((kind) =>
-    [...unevaluatedRules(release.schemas.get(kind) ?? {})].map((at) => `${kind} ${at}`),
+    [...unevaluatedRules(release.schemas.get(kind) ?? {}, besideStored)].map((at) => `${kind} ${at}`.trim()),
   )
   if (places.length === 0) return []
   const named = [...new Set(places)]

@@ -1,7 +1,7 @@
 import type { Kind } from '../../kinds/kind.ts'
 import { judgeSubmission, submissionOf } from '../../review/index.ts'
 import { judge, type Verdict } from '../../review/judge.ts'
-import type { Release } from '../../release/release.ts'
+import { compareReleases, type Release } from '../../release/release.ts'
 import type { NewerField } from '../../review/unknown-fields.ts'
 import type { SeveritySetting } from '../../review/settings.ts'
 import type { ClusterState } from '../../review/cluster-state.ts'
@@ -114,8 +114,6 @@ function noteNewerFields(
   const message = `${listed(names)}: of operator release ${latest.since} and later; --release VERSION judges by what yours accepts`
   report.notes.push({ file, ...document.locate(latest.at.map(jsonKey), 'key'), message })
 }
-
-const compareReleases = (a: string, b: string): number => a.localeCompare(b, 'en', { numeric: true })
 
 /** Most names that one note lists. */
 const MOST_NAMES = 4
