@@ -1428,9 +1428,9 @@ t.test('wrong usage', async (t) => {
 })
 
 t.test('wrong usage ends with exit code 2', async (t) => {
-  const all = 'the commands are check, audit, explain, plan, role, doctor and uninstall'
+  const all = 'the commands are check, audit, explain, plan, role, lsp, doctor and uninstall'
   const rows: [args: string[], message: string, help: string, environment?: Record<string, string>][] = [
-    [[], 'name a command: check, audit, explain, plan, role, doctor or uninstall', '--help'],
+    [[], 'name a command: check, audit, explain, plan, role, lsp, doctor or uninstall', '--help'],
     [['chek'], "'chek' is not a command; did you mean 'check'", '--help'],
     [['lint', '--help'], `'lint' is not a command; ${all}`, '--help'],
     [['help', 'lint'], `'lint' is not a command; ${all}`, '--help'],

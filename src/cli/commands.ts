@@ -3,6 +3,7 @@ import { AUDIT_FLAGS, audit } from './commands/audit.ts'
 import { CHECK_FLAGS, check } from './commands/check.ts'
 import { doctor, DOCTOR_FLAGS } from './commands/doctor.ts'
 import { explain } from './commands/explain.ts'
+import { lsp, LSP_FLAGS } from './commands/lsp.ts'
 import { PLAN_FLAGS, plan } from './commands/plan.ts'
 import { role, ROLE_FLAGS } from './commands/role.ts'
 import { uninstall, UNINSTALL_FLAGS } from './commands/uninstall.ts'
@@ -91,6 +92,16 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
       flags: ROLE_FLAGS,
       exits: { 0: 'a role', 1: 'no role', 3: UNREAD },
       run: role,
+    },
+  ],
+  [
+    'lsp',
+    {
+      ways: [['[flags]', 'serve an editor: findings, completion, names (Language Server Protocol)']],
+      example: '--stdio',
+      flags: LSP_FLAGS,
+      exits: { 0: 'the editor has ended' },
+      run: lsp,
     },
   ],
   [

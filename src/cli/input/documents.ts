@@ -67,12 +67,24 @@ async function readArgument(name: string, { filled, excluded }: ReadOptions): Pr
       continue
     }
     files.push(file)
-    for (const document of loadDocuments(quoteTemplates(fillPlaceholders(source.text, filled)))) {
-      if ('error' in document) unread.push({ file, ...markTemplate(document.error, source.text) })
-      else documents.push({ file, document })
-    }
+    const read = documentsIn(file, source.text, filled)
+    documents.push(...read.documents)
+    unread.push(...read.unread)
   }
   return { name, files, documents, unread, reduced }
+}
+
+/** The documents in the text of a file, with the placeholders filled in whose values are given. */
+export function documentsIn(
+  file: string,
+  text: string,
+  filled: ReadOptions['filled'],
+): { readonly documents: readonly FileDocument[]; readonly unread: readonly Unread[] } {
+  const loaded = loadDocuments(quoteTemplates(fillPlaceholders(text, filled)))
+  return {
+    documents: loaded.flatMap((document) => ('error' in document ? [] : [{ file, document }])),
+    unread: loaded.flatMap((each) => ('error' in each ? [{ file, ...markTemplate(each.error, text) }] : [])),
+  }
 }
 
 function emptyPlaces({ name, files, documents, unread, reduced }: Read): Located[] {

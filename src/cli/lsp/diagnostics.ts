@@ -1,0 +1,49 @@
+import { type Diagnostic, DiagnosticSeverity } from 'vscode-languageserver'
+import type { Located, ReportedFinding } from '../output/report.ts'
+import { rangeAt } from './lines.ts'
+import type { Workspace, WorkspaceFile } from './workspace.ts'
+
+/** The source of every diagnostic. */
+export const SOURCE = 'vmcp-admission'
+
+/** What is found in a file, as an editor shows it. */
+export function diagnosticsOf(workspace: Workspace, file: WorkspaceFile): Diagnostic[] {
+  const { text } = file
+  const { findings, notes, unread } = workspace.findingsIn(file)
+  const at = ({ line, column }: Located) => rangeAt(text, { line, column })
+  return [
+    ...unread.map((each) => ({
+      range: at(each),
+      severity: each.template ? DiagnosticSeverity.Information : DiagnosticSeverity.Error,
+      source: SOURCE,
+      message: each.template ? 'a template is not YAML: what it renders to can be checked' : each.message,
+    })),
+    ...findings.map((finding) => ({
+      range: at(finding),
+      severity: finding.severity === 'error' ? DiagnosticSeverity.Error : DiagnosticSeverity.Warning,
+      source: SOURCE,
+      code: finding.id,
+      message: messageOf(finding),
+      relatedInformation: finding.related.flatMap((end) => {
+        const other = end.file === null ? undefined : workspace.fileNamed(end.file)
+        if (other === undefined) return []
+        const range = rangeAt(other.text, end)
+        return [
+          { location: { uri: other.text.uri, range }, message: `${end.kind} ${end.name}: ${end.message}` },
+        ]
+      }),
+    })),
+    ...notes.map((note) => ({
+      range: at(note),
+      severity: DiagnosticSeverity.Information,
+      source: SOURCE,
+      message: note.message,
+    })),
+  ]
+}
+
+/** The path and the text, without the id, which is the code of the diagnostic. */
+function messageOf({ path, message, id }: ReportedFinding): string {
+  const text = message.endsWith(` (${id})`) ? message.slice(0, -id.length - 3) : message
+  return path === '' ? text : `${path}: ${text}`
+}

@@ -1,0 +1,37 @@
+import { kindNamed } from '../../kinds/index.ts'
+import { constraintTexts, defaultText, typeText } from '../../kinds/schema-fields.ts'
+import type { SchemaNode } from '../../kinds/schema-tree.ts'
+import { isObject } from '../../rule/resource.ts'
+import { kindOf, type Reading } from '../input/given-state.ts'
+import type { JsonPath } from './symbols.ts'
+
+/** The schema of an object of our kinds; also of one that has a kind and no apiVersion yet. */
+export function schemaOf(object: unknown, reading: Reading): SchemaNode | undefined {
+  if (!isObject(object)) return undefined
+  const kind =
+    kindOf(object, reading) ??
+    (object.apiVersion === undefined ? kindNamed.get(String(object.kind)) : undefined)
+  return kind?.schema as SchemaNode | undefined
+}
+
+/** The schema of the value at a path; undefined where there is none. */
+export function nodeAt(node: SchemaNode | undefined, path: JsonPath): SchemaNode | undefined {
+  let found = node
+  for (const step of path)
+    found =
+      typeof step === 'number' ? found?.items : (found?.properties?.[step] ?? found?.additionalProperties)
+  return found
+}
+
+const code = (text: string): string => `\`${text}\``
+
+/** What a field is for, in Markdown. */
+export function fieldText(name: string, node: SchemaNode, required: boolean): string {
+  const written = defaultText(node, code)
+  const facts = [
+    `${typeText(node)}${required ? ', required' : ''}`,
+    ...(written === undefined ? [] : [`default ${written}`]),
+    ...constraintTexts(node, code),
+  ]
+  return [`**${name}**: ${facts.join('; ')}`, node.description ?? ''].join('\n\n').trimEnd()
+}

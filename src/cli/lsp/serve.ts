@@ -1,0 +1,208 @@
+import { relative } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import {
+  type Connection,
+  type Diagnostic,
+  type InitializeParams,
+  type InitializeResult,
+  DidChangeWatchedFilesNotification,
+  ResponseError,
+  TextDocuments,
+  TextDocumentSyncKind,
+} from 'vscode-languageserver'
+import { TextDocument } from 'vscode-languageserver-textdocument'
+import manifest from '../../../package.json' with { type: 'json' }
+import { readSources } from '../input/files.ts'
+import type { ReadOptions } from '../input/documents.ts'
+import type { Judging } from '../commands/judge-document.ts'
+import { completionsAt } from './completion.ts'
+import { diagnosticsOf } from './diagnostics.ts'
+import { hoverAt } from './hover.ts'
+import { unquoted } from './lines.ts'
+import { definitionsOf, nameAt, rangeOf, renamed, usesOf } from './navigation.ts'
+import { Workspace, type WorkspaceFile } from './workspace.ts'
+
+/** Files that are read; the editor may open others too. */
+const MANIFESTS = '**/*.{yaml,yml,json}'
+/** Milliseconds of judging before others get a turn. */
+const SLICE = 20
+
+/** Answers an editor over a connection until it says `exit`. */
+export class LanguageServer {
+  readonly #connection: Connection
+  readonly #workspace: Workspace
+  readonly #options: ReadOptions
+  readonly #opened = new TextDocuments(TextDocument)
+  /** Resolved when the folders are read: what is asked before waits. */
+  readonly #read = Promise.withResolvers<undefined>()
+  #isRead = false
+  /** The folders of the workspace. */
+  #folders: readonly string[] = []
+  /** By URI, what the editor shows, as JSON. */
+  readonly #shown = new Map<string, string>()
+  /** The files whose findings may have changed. */
+  readonly #waiting = new Set<string>()
+  #judging: NodeJS.Immediate | undefined
+
+  constructor(connection: Connection, judging: Judging, options: ReadOptions) {
+    this.#connection = connection
+    this.#workspace = new Workspace(judging, options)
+    this.#options = options
+    connection.onInitialize((params) => this.#initialize(params))
+    connection.onInitialized(() => this.#readFolders())
+    connection.onDidChangeWatchedFiles(({ changes }) => this.#reread(changes.map(({ uri }) => uri)))
+    connection.onCompletion(({ textDocument, position }) =>
+      this.#in(textDocument.uri, (file) => completionsAt(this.#workspace, file, position)),
+    )
+    connection.onHover(({ textDocument, position }) =>
+      this.#in(textDocument.uri, (file) => hoverAt(this.#workspace, file, position)),
+    )
+    connection.onDefinition(({ textDocument, position }) =>
+      this.#in(textDocument.uri, (file) => {
+        const name = nameAt(this.#workspace, file, position)
+        return name && definitionsOf(this.#workspace, name)
+      }),
+    )
+    connection.onReferences(({ textDocument, position, context }) =>
+      this.#in(textDocument.uri, (file) => {
+        const name = nameAt(this.#workspace, file, position)
+        return name && usesOf(this.#workspace, name, context.includeDeclaration)
+      }),
+    )
+    connection.onPrepareRename(({ textDocument, position }) =>
+      this.#in(textDocument.uri, (file) => {
+        const name = nameAt(this.#workspace, file, position)
+        return name && { range: unquoted(file.text, rangeOf(name)), placeholder: name.name }
+      }),
+    )
+    connection.onRenameRequest(({ textDocument, position, newName }) =>
+      this.#in(textDocument.uri, (file) => {
+        const name = nameAt(this.#workspace, file, position)
+        if (name === undefined) return undefined
+        if (!/^[\w.-]+$/.test(newName))
+          throw new ResponseError(
+            RENAME_FAILED,
+            `'${newName}' cannot be a name: write letters, digits, '-' and '.'`,
+          )
+        return renamed(this.#workspace, name, newName)
+      }),
+    )
+    this.#opened.onDidChangeContent(({ document }) => this.#put(document))
+    this.#opened.onDidClose(({ document }) => void this.#reread([document.uri]))
+    this.#opened.listen(connection)
+    connection.listen()
+  }
+
+  #initialize({ workspaceFolders }: InitializeParams): InitializeResult {
+    const uris = workspaceFolders?.map(({ uri }) => uri) ?? []
+    this.#folders = uris.filter(isFile).map((uri) => fileURLToPath(uri))
+    return {
+      serverInfo: { name: manifest.name, version: manifest.version },
+      capabilities: {
+        textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental },
+        completionProvider: { triggerCharacters: [' ', ':', '-'] },
+        hoverProvider: true,
+        definitionProvider: true,
+        referencesProvider: true,
+        renameProvider: { prepareProvider: true },
+      },
+    }
+  }
+
+  /** Reads the folders, and asks the editor to tell of changes in them. */
+  async #readFolders(): Promise<void> {
+    // An editor without the capability refuses; its open files are known anyway.
+    this.#connection.client
+      .register(DidChangeWatchedFilesNotification.type, { watchers: [{ globPattern: MANIFESTS }] })
+      .catch(() => undefined)
+    for (const folder of this.#folders) await this.#readFrom(folder)
+    this.#isRead = true
+    this.#read.resolve(undefined)
+    this.#judgeAll()
+  }
+
+  async #readFrom(path: string): Promise<void> {
+    for await (const source of readSources(path, this.#options.excluded)) {
+      const uri = pathToFileURL(source.name).href
+      if ('text' in source && this.#opened.get(uri) === undefined)
+        this.#workspace.put(this.#nameOf(uri), TextDocument.create(uri, 'yaml', 0, source.text))
+    }
+  }
+
+  /** Files that changed on disk; what is open in the editor counts as it is there. */
+  async #reread(uris: readonly string[]): Promise<void> {
+    for (const uri of uris.filter((each) => isFile(each) && this.#opened.get(each) === undefined)) {
+      this.#workspace.remove(uri)
+      await this.#readFrom(fileURLToPath(uri))
+      if (this.#workspace.file(uri) === undefined) this.#show(uri, [])
+    }
+    this.#judgeAll()
+  }
+
+  #put(text: TextDocument): void {
+    if (!isFile(text.uri)) return
+    const before = this.#workspace.file(text.uri)
+    const file = this.#workspace.put(this.#nameOf(text.uri), text)
+    // Before all files are read, others would seem to be missing.
+    if (!this.#isRead) return
+    this.#judge(file)
+    const touched = new Set(
+      [file, before].flatMap((each) => (each ? [...this.#workspace.namespacesOf(each)] : [])),
+    )
+    for (const other of this.#workspace.files) {
+      const isTouched = [...this.#workspace.namespacesOf(other)].some((namespace) => touched.has(namespace))
+      if (other !== file && isTouched) this.#waiting.add(other.text.uri)
+    }
+    this.#judgeLater()
+  }
+
+  #judgeAll(): void {
+    for (const { text } of this.#workspace.files) this.#waiting.add(text.uri)
+    this.#judgeLater()
+  }
+
+  /** Judges the files that wait, in slices between which requests are answered. */
+  #judgeLater(): void {
+    this.#judging ??= setImmediate(() => {
+      this.#judging = undefined
+      const until = performance.now() + SLICE
+      for (const uri of this.#waiting) {
+        if (performance.now() > until) break
+        this.#waiting.delete(uri)
+        const file = this.#workspace.file(uri)
+        if (file !== undefined) this.#judge(file)
+      }
+      if (this.#waiting.size > 0) this.#judgeLater()
+    })
+  }
+
+  #judge(file: WorkspaceFile): void {
+    this.#show(file.text.uri, diagnosticsOf(this.#workspace, file))
+  }
+
+  /** Sends the findings of a file where they are others than those shown. */
+  #show(uri: string, diagnostics: Diagnostic[]): void {
+    const text = JSON.stringify(diagnostics)
+    if ((this.#shown.get(uri) ?? '[]') === text) return
+    this.#shown.set(uri, text)
+    void this.#connection.sendDiagnostics({ uri, diagnostics })
+  }
+
+  /** The path of a file in findings: from its folder of the workspace. */
+  #nameOf(uri: string): string {
+    const path = fileURLToPath(uri)
+    const folder = this.#folders.find((each) => path.startsWith(each))
+    return folder === undefined ? path : relative(folder, path)
+  }
+
+  /** The answer about a file; null where there is none. */
+  async #in<T>(uri: string, answer: (file: WorkspaceFile) => T | undefined): Promise<T | null> {
+    await this.#read.promise
+    const file = this.#workspace.file(uri)
+    return (file && answer(file)) ?? null
+  }
+}
+
+const isFile = (uri: string): boolean => uri.startsWith('file:')
+/** LSPErrorCodes.RequestFailed. */
+const RENAME_FAILED = -32_803

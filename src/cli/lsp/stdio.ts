@@ -1,0 +1,27 @@
+import {
+  createConnection,
+  ProposedFeatures,
+  StreamMessageReader,
+  StreamMessageWriter,
+} from 'vscode-languageserver/node'
+import type { Judging } from '../commands/judge-document.ts'
+import type { ReadOptions } from '../input/documents.ts'
+import { LanguageServer } from './serve.ts'
+
+/** Serves over standard input and output; resolves with the exit code when the editor has closed the connection. */
+export function serveStdio(judging: Judging, options: ReadOptions): Promise<number> {
+  const connection = createConnection(
+    ProposedFeatures.all,
+    new StreamMessageReader(process.stdin),
+    new StreamMessageWriter(process.stdout),
+  )
+  new LanguageServer(connection, judging, options)
+  return new Promise((resolve) => {
+    connection.onExit(() => {
+      resolve(0)
+    })
+    process.stdin.once('close', () => {
+      resolve(0)
+    })
+  })
+}

@@ -1,0 +1,118 @@
+/** The names in an object that others use, and those of others that it uses. */
+import { configMapReferencesOf } from '../../kinds/between/config-maps.ts'
+import { referencesOf } from '../../kinds/between/references.ts'
+import { secretReferencesOf } from '../../kinds/between/secrets.ts'
+import { jsonKey, type Segment } from '../../rule/path.ts'
+import { isObject, metadataOf } from '../../rule/resource.ts'
+import { kindOf, type Reading } from '../input/given-state.ts'
+import { namespaceOf } from '../input/overlay.ts'
+
+export type JsonPath = readonly (string | number)[]
+
+/** A name at a place in an object. */
+export interface Occurrence {
+  /** Equal for all occurrences of what it names. */
+  readonly symbol: string
+  readonly name: string
+  readonly role: 'definition' | 'use'
+  readonly path: JsonPath
+  /** Whether the name is the key at the path, or its value. */
+  readonly target: 'key' | 'value'
+}
+
+/** Fields with the name of an upstream provider. */
+export const PROVIDER_FIELDS: ReadonlySet<string> = new Set([
+  'primaryUpstreamProvider',
+  'providerName',
+  'subjectProviderName',
+  'subjectTokenProviderName',
+])
+
+/** Secrets and ConfigMaps: objects outside the API group that ours refer to. */
+const CORE: ReadonlySet<unknown> = new Set(['ConfigMap', 'Secret'])
+
+export const objectSymbol = (namespace: string, kind: string, name: string): string =>
+  JSON.stringify([namespace, kind, name])
+/** A provider is known by its name in a namespace: every VirtualMCPServer that a configuration reaches needs one of it. */
+export const providerSymbol = (namespace: string, name: string): string =>
+  JSON.stringify([namespace, 'provider', name])
+const keySymbol = (namespace: string, kind: string, name: string, key: string): string =>
+  JSON.stringify([namespace, kind, name, key])
+
+/** Every name in an object of our kinds, a Secret or a ConfigMap; none in any other. */
+export function occurrencesIn(value: unknown, reading: Reading): Occurrence[] {
+  if (!isObject(value)) return []
+  const kind = kindOf(value, reading)?.kind
+  const namespace = namespaceOf(value, reading)
+  const { name } = metadataOf(value)
+  if (typeof name !== 'string' || typeof namespace !== 'string') return []
+  const object = kind ?? (value.apiVersion === 'v1' && CORE.has(value.kind) ? String(value.kind) : undefined)
+  if (object === undefined) return []
+  const own: Occurrence = {
+    symbol: objectSymbol(namespace, object, name),
+    name,
+    role: 'definition',
+    path: ['metadata', 'name'],
+    target: 'value',
+  }
+  if (kind === undefined) return [own, ...keysOf(value, { namespace, object, name })]
+  const uses = [
+    ...referencesOf(kind, value).map(({ to, at }) =>
+      used(objectSymbol(namespace, to.kind, to.name), to.name, at()),
+    ),
+    ...usesOfKeys(secretReferencesOf(value), 'Secret', namespace),
+    ...usesOfKeys(configMapReferencesOf(value), 'ConfigMap', namespace),
+  ]
+  return [own, ...uses, ...providersIn(value.spec, ['spec'], namespace)]
+}
+
+const used = (symbol: string, name: string, at: readonly Segment[]): Occurrence => ({
+  symbol,
+  name,
+  role: 'use',
+  path: at.map(jsonKey),
+  target: 'value',
+})
+
+function usesOfKeys(
+  references: readonly { readonly name: string; readonly key: string; readonly at: readonly Segment[] }[],
+  kind: string,
+  namespace: string,
+): Occurrence[] {
+  return references.flatMap(({ name, key, at }) => [
+    used(objectSymbol(namespace, kind, name), name, [...at, 'name']),
+    used(keySymbol(namespace, kind, name, key), key, [...at, 'key']),
+  ])
+}
+
+function keysOf(
+  value: Readonly<Record<string, unknown>>,
+  { namespace, object, name }: { readonly namespace: string; readonly object: string; readonly name: string },
+): Occurrence[] {
+  return ['data', 'stringData'].flatMap((map) => {
+    const keys = isObject(value[map]) ? Object.keys(value[map]) : []
+    return keys.map((key) => ({
+      symbol: keySymbol(namespace, object, name, key),
+      name: key,
+      role: 'definition' as const,
+      path: [map, key],
+      target: 'key' as const,
+    }))
+  })
+}
+
+function providersIn(value: unknown, path: JsonPath, namespace: string): Occurrence[] {
+  if (Array.isArray(value))
+    return value.flatMap((item: unknown, index) => providersIn(item, [...path, index], namespace))
+  if (!isObject(value)) return []
+  return Object.entries(value).flatMap(([key, member]) => {
+    const at = [...path, key]
+    const isDefined = key === 'name' && path.at(-2) === 'upstreamProviders'
+    if (!isDefined && !PROVIDER_FIELDS.has(key)) return providersIn(member, at, namespace)
+    if (typeof member !== 'string' || member === '') return []
+    const symbol = providerSymbol(namespace, member)
+    return [
+      { symbol, name: member, role: isDefined ? 'definition' : 'use', path: at, target: 'value' } as const,
+    ]
+  })
+}

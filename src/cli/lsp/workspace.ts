@@ -1,0 +1,146 @@
+/** The files of a workspace as one world: what stands in them, and what is found in them. */
+import { TextDocument } from 'vscode-languageserver-textdocument'
+import type { ClusterState } from '../../review/cluster-state.ts'
+import { jsonKey, type Segment } from '../../rule/path.ts'
+
+import { judgeDocument, type Judging } from '../commands/judge-document.ts'
+import { documentsIn, type ReadOptions } from '../input/documents.ts'
+import { stateOf } from '../input/given-state.ts'
+import { withoutPatches } from '../input/kustomize.ts'
+import type { FileDocument } from '../input/load.ts'
+import { namespaceOf } from '../input/overlay.ts'
+import { IN_CLUSTER, type Located, type Report, type Subject, type Unread } from '../output/report.ts'
+import { occurrencesIn, type Occurrence } from './symbols.ts'
+
+/** A file with what was read from it. */
+export interface WorkspaceFile {
+  /** The path in findings. */
+  readonly name: string
+  readonly text: TextDocument
+  readonly documents: readonly FileDocument[]
+  readonly unread: readonly Unread[]
+}
+
+/** A name at a place in a file. */
+export interface Placed extends Occurrence {
+  readonly file: WorkspaceFile
+  readonly document: FileDocument['document']
+}
+
+export class Workspace {
+  readonly judging: Judging
+  readonly #options: ReadOptions
+  /** By URI. */
+  readonly #files = new Map<string, WorkspaceFile>()
+  readonly #occurrences = new WeakMap<WorkspaceFile, readonly Placed[]>()
+  #world: World | undefined
+
+  constructor(judging: Judging, options: ReadOptions) {
+    this.judging = judging
+    this.#options = options
+  }
+
+  /** Puts a file in place of the one of its URI. */
+  put(name: string, text: TextDocument): WorkspaceFile {
+    const file = { name, text, ...documentsIn(name, text.getText(), this.#options.filled) }
+    this.#files.set(text.uri, file)
+    this.#world = undefined
+    return file
+  }
+
+  remove(uri: string): void {
+    this.#files.delete(uri)
+    this.#world = undefined
+  }
+
+  file(uri: string): WorkspaceFile | undefined {
+    return this.#files.get(uri)
+  }
+
+  /** The file of a name in findings. */
+  fileNamed(name: string): WorkspaceFile | undefined {
+    return [...this.files].find((file) => file.name === name)
+  }
+
+  get files(): Iterable<WorkspaceFile> {
+    return this.#files.values()
+  }
+
+  /** The objects of all files, as rules see them. */
+  get state(): ClusterState {
+    return this.#now.state
+  }
+
+  /** What is found in a file beside all others. */
+  findingsIn(file: WorkspaceFile): Report {
+    const { state, judged, patches } = this.#now
+    const placeOf = ({ kind, namespace, name }: Subject, at: readonly Segment[]) => {
+      const found = this.find(kind, namespace, name)
+      if (found === undefined) return IN_CLUSTER
+      return { file: found.file.name, ...found.document.locate(at.map(jsonKey), 'key') }
+    }
+    const beside = { state, placeOf }
+    const report: Report = {
+      files: [file.name],
+      resources: 0,
+      others: 0,
+      findings: [],
+      notes: patches.filter((note) => note.file === file.name),
+      unread: [...file.unread],
+    }
+    for (const each of file.documents)
+      if (judged.has(each)) judgeDocument(file.name, each.document, this.judging, beside, report)
+    return report
+  }
+
+  /** The namespaces of the objects in a file: a change of it can change findings there. */
+  namespacesOf({ documents }: WorkspaceFile): Set<unknown> {
+    return new Set(documents.map(({ document }) => namespaceOf(document.value, this.judging)))
+  }
+
+  /** Every name in a file. */
+  occurrencesIn(file: WorkspaceFile): readonly Placed[] {
+    let found = this.#occurrences.get(file)
+    if (found === undefined) {
+      found = file.documents.flatMap(({ document }) =>
+        occurrencesIn(document.value, this.judging).map((each) => ({ ...each, file, document })),
+      )
+      this.#occurrences.set(file, found)
+    }
+    return found
+  }
+
+  /** Every occurrence of the same name in all files. */
+  occurrencesOf(symbol: string): Placed[] {
+    return [...this.files].flatMap((file) =>
+      this.occurrencesIn(file).filter((each) => each.symbol === symbol),
+    )
+  }
+
+  /** Where an object stands; undefined where it is in no file. */
+  find(kind: string, namespace: string, name: string): Placed | undefined {
+    return this.occurrencesOf(JSON.stringify([namespace, kind, name])).find(
+      ({ role }) => role === 'definition',
+    )
+  }
+
+  get #now(): World {
+    if (this.#world === undefined) {
+      const all = [...this.#files.values()].flatMap(({ documents }) => documents)
+      const { documents, patches } = withoutPatches(all)
+      const state = stateOf(
+        documents.map(({ document }) => document.value),
+        this.judging,
+      )
+      this.#world = { state, judged: new Set(documents), patches }
+    }
+    return this.#world
+  }
+}
+
+interface World {
+  readonly state: ClusterState
+  /** The documents that are no patches. */
+  readonly judged: ReadonlySet<FileDocument>
+  readonly patches: readonly Located[]
+}

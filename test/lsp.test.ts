@@ -1,0 +1,141 @@
+import t from 'tap'
+import type { CompletionItem, Hover, Location, WorkspaceEdit } from 'vscode-languageserver'
+import { cursorIn, startEditor } from './support/editor.ts'
+import { API, BACKEND, CONFIG, GATEWAY, GROUP, OIDC, SECRET } from './support/editor-files.ts'
+
+const FILES = {
+  'gateway.yaml': GATEWAY,
+  'backend.yaml': BACKEND,
+  'config.yaml': CONFIG,
+  'group.yaml': GROUP,
+  'oidc.yaml': OIDC,
+  'secret.yaml': SECRET,
+}
+
+t.test('a mistake in one file is shown in the files that it concerns, and goes with it', async (t) => {
+  const editor = await startEditor(t, FILES)
+  await editor.open('config.yaml', CONFIG)
+  await editor.change('config.yaml', CONFIG.replace('okta', 'github'))
+  const isAbout = (id: string) => (all: readonly { code?: unknown }[]) => all.some(({ code }) => code === id)
+  const [own] = await editor.shown('config.yaml', isAbout('auth-config-served'))
+  t.match(own, { severity: 2, range: { start: { line: 7, character: 18 }, end: { line: 7, character: 24 } } })
+  const other = await editor.shown('gateway.yaml', isAbout('upstream-inject-provider-exists'))
+  t.match(
+    other.find(({ code }) => code === 'upstream-inject-provider-exists'),
+    {
+      severity: 1,
+      message: /^spec.authServerConfig.upstreamProviders: Not found: "github"/,
+      relatedInformation: [{ location: { uri: editor.uri('config.yaml'), range: { start: { line: 7 } } } }],
+    },
+  )
+  await editor.change('config.yaml', CONFIG)
+  await editor.shown('config.yaml', (all) => !isAbout('auth-config-served')(all))
+  await editor.shown('gateway.yaml', (all) => !isAbout('upstream-inject-provider-exists')(all))
+})
+
+t.test('a file that cannot be read is shown where it ends to be YAML', async (t) => {
+  const editor = await startEditor(t, { 'a.yaml': `${API}\nkind: [\n` })
+  const [first] = await editor.shown('a.yaml')
+  t.match(first, { severity: 1, source: 'vmcp-admission' })
+})
+
+/** What is written at the `|`, and the labels that are offered first. */
+const COMPLETIONS: readonly (readonly [title: string, marked: string, labels: readonly string[]])[] = [
+  ['the fields of a kind', `${API}\nkind: MCPGroup\nmetadata:\n  name: a\n|`, ['spec']],
+  ['required fields first', `${API}\nkind: MCPExternalAuthConfig\nspec:\n  |`, ['type']],
+  [
+    'in an item of a list',
+    `${API}\nkind: VirtualMCPServer\nspec:\n  authServerConfig:\n    upstreamProviders:\n      - name: a\n        ty|`,
+    ['type'],
+  ],
+  [
+    'at the dash of an item',
+    `${API}\nkind: VirtualMCPServer\nspec:\n  authServerConfig:\n    upstreamProviders:\n      - |`,
+    ['name', 'type'],
+  ],
+  [
+    'the values of an enum',
+    `${API}\nkind: VirtualMCPServer\nspec:\n  incomingAuth:\n    type: |`,
+    ['anonymous', 'oidc'],
+  ],
+  ['the kinds', `${API}\nkind: |`, ['MCPExternalAuthConfig', 'VirtualMCPServer']],
+  ['the version', 'apiVersion: |', ['toolhive.stacklok.dev/v1beta1']],
+  ['the name of a group', `${API}\nkind: MCPServer\nspec:\n  groupRef:\n    name: |`, ['tools']],
+  ['the name of a configuration', BACKEND.replace('name: wiki\n`', '').replace(/wiki\n$/, '|'), ['wiki']],
+  ['the name of a provider', CONFIG.replace('okta # of the gateway', '|'), ['okta']],
+  ['the name of a Secret', GATEWAY.replace('name: upstream', 'name: |'), ['upstream']],
+  ['the key of a Secret', GATEWAY.replace('key: secret', 'key: |'), ['secret']],
+  ['nothing in a comment', `${API} # |`, []],
+  ['nothing in another kind', 'apiVersion: v1\nkind: Service\nspec:\n  type: |', []],
+]
+
+for (const [title, marked, labels] of COMPLETIONS)
+  t.test(`completion: ${title}`, async (t) => {
+    const editor = await startEditor(t, FILES)
+    await editor.shown('gateway.yaml', () => true)
+    const { text, position } = cursorIn(marked)
+    await editor.open('new.yaml', text)
+    const items = (await editor.ask('completion', 'new.yaml', position)) as CompletionItem[]
+    t.strictSame(
+      items.slice(0, labels.length).map(({ label }) => label),
+      labels,
+    )
+    t.ok(labels.length > 0 || items.length === 0)
+  })
+
+t.test('a completion that is taken leaves a text that says it', async (t) => {
+  const editor = await startEditor(t, FILES)
+  const { text, position } = cursorIn(`${API}\nkind: MCPServer\nspec:\n  groupRef:\n    name: to|x\n`)
+  await editor.open('new.yaml', text)
+  const [item] = (await editor.ask('completion', 'new.yaml', position)) as CompletionItem[]
+  t.match(item?.textEdit, {
+    newText: 'tools',
+    range: { start: { line: 4, character: 10 }, end: { line: 4, character: 13 } },
+  })
+})
+
+const HOVERS: readonly (readonly [marked: string, text: RegExp])[] = [
+  [GATEWAY.replace('audience:', '|audience:'), /^\*\*audience\*\*: string/],
+  [GATEWAY.replace('type: oidc', 'type: o|idc'), /one of `anonymous`, `oidc`/],
+  [CONFIG.replace('okta', '|github'), /\*\*auth-config-served\*\*: .*docs\/rules\//s],
+]
+for (const [marked, wanted] of HOVERS)
+  t.test(`hover: ${String(wanted)}`, async (t) => {
+    const editor = await startEditor(t, FILES)
+    const { text, position } = cursorIn(marked)
+    const name = marked.includes('kind: VirtualMCPServer') ? 'gateway.yaml' : 'config.yaml'
+    await editor.open(name, text)
+    const hover = (await editor.ask('hover', name, position)) as Hover
+    t.match((hover.contents as { value: string }).value, wanted)
+  })
+
+/** A name at the `|`, where it is defined, and where it is used. */
+const NAMES: readonly (readonly [
+  file: keyof typeof FILES,
+  marked: string,
+  defined: string,
+  uses: readonly string[],
+])[] = [
+  ['backend.yaml', BACKEND.replace(/wiki\n$/, 'w|iki\n'), 'config.yaml:3', ['backend.yaml:8']],
+  ['group.yaml', GROUP.replace('tools', '|tools'), 'group.yaml:3', ['backend.yaml:6', 'gateway.yaml:6']],
+  ['config.yaml', CONFIG.replace('okta', 'okta|'), 'gateway.yaml:16', ['config.yaml:7']],
+  ['gateway.yaml', GATEWAY.replace('key: secret', 'key: sec|ret'), 'secret.yaml:5', ['gateway.yaml:23']],
+]
+for (const [file, marked, defined, uses] of NAMES)
+  t.test(`names: ${defined}`, async (t) => {
+    const editor = await startEditor(t, FILES)
+    await editor.shown('gateway.yaml', () => true)
+    const { text, position } = cursorIn(marked)
+    await editor.open(file, text)
+    const short = (all: readonly Location[]) =>
+      all.map(({ uri, range }) => `${uri.split('/').at(-1) ?? ''}:${range.start.line}`).toSorted()
+    t.strictSame(short((await editor.ask('definition', file, position)) as Location[]), [defined])
+    const found = await editor.ask('references', file, position, { context: { includeDeclaration: false } })
+    t.strictSame(short(found as Location[]), uses)
+    const edit = (await editor.ask('rename', file, position, { newName: 'other' })) as WorkspaceEdit
+    const edits = Object.entries(edit.changes ?? {}).flatMap(([uri, all]) =>
+      all.map(({ range }) => ({ uri, range })),
+    )
+    t.strictSame(short(edits), [defined, ...uses].toSorted())
+    t.rejects(editor.ask('rename', file, position, { newName: 'a b' }), /cannot be a name/)
+  })

@@ -1,0 +1,109 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { pathToFileURL } from 'node:url'
+import type { Test } from 'tap'
+import {
+  createMessageConnection,
+  StreamMessageReader,
+  StreamMessageWriter,
+  type MessageConnection,
+} from 'vscode-jsonrpc/node'
+import type { Diagnostic, Position, PublishDiagnosticsParams } from 'vscode-languageserver'
+import { createConnection } from 'vscode-languageserver/node'
+import { LanguageServer } from '../../src/cli/lsp/serve.ts'
+
+const JUDGING = {
+  group: 'toolhive.stacklok.dev',
+  namespace: 'default',
+  strict: false,
+  severities: [],
+} as const
+const OPTIONS = { filled: new Map<string, string>(), excluded: () => false }
+
+/** An editor with a folder of files open: what it is shown, and what it asks. */
+export interface Editor {
+  readonly connection: MessageConnection
+  /** The diagnostics of a file as they were shown last; waits until they satisfy the condition. */
+  shown(
+    name: string,
+    isWanted?: (diagnostics: readonly Diagnostic[]) => boolean,
+  ): Promise<readonly Diagnostic[]>
+  open(name: string, text: string): Promise<void>
+  change(name: string, text: string): Promise<void>
+  ask(method: string, name: string, position: Position, more?: object): Promise<unknown>
+  uri(name: string): string
+}
+
+/** Starts a language server in this process, for a folder with the given files. */
+export async function startEditor(t: Test, files: Readonly<Record<string, string>>): Promise<Editor> {
+  const folder = t.testdir({})
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true })
+    writeFileSync(join(folder, name), text)
+  }
+  const toServer = new PassThrough()
+  const toEditor = new PassThrough()
+  new LanguageServer(createConnection(toServer, toEditor), JUDGING, OPTIONS)
+  const connection = createMessageConnection(
+    new StreamMessageReader(toEditor),
+    new StreamMessageWriter(toServer),
+  )
+  const shown = new Map<string, readonly Diagnostic[]>()
+  const watchers = new Set<() => void>()
+  connection.onNotification('textDocument/publishDiagnostics', (params: PublishDiagnosticsParams) => {
+    shown.set(params.uri, params.diagnostics)
+    for (const each of watchers) each()
+  })
+  connection.onRequest('client/registerCapability', () => null)
+  connection.listen()
+  t.teardown(() => {
+    connection.dispose()
+  })
+  const uri = (name: string) => pathToFileURL(join(folder, name)).href
+  await connection.sendRequest('initialize', {
+    processId: null,
+    rootUri: null,
+    capabilities: {},
+    workspaceFolders: [{ uri: pathToFileURL(folder).href, name: 'test' }],
+  })
+  await connection.sendNotification('initialized', {})
+  let version = 1
+  return {
+    connection,
+    uri,
+    shown: (name, isWanted = (diagnostics) => diagnostics.length > 0) =>
+      new Promise((resolve) => {
+        const look = () => {
+          const diagnostics = shown.get(uri(name)) ?? []
+          if (!isWanted(diagnostics)) return
+          watchers.delete(look)
+          resolve(diagnostics)
+        }
+        watchers.add(look)
+        look()
+      }),
+    open: (name, text) =>
+      connection.sendNotification('textDocument/didOpen', {
+        textDocument: { uri: uri(name), languageId: 'yaml', version, text },
+      }),
+    change: (name, text) =>
+      connection.sendNotification('textDocument/didChange', {
+        textDocument: { uri: uri(name), version: ++version },
+        contentChanges: [{ text }],
+      }),
+    ask: (method, name, position, more = {}) =>
+      connection.sendRequest(`textDocument/${method}`, {
+        textDocument: { uri: uri(name) },
+        position,
+        ...more,
+      }),
+  }
+}
+
+/** A text with one `|`: without it, and where it stood. */
+export function cursorIn(marked: string): { readonly text: string; readonly position: Position } {
+  const [before = '', after = ''] = marked.split('|')
+  const lines = before.split('\n')
+  return { text: before + after, position: { line: lines.length - 1, character: lines.at(-1)?.length ?? 0 } }
+}
