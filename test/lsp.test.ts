@@ -24,7 +24,7 @@ t.test('a mistake in one file is shown in the files that it concerns, and goes w
     other.find(({ code }) => code === 'upstream-inject-provider-exists'),
     {
       severity: 1,
-      message: /^spec.authServerConfig.upstreamProviders: Not found: "github"/,
+      message: /^Not found: "github"/,
       relatedInformation: [{ location: { uri: editor.uri('config.yaml'), range: { start: { line: 7 } } } }],
     },
   )

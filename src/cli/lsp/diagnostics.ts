@@ -1,6 +1,6 @@
 import { type Diagnostic, DiagnosticSeverity } from 'vscode-languageserver'
 import type { Located, ReportedFinding } from '../output/report.ts'
-import { rangeAt } from './lines.ts'
+import { lineAt, rangeAt } from './lines.ts'
 import type { Workspace, WorkspaceFile } from './workspace.ts'
 
 /** The source of every diagnostic. */
@@ -23,7 +23,7 @@ export function diagnosticsOf(workspace: Workspace, file: WorkspaceFile): Diagno
       severity: finding.severity === 'error' ? DiagnosticSeverity.Error : DiagnosticSeverity.Warning,
       source: SOURCE,
       code: finding.id,
-      message: messageOf(finding),
+      message: messageOf(finding, lineAt(text, Math.max(finding.line - 1, 0))),
       relatedInformation: finding.related.flatMap((end) => {
         const other = end.file === null ? undefined : workspace.fileNamed(end.file)
         if (other === undefined) return []
@@ -42,8 +42,9 @@ export function diagnosticsOf(workspace: Workspace, file: WorkspaceFile): Diagno
   ]
 }
 
-/** The path and the text, without the id, which is the code of the diagnostic. */
-function messageOf({ path, message, id }: ReportedFinding): string {
+/** The text without the id, which is the code of the diagnostic; with the path where the field is not on the line. */
+function messageOf({ path, message, id }: ReportedFinding, line: string): string {
   const text = message.endsWith(` (${id})`) ? message.slice(0, -id.length - 3) : message
-  return path === '' ? text : `${path}: ${text}`
+  const [name = ''] = /[^.[\]]+$/.exec(path.replace(/(?:\[[^\]]*\])+$/, '')) ?? []
+  return path === '' || line.includes(`${name}:`) ? text : `${path}: ${text}`
 }
