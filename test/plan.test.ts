@@ -599,6 +599,8 @@ t.test('a provider that /mutate wrote, and the next write', async (t) => {
   t.same(backendOf(others(gateway(server('okta')))).notes, [])
   t.same(backendOf(others(gateway(server('github', 'okta')))).notes, [`${next} writes github`])
   t.same(backendOf(others(gateway(server('okta')), another('github'))).notes, [`${next} takes it away`])
+  const off = planOf(stateOf(others(gateway(server('github', 'okta'))), READING), 'default', 'gateway', false)
+  t.same(off?.backends[0]?.notes, [], '--defaults off')
 })
 
 t.test('the group where older releases had it', async (t) => {

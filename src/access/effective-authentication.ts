@@ -27,8 +27,16 @@ export interface Group {
   readonly reason: string | null
 }
 
-/** The effective authentication of the VirtualMCPServer; undefined when it does not exist. */
-export function planOf(state: ClusterState, namespace: string, name: string): Plan | undefined {
+/**
+ * The effective authentication of the VirtualMCPServer; undefined when it does not exist. `writesDefaults`: /mutate
+ * chooses providers.
+ */
+export function planOf(
+  state: ClusterState,
+  namespace: string,
+  name: string,
+  writesDefaults = true,
+): Plan | undefined {
   const cluster = state.in(namespace)
   const gateway = getGateway(cluster, name)
   if (gateway === undefined) return undefined
@@ -39,16 +47,18 @@ export function planOf(state: ClusterState, namespace: string, name: string): Pl
     group: fronted(gateway, cluster),
     incoming,
     authServer: authServerOf(gateway),
-    backends: backendsOf(gateway, cluster).map((backend) => outgoingOf(gateway, backend, cluster)),
+    backends: backendsOf(gateway, cluster).map((backend) =>
+      outgoingOf(gateway, backend, cluster, writesDefaults),
+    ),
     notes: releaseNotesOfServer(gateway, { namespace, name }, cluster),
   }
 }
 
 /** The effective authentication of every VirtualMCPServer, sorted by namespace and name. */
-export function plansOf(state: ClusterState): Plan[] {
+export function plansOf(state: ClusterState, writesDefaults = true): Plan[] {
   return [...state.all('VirtualMCPServer')]
     .toSorted((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name))
-    .map(({ namespace, name }) => planOf(state, namespace, name))
+    .map(({ namespace, name }) => planOf(state, namespace, name, writesDefaults))
     .filter((plan) => plan !== undefined)
 }
 

@@ -67,7 +67,12 @@ const SOURCES = {
 } as const
 
 /** How the VirtualMCPServer authenticates to one of its backends. Section 5.2. */
-export function outgoingOf(gateway: Gateway, backend: Backend, cluster: Cluster): Outgoing {
+export function outgoingOf(
+  gateway: Gateway,
+  backend: Backend,
+  cluster: Cluster,
+  writesDefaults: boolean,
+): Outgoing {
   const { name, member, config = null } = backend
   const strategy = strategyOf(gateway, backend, cluster)
   return {
@@ -77,7 +82,10 @@ export function outgoingOf(gateway: Gateway, backend: Backend, cluster: Cluster)
     source: SOURCES[backend.from],
     config,
     ...strategy,
-    notes: [...nextWrite(config, strategy, cluster), ...releaseNotes(gateway, backend, strategy, cluster)],
+    notes: [
+      ...(writesDefaults ? nextWrite(config, strategy, cluster) : []),
+      ...releaseNotes(gateway, backend, strategy, cluster),
+    ],
   }
 }
 

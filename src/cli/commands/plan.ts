@@ -12,7 +12,7 @@ import { compare } from '../../access/comparison.ts'
 import { type Plan, plansOf } from '../../access/effective-authentication.ts'
 import { missingKindNotes, emptyNamespaceNotes } from '../output/missing-crds.ts'
 import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
-import { type Documents, readDocuments, type ReadOptions } from '../input/documents.ts'
+import { type Documents, readDocuments } from '../input/documents.ts'
 import { type Reading, stateOf, stateOfCluster } from '../input/given-state.ts'
 import { readOverlay } from '../input/overlay.ts'
 import type { Live } from '../input/live/index.ts'
@@ -26,6 +26,11 @@ export const PLAN_FLAGS = {
   together: toggle('two files or folders, or files and the cluster, are one plan, not an old and a new one'),
   ...READING_FLAGS,
   'api-group': JUDGING_FLAGS['api-group'],
+  defaults: choice(
+    'as the server has it: with off, no note says what the next write changes, because /mutate writes no provider',
+    ['all', 'outside-lists', 'off'],
+    'all',
+  ),
   ...CLUSTER_FLAGS,
   namespaces: namespaceNames('with --cluster alone: read these namespaces only, separated by commas'),
 }
@@ -43,13 +48,16 @@ export async function plan(args: readonly string[], environment: Environment): P
 }
 
 type Flags = Values<typeof PLAN_FLAGS>
+
+const writesDefaults = ({ defaults }: Flags): boolean => defaults !== 'off'
+
 type Environment = Readonly<Record<string, string | undefined>>
 
 async function planFiles(names: readonly string[], flags: Flags, environment: Environment): Promise<Printed> {
   if (names.length === 0)
     throw new UsageError('name the files or folders to plan, an old and a new one, or - for standard input')
   const reading = { group: flags['api-group'], namespace: flags.namespace || 'default', strict: false }
-  const read = (some: readonly string[]) => readPlans(some, readOptions(flags, environment), reading)
+  const read = (some: readonly string[]) => readPlans(some, flags, environment, reading)
   const [old, now] = names
   return names.length === 2 && old !== undefined && now !== undefined && !flags.together
     ? comparePlans(old, now, read, flags.output)
@@ -76,7 +84,10 @@ async function planCluster(
     }
     const live = await readCluster(wanted, environment)
     printMissingKinds(live, group)
-    return formatPlans({ plans: plansOf(stateOfCluster(live, group)), unread: unreadLines(live) }, output)
+    return formatPlans(
+      { plans: plansOf(stateOfCluster(live, group), writesDefaults(flags)), unread: unreadLines(live) },
+      output,
+    )
   }
   if (namespaces.length > 0)
     throw new UsageError(
@@ -88,11 +99,11 @@ async function planCluster(
   const { live, before, after } = await readOverlay(documents, asked, environment)
   printMissingKinds(live, group)
   const unread = [...unreadLines(live), ...documents.unread, ...printEmpty([documents])]
-  const plans = plansOf(after)
+  const plans = plansOf(after, writesDefaults(flags))
   if (flags.together) return formatPlans({ plans, unread }, output)
   // An object of the cluster that was not read would look new.
   const comparable = plans.filter((each) => live.knows('VirtualMCPServer', each.namespace))
-  return formatChanges(plansOf(before), comparable, unread, output)
+  return formatChanges(plansOf(before, writesDefaults(flags)), comparable, unread, output)
 }
 
 const unreadLines = ({ unread }: Live): Unread[] => unread.map((message) => ({ ...IN_CLUSTER, message }))
@@ -169,14 +180,15 @@ const json = (value: unknown) => `${JSON.stringify(value, undefined, 2)}\n`
 
 async function readPlans(
   names: readonly string[],
-  options: ReadOptions,
+  flags: Flags,
+  environment: Environment,
   reading: Reading,
 ): Promise<ReadFiles> {
-  const documents = await readDocuments(names, options)
+  const documents = await readDocuments(names, readOptions(flags, environment))
   printLines(documents.patches)
   const state = stateOf(
     documents.documents.map(({ document }) => document.value),
     reading,
   )
-  return { plans: plansOf(state), unread: documents.unread, documents }
+  return { plans: plansOf(state, writesDefaults(flags)), unread: documents.unread, documents }
 }
