@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { stripVTControlCharacters, styleText } from 'node:util'
 import t, { type Test } from 'tap'
 import { check } from '../src/cli/commands/check.ts'
 import { COMMANDS, helpOf, overview } from '../src/cli/commands.ts'
@@ -17,6 +18,8 @@ import { KINDS } from '../src/kinds/index.ts'
 import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
 import { fieldsOf } from '../src/kinds/schema-fields.ts'
 import { ALL_IDS, ENGINE_IDS } from '../src/review/engine-ids.ts'
+import { excerpt } from '../src/cli/output/excerpt.ts'
+import { wrapped } from '../src/cli/output/terminal.ts'
 import { runCli, runHere, spawnCli } from './support/cli.ts'
 
 const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
@@ -212,7 +215,7 @@ spec:
   )
   t.strictSame(ends, [
     'auth-config-served spec.upstreamInject.providerName -> ends/tools.yaml:16:5 VirtualMCPServer tools spec.authServerConfig.upstreamProviders: has these providers',
-    'upstream-inject-provider-exists spec.outgoingAuth.backends[jira].externalAuthConfigRef.name -> ends/jira.yaml:13:5 MCPExternalAuthConfig jira spec.upstreamInject.providerName: names "okta"',
+    'upstream-inject-provider-exists spec.outgoingAuth.backends[jira].externalAuthConfigRef.name -> ends/jira.yaml:13:19 MCPExternalAuthConfig jira spec.upstreamInject.providerName: names "okta"',
     'upstream-inject-provider-exists spec.outgoingAuth.backends[jira].externalAuthConfigRef.name -> ends/tools.yaml:16:5 VirtualMCPServer tools spec.authServerConfig.upstreamProviders: has these providers',
   ])
 })
@@ -1638,10 +1641,11 @@ metadata:
 })
 
 /** What a person sees of a command, compared with test/golden/cli; UPDATE_GOLDEN=1 writes it, to be read first. */
-async function transcript(args: readonly string[]): Promise<string> {
-  const { status, stdout, stderr } = await vmcp(args)
+async function transcript(args: readonly string[], environment = {}): Promise<string> {
+  const { status, stdout, stderr } = await vmcp(args, { environment })
   const talk = stderr === '' ? '' : `(stderr)\n${stderr}`
-  return `$ vmcp-admission ${args.join(' ')}\n${stdout}${talk}(exit code ${status ?? 'none'})\n`
+  const set = Object.entries(environment).map(([name, value]) => `${name}=${String(value)} `)
+  return `$ ${set.join('')}vmcp-admission ${args.join(' ')}\n${stdout}${talk}(exit code ${status ?? 'none'})\n`
 }
 
 const GOLDEN: Readonly<Record<string, readonly string[]>> = {
@@ -1656,14 +1660,17 @@ const GOLDEN: Readonly<Record<string, readonly string[]>> = {
   'help-explain.txt': ['explain', '--help'],
 }
 
+/** The same for reading, by the width of the terminal. */
+const FOR_READING = [60, 100]
+
 function goldenFile(name: string): string {
   return fileURLToPath(new URL(`golden/cli/${name}`, import.meta.url))
 }
 
 t.test('typical runs', async (t) => {
-  const compare = async ([name, args]: readonly [string, readonly string[]]) => {
+  const compare = async (name: string, args: readonly string[], environment = {}) => {
     const file = goldenFile(name)
-    const found = await transcript(args)
+    const found = await transcript(args, environment)
     if (process.env.UPDATE_GOLDEN === '1') await writeFile(file, found)
     t.equal(
       found,
@@ -1671,5 +1678,59 @@ t.test('typical runs', async (t) => {
       `test/golden/cli/${name} (UPDATE_GOLDEN=1 rewrites it)`,
     )
   }
-  await Promise.all(Object.entries(GOLDEN).map(compare))
+  await Promise.all(Object.entries(GOLDEN).map(([name, args]) => compare(name, args)))
+  for (const columns of FOR_READING) {
+    const args = ['check', '--output', 'human', 'shop', 'ends']
+    await compare(`human-${columns}.txt`, args, { COLUMNS: String(columns) })
+    const lines = (await readFile(goldenFile(`human-${columns}.txt`), 'utf8')).split('\n').slice(1)
+    t.strictSame(
+      lines.filter((line) => line.length > columns),
+      [],
+      `no line is longer than ${columns} columns`,
+    )
+  }
+})
+
+t.test('colours', async (t) => {
+  const args = ['check', '--output', 'human', 'wrong.yaml']
+  const [plain, forced, none] = await Promise.all([
+    vmcp(args),
+    vmcp(args, { environment: { FORCE_COLOR: '1' } }),
+    vmcp(args, { environment: { NO_COLOR: '1' } }),
+  ])
+  t.notMatch(plain.stdout, /\u001b/, 'none without a terminal')
+  t.equal(none.stdout, plain.stdout)
+  t.ok(forced.stdout.includes(styleText(['bold', 'red'], 'error', { validateStream: false })))
+  t.equal(stripVTControlCharacters(forced.stdout), plain.stdout)
+})
+
+t.test('what a terminal shows', async (t) => {
+  const terminal = { columns: 40, paint: (_: unknown, text: string) => text }
+  const source = [
+    'a: 1',
+    '---',
+    'name: "two words" # why',
+    `  wide: 日本 # https://me:secret@mcp.io`,
+    `key: ${'x'.repeat(100)}end`,
+    '{"a": {"b": [1, true]}}',
+  ]
+  const rows: [line: number, column: number, lines: string[]][] = [
+    [3, 7, ['  3 │ name: "two words" # why', '    │       ^^^^^^^^^^^']],
+    [
+      4,
+      9,
+      ['  3 │ name: "two words" # why', '  4 │   wide: 日本 # https://***@mcp.io', '    │         ^^^^'],
+    ],
+    [6, 17, ['  6 │ {"a": {"b": [1, true]}}', '    │                 ^^^^']],
+    [1, 1, ['  1 │ a: 1', '    │ ^']],
+    [9, 1, []],
+  ]
+  for (const [line, column, lines] of rows) {
+    const shown = excerpt(source, { line, column, context: line === 6 ? 0 : 2 }, terminal, 'red')
+    t.strictSame(shown, lines, `${line}:${column}`)
+  }
+  const long = excerpt(source, { line: 5, column: 6, context: 0 }, terminal, 'red')
+  for (const text of long) t.ok(text.length <= 40, text)
+  t.strictSame(wrapped('a bb ccc dddd', 6), ['a bb', 'ccc', 'dddd'])
+  t.strictSame(wrapped('spec.outgoingAuth.backends', 12), ['spec.', 'outgoingAuth', '.backends'])
 })

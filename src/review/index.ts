@@ -280,5 +280,6 @@ function otherVersion(object: unknown, strict: boolean): Finding[] {
   const state = served ? 'is deprecated' : 'is not a version of these resources'
   const detail = `${version} ${state}; checked as ${API_VERSION}; write ${API_VERSION}`
   const severity = strict && !served ? 'error' : 'warning'
-  return [{ id: 'api-version-current', severity, error: { type: 'advice', at: ['apiVersion'], detail } }]
+  const error = { type: 'advice', at: ['apiVersion'], detail, causes: () => [[version ?? '']] } as const
+  return [{ id: 'api-version-current', severity, error }]
 }

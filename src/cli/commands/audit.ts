@@ -11,11 +11,11 @@ import { stateOfCluster } from '../input/given-state.ts'
 import type { Live, LiveObject, NameInNamespace } from '../input/live/index.ts'
 import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
 import { printUnread } from '../input/reading.ts'
-import { OUTPUT, printReport } from '../output/formats.ts'
+import { printReport, REPORT_FLAGS } from '../output/formats.ts'
 import { addVerdict, exitCode, IN_CLUSTER, type Report } from '../output/report.ts'
 
 export const AUDIT_FLAGS = {
-  output: OUTPUT,
+  ...REPORT_FLAGS,
   ...LIVE_FLAGS,
   ...JUDGING_FLAGS,
   ...RELEASE_FLAGS,
@@ -44,7 +44,7 @@ export async function audit(
   const release = named ?? installedRelease(live.definitions, group)
   const report = judgeAll(live, { group, severities: chosenSeverities(flags), release })
   printUnread(report.unread)
-  printReport(report, flags.output, { scope: scopeOf(live, namespaces) })
+  printReport(report, flags, { scope: scopeOf(live, namespaces) }, environment)
   return exitCode(report)
 }
 

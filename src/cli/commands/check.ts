@@ -9,17 +9,17 @@ import { CHECK_SECRETS, CLUSTER_FLAGS, needCluster } from '../input/cluster-flag
 import { type Documents, readDocuments } from '../input/documents.ts'
 import { kindOf, stateOf } from '../input/given-state.ts'
 import { readOverlay, type Overlay, namespaceOf } from '../input/overlay.ts'
-import { type Beside, judgeDocument, type Judging } from './judge-document.ts'
+import { type Beside, judgeDocument, type Judging, targetIn } from './judge-document.ts'
 import { dryRun } from './server-dry-run.ts'
 import { missingKindNotes } from '../output/missing-crds.ts'
 import { unevaluatedRules } from '../../release/refused.ts'
 import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
 import { READING_FLAGS, printEmpty, printUnread, readOptions } from '../input/reading.ts'
-import { OUTPUT, printReport } from '../output/formats.ts'
+import { printReport, REPORT_FLAGS } from '../output/formats.ts'
 import { counted, exitCode, IN_CLUSTER, type Located, type Report } from '../output/report.ts'
 
 export const CHECK_FLAGS = {
-  output: OUTPUT,
+  ...REPORT_FLAGS,
   strict: toggle(
     'unknown fields are errors, and placeholders are judged as they stand; --profile strict includes it',
   ),
@@ -55,7 +55,7 @@ export async function check(
     ? await readAndJudge(documents, { ...asked, asksServer: flags['server-dry-run'] }, judging, environment)
     : judgeAlone(documents, { ...judging, namespace: namespace || 'default' })
   printUnread(report.unread)
-  printReport(report, flags.output, { scope })
+  printReport(report, flags, { scope, texts: documents.texts }, environment)
   return exitCode(report)
 }
 
@@ -147,7 +147,7 @@ function placesIn({ documents }: Documents, judging: Judging): Beside['placeOf']
   return (object, at) => {
     const { file, document } = named.get(objectKey(object)) ?? {}
     if (file === undefined || document === undefined) return IN_CLUSTER
-    return { file, ...document.locate(at.map(jsonKey), 'key') }
+    return { file, ...document.locate(at.map(jsonKey), targetIn(document.value, at)) }
   }
 }
 

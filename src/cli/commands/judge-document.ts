@@ -80,14 +80,10 @@ export function judgeDocument(
     report,
     outcome,
     subject,
-    ({ id, error }) => {
-      // The place of a map or a list is its key, not its first member on the next line.
-      const named = id === 'unknown-field' || typeof valueAt(value, error.at) === 'object'
-      return placeIn(error.at, named ? 'key' : 'value')
-    },
+    ({ id, error }) => placeIn(error.at, id === 'unknown-field' ? 'key' : targetIn(value, error.at)),
     (object, at) =>
       nameKey(object) === nameKey(self)
-        ? placeIn(at, 'key')
+        ? placeIn(at, targetIn(value, at))
         : placeOf({ ...object, namespace: subject.namespace }, at),
   )
   if (!namesNamespace(value) && namesOtherNamespace(outcome, state.in(subject.namespace))) {
@@ -102,6 +98,10 @@ export function judgeDocument(
     report.notes.push({ file, ...document.locate(at.map(jsonKey), 'value'), message })
   }
 }
+
+/** The place of a map or a list is its key, not its first member on the next line. */
+export const targetIn = (value: unknown, at: readonly Segment[]): 'key' | 'value' =>
+  typeof valueAt(value, at) === 'object' ? 'key' : 'value'
 
 /** Says once for a document which release it needs, at the first of the fields that came latest. */
 function noteNewerFields(

@@ -15,6 +15,8 @@ export interface ReadOptions {
 /** Everything that was read from the files in the arguments. */
 export interface Documents {
   readonly files: string[]
+  /** The texts of the files, by name. */
+  readonly texts: ReadonlyMap<string, string>
   readonly documents: readonly FileDocument[]
   /** Documents that are left out, and the reason. */
   readonly patches: readonly Located[]
@@ -33,7 +35,8 @@ export async function readDocuments(names: readonly string[], options: ReadOptio
   const reads: Read[] = []
   for (const name of names) reads.push(await readArgument(name, options))
   return {
-    files: reads.flatMap(({ files }) => files),
+    files: reads.flatMap(({ texts }) => [...texts.keys()]),
+    texts: new Map(reads.flatMap(({ texts }) => [...texts])),
     ...withoutPatches(reads.flatMap(({ documents }) => documents)),
     unread: reads.flatMap(({ unread }) => unread),
     empty: reads.flatMap(emptyPlaces),
@@ -43,7 +46,7 @@ export async function readDocuments(names: readonly string[], options: ReadOptio
 /** The documents of one argument. */
 interface Read {
   readonly name: string
-  readonly files: string[]
+  readonly texts: ReadonlyMap<string, string>
   readonly documents: FileDocument[]
   readonly unread: Unread[]
   /** Whether a document in it was left out. */
@@ -57,7 +60,7 @@ async function readArgument(name: string, { filled, excluded }: ReadOptions): Pr
     reduced ||= isExcluded
     return isExcluded
   }
-  const files: string[] = []
+  const texts = new Map<string, string>()
   const documents: FileDocument[] = []
   const unread: Unread[] = []
   for await (const source of readSources(name, isLeftOut)) {
@@ -66,12 +69,12 @@ async function readArgument(name: string, { filled, excluded }: ReadOptions): Pr
       unread.push({ file, line: 0, column: 0, message: source.problem })
       continue
     }
-    files.push(file)
+    texts.set(file, source.text)
     const read = documentsIn(file, source.text, filled)
     documents.push(...read.documents)
     unread.push(...read.unread)
   }
-  return { name, files, documents, unread, reduced }
+  return { name, texts, documents, unread, reduced }
 }
 
 /** The documents in the text of a file, with the placeholders filled in whose values are given. */
@@ -87,10 +90,10 @@ export function documentsIn(
   }
 }
 
-function emptyPlaces({ name, files, documents, unread, reduced }: Read): Located[] {
+function emptyPlaces({ name, texts, documents, unread, reduced }: Read): Located[] {
   if (documents.length + unread.length > 0) return []
   const without = reduced ? '--exclude leaves nothing of it' : NO_MANIFEST
-  const message = files.length > 0 ? 'there is no document in it' : without
+  const message = texts.size > 0 ? 'there is no document in it' : without
   return [{ file: name === '-' ? INPUT : name, line: 0, column: 0, message }]
 }
 

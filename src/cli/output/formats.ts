@@ -1,22 +1,46 @@
 import { choice } from '../../configuration/flags.ts'
+import { printHuman } from './human.ts'
 import { printJson } from './json.ts'
 import { printLines } from './line.ts'
-import type { Format, Printing, Report } from './report.ts'
+import type { Format, Report } from './report.ts'
+import { terminalOf } from './terminal.ts'
 
-const FORMATS = { human: printLines, line: printLines, json: printJson } satisfies Record<string, Format>
+const FORMATS = { human: printHuman, line: printLines, json: printJson } satisfies Record<string, Format>
 
-export const OUTPUT = choice(
-  'format of the output: human on a terminal by default, elsewhere line, which is one line for each finding',
-  Object.keys(FORMATS) as (keyof typeof FORMATS)[],
-  undefined,
-)
+/** The flags of the commands that report findings. */
+export const REPORT_FLAGS = {
+  output: choice(
+    'format of the output: human on a terminal by default, elsewhere line, which is one line for each finding',
+    Object.keys(FORMATS) as (keyof typeof FORMATS)[],
+    undefined,
+  ),
+}
+
+interface Told {
+  readonly scope: string
+  /** The texts of the files that were read, by name. */
+  readonly texts?: ReadonlyMap<string, string>
+}
 
 /** Prints the report in the format; without one, for people on a terminal and in lines elsewhere. */
 export function printReport(
   report: Report,
-  output: keyof typeof FORMATS | undefined,
-  printing: Printing,
+  { output }: { readonly output: keyof typeof FORMATS | undefined },
+  { scope, texts }: Told,
+  environment: Readonly<Record<string, string | undefined>>,
 ): void {
-  const format = FORMATS[output ?? (process.stdout.isTTY ? 'human' : 'line')]
-  process.stdout.write(format(report, printing))
+  const { stdout } = process
+  const format = FORMATS[output ?? (stdout.isTTY ? 'human' : 'line')]
+  const sources = new Map<string, readonly string[]>()
+  const source = (file: string) => {
+    const known =
+      sources.get(file) ??
+      texts
+        ?.get(file)
+        ?.replace(/^\ufeff/, '')
+        .split('\n')
+    if (known !== undefined) sources.set(file, known)
+    return known
+  }
+  stdout.write(format(report, { scope, terminal: terminalOf(stdout, environment), source }))
 }

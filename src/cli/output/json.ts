@@ -13,5 +13,7 @@ export const printJson: Format = (report) => {
     notes: notes.length,
     unread: unread.length,
   }
-  return `${JSON.stringify({ findings, notes, unread, counts }, undefined, 2)}\n`
+  const shown = (key: string, value: unknown) => (key === 'causes' ? undefined : value)
+  return `${JSON.stringify({ findings, notes, unread, counts }, shown, 2)}
+`
 }

@@ -3,16 +3,20 @@ import { visible } from './visible.ts'
 
 /** A line for each finding and note, in the order of the files, and the counts. */
 export const printLines: Format = (report, { scope }) => {
-  const order = new Map(report.files.map((file, index) => [file, index]))
-  const place = ({ file }: Located) => (file === null ? Infinity : (order.get(file) ?? -1))
-  const inOrder = (a: Located, b: Located) =>
-    compare(place(a), place(b)) || a.line - b.line || a.column - b.column
+  const inOrder = inFileOrder(report)
   const lines = [
     ...findingLines(report.findings.toSorted(inOrder)),
     ...report.notes.map((note) => ({ ...note, text: `${placeOf(note)}note: ${note.message}` })),
   ]
   const printed = lines.toSorted(inOrder).map(({ text }) => visible(text))
   return [...printed, ...(printed.length === 0 ? [] : ['']), summary(report, scope), ''].join('\n')
+}
+
+/** Compares places: in the order of the files, then by line and column; those in a cluster come last. */
+export function inFileOrder({ files }: Report): (a: Located, b: Located) => number {
+  const order = new Map(files.map((file, index) => [file, index]))
+  const place = ({ file }: Located) => (file === null ? Infinity : (order.get(file) ?? -1))
+  return (a, b) => compare(place(a), place(b)) || a.line - b.line || a.column - b.column
 }
 
 /** Lines for findings. The finding about the version, which all documents of a repository share, is one line with a count. */

@@ -2,6 +2,7 @@ import { causeText, type Finding } from '../../review/finding.ts'
 import type { Verdict } from '../../review/judge.ts'
 import type { ObjectName } from '../../rule/cluster.ts'
 import { pathText, type Segment } from '../../rule/path.ts'
+import type { Terminal } from './terminal.ts'
 
 /** Exit codes of every command; the worst counts. */
 export const EXIT = { clean: 0, findings: 1, usage: 2, unread: 3 } as const
@@ -34,6 +35,8 @@ export interface ReportedFinding extends Located, Subject {
   readonly path: string
   /** The other ends of a contradiction; the message says what stands there. */
   readonly related: readonly ReportedEnd[]
+  /** The contradictions that it tells of: those of other objects may tell of the same. */
+  readonly causes: readonly string[]
 }
 
 /** A place in another object, or elsewhere in the same. */
@@ -61,6 +64,9 @@ export interface Report {
 export interface Printing {
   /** Where the resources are, such as `3 files`. */
   readonly scope: string
+  readonly terminal: Terminal
+  /** The lines of a file that was read. */
+  readonly source: (file: string) => readonly string[] | undefined
 }
 
 /** The whole text of a report on standard output. */
@@ -93,6 +99,7 @@ export function addVerdict(
         namespace,
         ...object,
       })),
+      causes: Array.from(error.causes?.() ?? [], (cause) => JSON.stringify([namespace, ...cause])),
     })
   }
   for (const failed of failures) {

@@ -1,0 +1,121 @@
+import { excerpt } from './excerpt.ts'
+import { foldCauses, type Told } from './fold.ts'
+import { inFileOrder, summary } from './line.ts'
+import { objectKey } from '../../rule/cluster.ts'
+import {
+  counted,
+  type Format,
+  type Located,
+  type Printing,
+  type ReportedEnd,
+  type ReportedFinding,
+  type Subject,
+} from './report.ts'
+import { wrapped } from './terminal.ts'
+import { visible } from './visible.ts'
+
+const COLOURS = { error: 'red', warning: 'yellow' } as const
+
+/** For reading: by file and object, each finding with the lines of the file that it is about, and its other ends. */
+export const printHuman: Format = (report, printing) => {
+  const order = inFileOrder(report)
+  const told = foldCauses(report.findings.toSorted(order))
+  const blocks = [
+    ...told.map((each, i) => ({
+      place: each.finding,
+      of: headOf(each.finding),
+      lines: toldLines(each, isSamePlace(told[i - 1]?.finding, each.finding), printing),
+    })),
+    ...report.notes.map((note) => ({ place: note, of: note.file ?? '', lines: noteLines(note, printing) })),
+  ].toSorted((a, b) => order(a.place, b.place))
+  const { paint, columns } = printing.terminal
+  const lines: string[] = []
+  let head = ''
+  for (const { of, lines: own } of blocks) {
+    // A note belongs to the file, under whatever object it stands.
+    if (of !== head && !(head.startsWith(`${of}: `) && of !== '')) {
+      if (of !== '') lines.push(...wrapped(of, columns).map((line) => paint('bold', line)), '')
+      head = of
+    }
+    lines.push(...own, '')
+  }
+  return [...lines, ...wrapped(summary(report, printing.scope), columns), ''].join('\n')
+}
+
+/** Whether the lines of the file were shown just before. */
+const isSamePlace = (a: ReportedFinding | undefined, b: ReportedFinding): boolean =>
+  a?.related.length === 0 && a.file === b.file && a.line === b.line && a.column === b.column
+
+const headOf = ({ file, kind, namespace, name }: ReportedFinding): string =>
+  visible(file === null ? `${kind} ${namespace}/${name}` : `${file}: ${kind} ${name}`)
+
+function noteLines({ line, message }: Located, { terminal }: Printing): string[] {
+  const where = line === 0 ? '' : `line ${line}: `
+  return [`  ${terminal.paint('cyan', 'note')}`, ...indented(where + message, terminal.columns)]
+}
+
+function toldLines({ finding, others }: Told, isRepeated: boolean, printing: Printing): string[] {
+  const { terminal } = printing
+  const { severity, path, message, id } = finding
+  const style = COLOURS[severity]
+  const { paint, columns } = terminal
+  const text = `${path === '' ? '' : `${path}: `}${message.replace(` (${id})`, '')}`
+  const shown = isRepeated ? [] : excerptOf(finding, { context: 2 }, printing, style)
+  return [
+    `  ${paint(['bold', style], severity)} ${paint('dim', id)}`,
+    ...indented(text, columns),
+    ...(shown.length === 0 ? [] : ['', ...shown]),
+    ...finding.related.flatMap((end) => endLines(end, finding, printing)),
+    ...(others.length === 0 ? [] : ['', ...otherLines(others, printing)]),
+  ]
+}
+
+const indented = (text: string, columns: number): string[] =>
+  wrapped(visible(text), columns - 4).map((line) => `    ${line}`)
+
+function excerptOf(
+  place: Located & Subject,
+  { context, label }: { readonly context: number; readonly label?: string },
+  { terminal, source }: Printing,
+  style: 'red' | 'yellow' | 'blue',
+): string[] {
+  // Another finding may be about a key of a Secret: its values are not printed.
+  const text = place.file === null || place.kind === 'Secret' ? undefined : source(place.file)
+  if (text === undefined || place.line === 0) return []
+  const { line, column } = place
+  return excerpt(text, { line, column, context, ...(label !== undefined && { label }) }, terminal, style)
+}
+
+/** The other end: its object and file where they differ, then its line. */
+function endLines(end: ReportedEnd, finding: ReportedFinding, printing: Printing): string[] {
+  const { paint, columns } = printing.terminal
+  const { kind, name, namespace, file, line, path, message } = end
+  const lines = excerptOf(end, { context: 0, label: message }, printing, 'blue')
+  const isSame = kind === finding.kind && name === finding.name
+  const named = file === null ? `${kind} ${namespace}/${name}` : `${kind} ${name}`
+  const where = file === null || isSame ? '' : `${file}${lines.length > 0 ? '' : `:${line}`}: `
+  const head = `${where}${isSame ? 'in the same object' : named}`
+  const text = lines.length > 0 ? head : `${head}: ${path} ${message}`
+  return ['', ...wrapped(visible(text), columns - 4).map((part) => `    ${paint('blue', part)}`), ...lines]
+}
+
+/** Most objects of one cause that are named, and as many as are named with their place. */
+const [MOST_OTHERS, MOST_PLACES] = [8, 3]
+
+/** The other objects that tell of the same: how many findings of which severity, and where. */
+function otherLines(others: readonly ReportedFinding[], { terminal }: Printing): string[] {
+  const counts = (['error', 'warning'] as const).flatMap((severity) => {
+    const count = others.filter((other) => other.severity === severity).length
+    return count === 0 ? [] : [counted(count, severity)]
+  })
+  const objects = new Map(others.map((other) => [objectKey(other), other]))
+  const names = Array.from(objects.values(), ({ kind, namespace, name, file, line }) => {
+    if (file === null) return `${kind} ${namespace}/${name}`
+    return objects.size > MOST_PLACES ? `${kind} ${name}` : `${kind} ${name} (${file}:${line})`
+  })
+  const more = names.length - MOST_OTHERS
+  const list = [...names.slice(0, MOST_OTHERS), ...(more > 0 ? [`${more} more`] : [])].join(', ')
+  return indented(`same cause: ${counts.join(', ')} at ${list}`, terminal.columns).map((line) =>
+    terminal.paint('dim', line),
+  )
+}
