@@ -175,6 +175,7 @@ t.test('data on stdout, talk on stderr', async (t) => {
     namespace: 'default',
     name: 'reports',
     related: [],
+    fix: null,
   })
 })
 
@@ -1431,9 +1432,9 @@ t.test('wrong usage', async (t) => {
 })
 
 t.test('wrong usage ends with exit code 2', async (t) => {
-  const all = 'the commands are check, audit, explain, plan, role, lsp, doctor and uninstall'
+  const all = 'the commands are check, fix, audit, explain, plan, role, lsp, doctor and uninstall'
   const rows: [args: string[], message: string, help: string, environment?: Record<string, string>][] = [
-    [[], 'name a command: check, audit, explain, plan, role, lsp, doctor or uninstall', '--help'],
+    [[], 'name a command: check, fix, audit, explain, plan, role, lsp, doctor or uninstall', '--help'],
     [['chek'], "'chek' is not a command; did you mean 'check'", '--help'],
     [['lint', '--help'], `'lint' is not a command; ${all}`, '--help'],
     [['help', 'lint'], `'lint' is not a command; ${all}`, '--help'],
@@ -1567,7 +1568,7 @@ t.test('the help of a command names each of its flags with the variable', (t) =>
 t.test('the example of each command is one that it understands', (t) => {
   for (const [name, { example, flags }] of COMMANDS) {
     const { positionals } = readFlags(flags, example.split(' '), {})
-    t.equal(positionals.length, ['check', 'explain', 'plan'].includes(name) ? 1 : 0, name)
+    t.equal(positionals.length, ['check', 'fix', 'explain', 'plan'].includes(name) ? 1 : 0, name)
     for (const id of name === 'explain' ? positionals : []) t.ok(ALL_IDS.has(id), id)
   }
   t.end()

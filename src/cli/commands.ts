@@ -3,6 +3,7 @@ import { AUDIT_FLAGS, audit } from './commands/audit.ts'
 import { CHECK_FLAGS, check } from './commands/check.ts'
 import { doctor, DOCTOR_FLAGS } from './commands/doctor.ts'
 import { explain } from './commands/explain.ts'
+import { fix, FIX_FLAGS } from './commands/fix.ts'
 import { lsp, LSP_FLAGS } from './commands/lsp.ts'
 import { PLAN_FLAGS, plan } from './commands/plan.ts'
 import { role, ROLE_FLAGS } from './commands/role.ts'
@@ -39,6 +40,16 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
       flags: CHECK_FLAGS,
       exits: OF_FINDINGS,
       run: check,
+    },
+  ],
+  [
+    'fix',
+    {
+      ways: [['[flags] FILE|DIRECTORY ...', 'print safe fixes of these files as a diff, or make them']],
+      example: '--write deploy/',
+      flags: FIX_FLAGS,
+      exits: { 0: 'nothing to fix, or --write has fixed it', 1: 'there are fixes in the diff', 3: UNREAD },
+      run: fix,
     },
   ],
   [

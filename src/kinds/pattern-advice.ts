@@ -7,8 +7,14 @@ const ARN = compilePattern(PATTERNS.arn.ecmaScript)
 const REGION = compilePattern(PATTERNS.region.ecmaScript)
 const ISSUER = compilePattern(PATTERNS.issuer.ecmaScript)
 
+/** Advice for a text, and the text that is certainly meant, if there is one. */
+interface Advice {
+  readonly detail: string
+  readonly fix?: { readonly title: string; readonly text: string }
+}
+
 /** By pattern: advice for a text that does not match, or undefined when the mistake is not a known one. The text that it proposes matches. */
-const ADVICE: ReadonlyMap<string, (text: string) => string | undefined> = new Map([
+const ADVICE: ReadonlyMap<string, (text: string) => Advice | undefined> = new Map([
   [PATTERNS.arn.ecmaScript, ofArn],
   [PATTERNS.region.ecmaScript, ofRegion],
   [PATTERNS.issuer.ecmaScript, ofIssuer],
@@ -24,47 +30,59 @@ export function patternDetail(ecmaScript: string): string {
 }
 
 /** The detail of an error for a text that does not match an ECMAScript pattern: the requirement, and what to write. */
-export function mismatchDetail(ecmaScript: string, text: string): string {
-  const advice = text.length > LONGEST ? undefined : ADVICE.get(ecmaScript)?.(text)
-  return advice ?? patternDetail(ecmaScript)
-}
+export const mismatchDetail = (ecmaScript: string, text: string): string =>
+  adviceFor(ecmaScript, text)?.detail ?? patternDetail(ecmaScript)
+
+/** The text that is certainly meant by one that does not match; undefined where that is not certain. */
+export const mismatchFix = (ecmaScript: string, text: string): Advice['fix'] =>
+  adviceFor(ecmaScript, text)?.fix
+
+const adviceFor = (ecmaScript: string, text: string): Advice | undefined =>
+  text.length > LONGEST ? undefined : ADVICE.get(ecmaScript)?.(text)
 
 /** A role may have a path, which the ARN of its session leaves out. */
-function ofArn(text: string): string | undefined {
+function ofArn(text: string): Advice | undefined {
   const [, partition = '', account = '', name = ''] =
     /^(arn:[a-z-]+:)sts(::\d+:)assumed-role(\/[^/]+)/.exec(text) ?? []
   const role = `${partition}iam${account}role${name}`
-  if (ARN.test(role)) return `names a session; write the ARN of its role, such as '${role}'`
+  if (ARN.test(role)) return { detail: `names a session; write the ARN of its role, such as '${role}'` }
   const [, before = '', digits = '', after = ''] = /^(arn:[a-z-]+:iam::)(\d+)(:.*)$/.exec(text) ?? []
   if (!ARN.test(`${before}123456789012${after}`)) return undefined
-  return `must have an account ID of 12 digits; this one has ${digits.length}`
+  return { detail: `must have an account ID of 12 digits; this one has ${digits.length}` }
 }
 
-function ofRegion(text: string): string | undefined {
+function ofRegion(text: string): Advice | undefined {
   const region = text.slice(0, -1)
   return /[a-z]$/.test(text) && REGION.test(region)
-    ? `names an availability zone; write '${region}'`
+    ? { detail: `names an availability zone; write '${region}'`, fix: writing(region) }
     : undefined
 }
 
+const writing = (text: string) => ({ title: `write '${text}'`, text })
+
 /** Does not repeat the URL: there may be a password in it. */
-function ofIssuer(text: string): string | undefined {
+function ofIssuer(text: string): Advice | undefined {
   const bare = text.replace(/\/+$/, '')
   const isOtherwiseRight = bare !== text && bare.startsWith('https://') && ISSUER.test(bare)
-  return isOtherwiseRight ? 'must not end with a slash' : undefined
+  return isOtherwiseRight
+    ? { detail: 'must not end with a slash', fix: { title: 'remove the slash at its end', text: bare } }
+    : undefined
 }
 
-function ofDuration(text: string): string | undefined {
+function ofDuration(text: string): Advice | undefined {
   const days = /^(\d{1,5})d$/.exec(text)?.[1]
-  if (days !== undefined) return `there is no unit for days; write '${Number(days) * 24}h'`
-  return /^\d{1,9}$/.test(text) ? `must have a unit: '${text}s' for seconds` : undefined
+  if (days !== undefined) {
+    const hours = `${Number(days) * 24}h`
+    return { detail: `there is no unit for days; write '${hours}'`, fix: writing(hours) }
+  }
+  return /^\d{1,9}$/.test(text) ? { detail: `must have a unit: '${text}s' for seconds` } : undefined
 }
 
-function ofLabel(text: string): string | undefined {
+function ofLabel(text: string): Advice | undefined {
   if (!/^[\w .-]{1,63}$/.test(text)) return undefined
   const label = text
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-|-$/g, '')
-  return label === '' ? undefined : PATTERNS.dnsLabel.detail.replace("'okta'", `'${label}'`)
+  return label === '' ? undefined : { detail: PATTERNS.dnsLabel.detail.replace("'okta'", `'${label}'`) }
 }

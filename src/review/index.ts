@@ -1,6 +1,7 @@
 import { API_VERSION, kindNamed } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import type { Cluster, ObjectName } from '../rule/cluster.ts'
+import type { FieldError, Fix } from '../rule/field-error.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
 import type { Surroundings } from './check.ts'
 import { deepEqual } from './deep-equal.ts'
@@ -274,12 +275,19 @@ function registrationTooWide({ group, kind }: Submission): Finding {
 
 /** A file may name `v1alpha1`, or a version that never existed (decision 1). */
 function otherVersion(object: unknown, strict: boolean): Finding[] {
-  const version = String(isObject(object) ? object.apiVersion : '').split('/')[1]
+  const [group, version] = String(isObject(object) ? object.apiVersion : '').split('/')
   if (version === API_VERSION) return []
   const served = version === 'v1alpha1'
   const state = served ? 'is deprecated' : 'is not a version of these resources'
   const detail = `${version} ${state}; checked as ${API_VERSION}; write ${API_VERSION}`
   const severity = strict && !served ? 'error' : 'warning'
-  const error = { type: 'advice', at: ['apiVersion'], detail, causes: () => [[version ?? '']] } as const
+  const at = ['apiVersion']
+  const current = `${String(group)}/${API_VERSION}`
+  const fix: Fix | undefined =
+    version === undefined
+      ? undefined
+      : { title: `write ${API_VERSION}`, edits: [{ op: 'set', at, value: current }] }
+  const causes = () => [['other version', version ?? '']] as const
+  const error: FieldError = { type: 'advice', at, detail, causes, ...(fix && { fix }) }
   return [{ id: 'api-version-current', severity, error }]
 }

@@ -7,6 +7,7 @@ import { isObject, type Resource, setOwn } from '../rule/resource.ts'
 import { changedAt, copyOf, type Holder } from './copies.ts'
 import { andNotJudged, type Finding, MOST_FINDINGS } from './finding.ts'
 import { nodeAt, type SchemaNode, segmentsOfPointer } from './pointer.ts'
+import { schemaFix } from './fixes.ts'
 import { typeAdvice } from './type-advice.ts'
 import * as validators from './validators.js'
 
@@ -177,8 +178,10 @@ function fieldError(
   const value = valueAt(root, at)
   const translate = fromKeyword[keyword]
   if (translate === undefined) throw new Error(`no text for the schema keyword ${keyword}`)
-  const [type, detail, shown = value] = translate(params as Params, value, nodeAt(kind.schema, at))
-  return { type, at, detail, value: shown }
+  const node = nodeAt(kind.schema, at)
+  const [type, detail, shown = value] = translate(params as Params, value, node)
+  const fix = schemaFix(keyword, at, value, node)
+  return { type, at, detail, value: shown, ...(fix && { fix }) }
 }
 
 const FORMAT_DETAILS: Readonly<Record<string, string>> = {

@@ -1,10 +1,12 @@
 import type { Kind } from '../kinds/kind.ts'
 import type { Release } from '../release/release.ts'
 import { type ReleaseSchema, schemaAt } from '../release/schema.ts'
+import type { Fix } from '../rule/field-error.ts'
 import { nearest } from '../rule/nearest.ts'
-import type { Segment } from '../rule/path.ts'
+import { jsonKey, type Segment } from '../rule/path.ts'
 import { isObject } from '../rule/resource.ts'
 import type { Finding } from './finding.ts'
+import { renameFix } from './fixes.ts'
 import type { SchemaNode } from './pointer.ts'
 
 /** A field that came with a release of the operator. */
@@ -57,7 +59,8 @@ function search(node: SchemaNode, value: unknown, at: readonly Segment[], search
     } else if (installed !== undefined && at.length > 0) {
       if (schemaAt(installed.schema, place) === undefined) {
         const near = meant(name, Object.keys(schemaAt(installed.schema, at)?.properties ?? {}))
-        findings.push(unknownField(place, `${installed.name} does not have this field`, near, DROPPED))
+        const fix = fixOf(place, value, near, properties)
+        findings.push(unknownField(place, `${installed.name} does not have this field`, near, fix, DROPPED))
       } else deeper(known ?? ANY, field, name)
     } else if (known?.since !== undefined && !open) {
       const told = name === value.type && isUnsupported(name, properties?.type)
@@ -67,9 +70,24 @@ function search(node: SchemaNode, value: unknown, at: readonly Segment[], search
     } else if (properties !== undefined && !open) {
       const near = meant(name, Object.keys(properties))
       const told = name === value.type && near === undefined && isUnsupported(name, properties.type)
-      if (!told) findings.push(unknownField(place, 'is not in the specification', near))
+      if (!told)
+        findings.push(
+          unknownField(place, 'is not in the specification', near, fixOf(place, value, near, properties)),
+        )
     }
   }
+}
+
+/** A near name is meant for certain, one that only begins alike is not. */
+function fixOf(
+  at: readonly Segment[],
+  holder: Readonly<Record<string, unknown>>,
+  near: string | undefined,
+  properties: SchemaNode['properties'] = {},
+): Fix | undefined {
+  const isCertain =
+    near !== undefined && near === nearest(String(jsonKey(at.at(-1) ?? '')), Object.keys(properties))
+  return isCertain ? renameFix(at, holder, near, properties[near]) : undefined
 }
 
 /** A near name, or else the only one that begins so: `value` for `valueSecretRef`. */
@@ -90,13 +108,14 @@ const DROPPED = 'kubectl refuses it, and the API server drops it'
 function unknownField(
   at: readonly Segment[],
   what: string,
-  near?: string,
+  near: string | undefined,
+  fix: Fix | undefined,
   consequence = 'a cluster whose CRD does not know it drops or refuses it',
 ): Finding {
   const advice = near === undefined ? consequence : `did you mean '${near}'`
   return {
     id: 'unknown-field',
     severity: 'warning',
-    error: { type: 'advice', at, detail: `${what}; ${advice}` },
+    error: { type: 'advice', at, detail: `${what}; ${advice}`, ...(fix && { fix }) },
   }
 }

@@ -46,7 +46,20 @@ export interface FieldError {
    * several objects have findings about the same, one is the cause of all: outputs for people show one.
    */
   readonly causes?: () => Iterable<Thing>
+  /** How to mend it, where that is certain and changes nothing else. */
+  readonly fix?: Fix
 }
+
+/** A safe change of the object as it was given, and what it does: `write '168h'`. */
+export interface Fix {
+  readonly title: string
+  readonly edits: readonly Edit[]
+}
+
+/** One step of a fix, at a place of the object. */
+export type Edit =
+  | { readonly op: 'rename'; readonly at: readonly Segment[]; readonly to: string }
+  | { readonly op: 'set' | 'add'; readonly at: readonly Segment[]; readonly value: unknown }
 
 /** A place in another object, or elsewhere in the judged one, and a phrase about what stands there. */
 export interface Related {

@@ -135,6 +135,7 @@ await withApiServer(root, async (t, api) => {
               namespace: 'shop',
               name: 'aws',
               related: [],
+              fix: null,
             },
           ],
           notes: [],

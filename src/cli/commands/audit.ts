@@ -80,7 +80,7 @@ function judgeAll(live: Live, { group, severities, release }: Judging): Report {
       release,
       state,
     })
-    addVerdict(report, outcome, subject, () => IN_CLUSTER)
+    addVerdict(report, outcome, subject)
   }
   return report
 }

@@ -55,7 +55,7 @@ export async function check(
     ? await readAndJudge(documents, { ...asked, asksServer: flags['server-dry-run'] }, judging, environment)
     : judgeAlone(documents, { ...judging, namespace: namespace || 'default' })
   printUnread(report.unread)
-  printReport(report, flags, { scope, texts: documents.texts }, environment)
+  printReport(report, flags, { scope, names: positionals, texts: documents.texts }, environment)
   return exitCode(report)
 }
 
@@ -66,7 +66,7 @@ interface Checked {
 }
 
 /** Judges the documents of all files beside each other. */
-function judgeAlone(documents: Documents, judging: Judging): Checked {
+export function judgeAlone(documents: Documents, judging: Judging): Checked {
   const state = stateOf(
     documents.documents.map(({ document }) => document.value),
     judging,

@@ -12,7 +12,7 @@ import { nameOfPlaceholder } from '../input/fill.ts'
 import { kindOf, type Reading } from '../input/given-state.ts'
 import type { ReadDocument } from '../input/load.ts'
 import { notJudged } from '../output/not-judged.ts'
-import { addVerdict, type Place, type Report, type Subject } from '../output/report.ts'
+import { addVerdict, NO_PLACES, type Place, type Report, type Subject } from '../output/report.ts'
 
 export interface Judging extends Reading {
   readonly severities: readonly SeveritySetting[]
@@ -76,16 +76,14 @@ export function judgeDocument(
     file,
     ...document.locate(at.map(jsonKey), target),
   })
-  addVerdict(
-    report,
-    outcome,
-    subject,
-    ({ id, error }) => placeIn(error.at, id === 'unknown-field' ? 'key' : targetIn(value, error.at)),
-    (object, at) =>
+  addVerdict(report, outcome, subject, {
+    of: ({ id, error }) => placeIn(error.at, id === 'unknown-field' ? 'key' : targetIn(value, error.at)),
+    part: placeIn,
+    end: (object, at) =>
       nameKey(object) === nameKey(self)
         ? placeIn(at, targetIn(value, at))
         : placeOf({ ...object, namespace: subject.namespace }, at),
-  )
+  })
   if (!namesNamespace(value) && namesOtherNamespace(outcome, state.in(subject.namespace))) {
     const message = `names no namespace, and is judged in '${subject.namespace}'; --namespace NAME says which`
     report.notes.push({ file, ...document.locate(['metadata', 'namespace'], 'key'), message })
@@ -150,7 +148,7 @@ function reportNotJudged(file: string, document: ReadDocument, judging: Judging,
     { findings: [finding], value: () => document.value },
     { namespace: subject.namespace, settings },
   )
-  addVerdict(report, verdict, subject, () => place)
+  addVerdict(report, verdict, subject, { ...NO_PLACES, of: () => place })
 }
 
 /** Shortens a template, which can be long and span lines. */

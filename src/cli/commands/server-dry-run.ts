@@ -9,7 +9,7 @@ import { isObject, metadataOf } from '../../rule/resource.ts'
 import type { Documents } from '../input/documents.ts'
 import { kindOf } from '../input/given-state.ts'
 import { namespaceOf, type Overlay } from '../input/overlay.ts'
-import { addVerdict, IN_CLUSTER, type Report } from '../output/report.ts'
+import { addVerdict, IN_CLUSTER, NO_PLACES, type Report } from '../output/report.ts'
 import type { Judging } from './judge-document.ts'
 
 /** What a dry run needs of a run of `check --cluster`. */
@@ -86,10 +86,8 @@ function addAnswer(
   })
   const settings = { mode: 'enforce', severities: judging.severities } as const
   const verdict = judge({ findings, value: () => document.value }, { namespace, settings })
-  addVerdict(report, verdict, { kind: kind.kind, namespace, name }, ({ error }) => ({
-    file,
-    ...document.locate(error.at.map(jsonKey), 'value'),
-  }))
+  const of = ({ error }: Finding) => ({ file, ...document.locate(error.at.map(jsonKey), 'value') })
+  addVerdict(report, verdict, { kind: kind.kind, namespace, name }, { ...NO_PLACES, of })
 }
 
 /** Not there: the kind or the namespace. Changed: between the list and the dry run. */

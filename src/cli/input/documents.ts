@@ -43,6 +43,16 @@ export async function readDocuments(names: readonly string[], options: ReadOptio
   }
 }
 
+/** The documents of texts that were read, by the name of the file. */
+export function documentsOf(texts: ReadonlyMap<string, string>): Documents {
+  const documents = [...texts].flatMap(([file, text]) =>
+    loadDocuments(quoteTemplates(text)).flatMap((document) =>
+      'error' in document ? [] : [{ file, document }],
+    ),
+  )
+  return { files: [...texts.keys()], texts, ...withoutPatches(documents), unread: [], empty: [] }
+}
+
 /** The documents of one argument. */
 interface Read {
   readonly name: string

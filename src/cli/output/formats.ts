@@ -18,6 +18,7 @@ export const REPORT_FLAGS = {
 
 interface Told {
   readonly scope: string
+  readonly names?: readonly string[]
   /** The texts of the files that were read, by name. */
   readonly texts?: ReadonlyMap<string, string>
 }
@@ -26,7 +27,7 @@ interface Told {
 export function printReport(
   report: Report,
   { output }: { readonly output: keyof typeof FORMATS | undefined },
-  { scope, texts }: Told,
+  { scope, names = [], texts }: Told,
   environment: Readonly<Record<string, string | undefined>>,
 ): void {
   const { stdout } = process
@@ -42,5 +43,5 @@ export function printReport(
     if (known !== undefined) sources.set(file, known)
     return known
   }
-  stdout.write(format(report, { scope, terminal: terminalOf(stdout, environment), source }))
+  stdout.write(format(report, { scope, names, terminal: terminalOf(stdout, environment), source }))
 }

@@ -7,6 +7,7 @@ import {
   type Format,
   type Located,
   type Printing,
+  type Report,
   type ReportedEnd,
   type ReportedFinding,
   type Subject,
@@ -39,7 +40,23 @@ export const printHuman: Format = (report, printing) => {
     }
     lines.push(...own, '')
   }
-  return [...lines, ...wrapped(summary(report, printing.scope), columns), ''].join('\n')
+  const end = [summary(report, printing.scope), ...nextSteps(told, report, printing)]
+  return [...lines, ...end.flatMap((text) => wrapped(text, columns)), ''].join('\n')
+}
+
+/** The commands that help on. */
+function nextSteps(told: readonly Told[], { findings }: Report, { names }: Printing): string[] {
+  const fixable = findings.filter(({ fix }) => fix !== null).length
+  const [worst] = told.toSorted(
+    (a, b) => Number(b.finding.severity === 'error') - Number(a.finding.severity === 'error'),
+  )
+  const steps = [
+    ...(fixable === 0 || names.length === 0
+      ? []
+      : [`${fixable} can be fixed: vmcp-admission fix ${names.join(' ')}`]),
+    ...(worst === undefined ? [] : [`more on a finding: vmcp-admission explain ${worst.finding.id}`]),
+  ]
+  return steps.length === 0 ? [] : ['', ...steps]
 }
 
 /** Whether the lines of the file were shown just before. */
@@ -56,7 +73,7 @@ function noteLines({ line, message }: Located, { terminal }: Printing): string[]
 
 function toldLines({ finding, others }: Told, isRepeated: boolean, printing: Printing): string[] {
   const { terminal } = printing
-  const { severity, path, message, id } = finding
+  const { severity, path, message, id, fix } = finding
   const style = COLOURS[severity]
   const { paint, columns } = terminal
   const text = `${path === '' ? '' : `${path}: `}${message.replace(` (${id})`, '')}`
@@ -65,6 +82,9 @@ function toldLines({ finding, others }: Told, isRepeated: boolean, printing: Pri
     `  ${paint(['bold', style], severity)} ${paint('dim', id)}`,
     ...indented(text, columns),
     ...(shown.length === 0 ? [] : ['', ...shown]),
+    ...(fix === null
+      ? []
+      : ['', ...indented(`fix: ${fix.title}`, columns).map((line) => paint('green', line))]),
     ...finding.related.flatMap((end) => endLines(end, finding, printing)),
     ...(others.length === 0 ? [] : ['', ...otherLines(others, printing)]),
   ]

@@ -1,5 +1,8 @@
 import type { Format } from './report.ts'
 
+/** What only our own front ends read; the text of an edit may hold what the user wrote. */
+const HIDDEN = new Set(['causes', 'edits'])
+
 /** The report as one JSON object. */
 export const printJson: Format = (report) => {
   const { files, resources, others, findings, notes, unread } = report
@@ -13,7 +16,7 @@ export const printJson: Format = (report) => {
     notes: notes.length,
     unread: unread.length,
   }
-  const shown = (key: string, value: unknown) => (key === 'causes' ? undefined : value)
+  const shown = (key: string, value: unknown) => (HIDDEN.has(key) ? undefined : value)
   return `${JSON.stringify({ findings, notes, unread, counts }, shown, 2)}
 `
 }

@@ -1,6 +1,7 @@
 import { causeText, type Finding } from '../../review/finding.ts'
 import type { Verdict } from '../../review/judge.ts'
 import type { ObjectName } from '../../rule/cluster.ts'
+import type { Edit, Fix } from '../../rule/field-error.ts'
 import { pathText, type Segment } from '../../rule/path.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -37,6 +38,13 @@ export interface ReportedFinding extends Located, Subject {
   readonly related: readonly ReportedEnd[]
   /** The contradictions that it tells of: those of other objects may tell of the same. */
   readonly causes: readonly string[]
+  readonly fix: ReportedFix | null
+}
+
+/** A safe change, and where in the file its steps are. */
+export interface ReportedFix {
+  readonly title: string
+  readonly edits: readonly (Edit & Pick<Place, 'line' | 'column'>)[]
 }
 
 /** A place in another object, or elsewhere in the same. */
@@ -64,6 +72,8 @@ export interface Report {
 export interface Printing {
   /** Where the resources are, such as `3 files`. */
   readonly scope: string
+  /** The arguments of the run that name files. */
+  readonly names: readonly string[]
   readonly terminal: Terminal
   /** The lines of a file that was read. */
   readonly source: (file: string) => readonly string[] | undefined
@@ -74,38 +84,65 @@ export type Format = (report: Report, printing: Printing) => string
 
 export type Place = Pick<Located, 'file' | 'line' | 'column'>
 
+/** Where the parts of objects are; in a cluster they have no place. */
+export interface Places {
+  readonly of: (finding: Finding) => Place
+  /** A part of the judged object: its key or its value. */
+  readonly part: (at: readonly Segment[], target: 'key' | 'value') => Place
+  /** A part of any object. */
+  readonly end: (object: ObjectName, at: readonly Segment[]) => Place
+}
+
+const nowhere = () => IN_CLUSTER
+export const NO_PLACES: Places = { of: nowhere, part: nowhere, end: nowhere }
+
 /** Adds what was decided about one resource. */
 export function addVerdict(
   report: Report,
   { errors, warnings, failures }: Verdict,
   subject: Subject,
-  locate: (finding: Finding) => Place,
-  locateIn: (object: ObjectName, at: readonly Segment[]) => Place = () => IN_CLUSTER,
+  places: Places = NO_PLACES,
 ): void {
-  const { namespace } = subject
-  for (const finding of [...errors, ...warnings]) {
-    const { severity, id, error, prefix = '' } = finding
-    report.findings.push({
-      ...locate(finding),
-      severity,
-      id,
-      path: textOf(error.at),
-      message: prefix + causeText(finding),
-      ...subject,
-      related: (error.related ?? []).map(({ object, at, text }) => ({
-        ...locateIn(object, at),
-        path: textOf(at),
-        message: text,
-        namespace,
-        ...object,
-      })),
-      causes: Array.from(error.causes?.() ?? [], (cause) => JSON.stringify([namespace, ...cause])),
-    })
-  }
+  for (const finding of [...errors, ...warnings]) report.findings.push(reported(finding, subject, places))
   for (const failed of failures) {
     const message = `${subject.kind} ${subject.name}: internal error in ${failed.id}: ${String(failed.failure)}`
-    report.unread.push({ ...locate(failed), message })
+    report.unread.push({ ...places.of(failed), message })
   }
+}
+
+function reported(finding: Finding, subject: Subject, places: Places): ReportedFinding {
+  const { severity, id, error, prefix = '' } = finding
+  const { namespace } = subject
+  const related = (error.related ?? []).map(({ object, at, text }) => ({
+    ...places.end(object, at),
+    path: textOf(at),
+    message: text,
+    namespace,
+    ...object,
+  }))
+  return {
+    ...places.of(finding),
+    severity,
+    id,
+    path: textOf(error.at),
+    message: prefix + causeText(finding),
+    ...subject,
+    related,
+    causes: Array.from(error.causes?.() ?? [], (cause) => JSON.stringify([namespace, ...cause])),
+    fix: error.fix === undefined ? null : reportedFix(error.fix, places),
+  }
+}
+
+/** A step is at the key that it renames, or at the value that it sets; what it adds, at the object around it. */
+function reportedFix({ title, edits }: Fix, { part }: Places): ReportedFix {
+  const placed = edits.map((edit) => {
+    const { line, column } =
+      edit.op === 'add'
+        ? part(edit.at.slice(0, -1), 'value')
+        : part(edit.at, edit.op === 'rename' ? 'key' : 'value')
+    return { ...edit, line, column }
+  })
+  return { title, edits: placed }
 }
 
 const textOf = (at: readonly Segment[]): string => (at.length === 0 ? '' : pathText(at))

@@ -1,0 +1,262 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { stringify } from 'yaml'
+import { fixAll } from '../src/cli/commands/fix.ts'
+import { judgeAlone } from '../src/cli/commands/check.ts'
+import { documentsOf } from '../src/cli/input/documents.ts'
+import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
+import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
+import { isObject } from '../src/rule/resource.ts'
+import { runCli } from './support/cli.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-fix-'))
+t.teardown(() => rm(folder, { recursive: true }))
+t.setTimeout(300_000)
+
+const JUDGING = {
+  group: DEFAULT_API_GROUP,
+  namespace: 'default',
+  strict: false,
+  severities: [],
+  release: undefined,
+}
+
+const fixed = (text: string, addDefaults = false) => {
+  const { texts, changes, left } = fixAll(new Map([['a.yaml', text]]), JUDGING, addDefaults)
+  return { text: texts.get('a.yaml') ?? '', titles: changes.map(({ title }) => title), left }
+}
+
+const findings = (text: string) =>
+  judgeAlone(documentsOf(new Map([['a.yaml', text]])), JUDGING).report.findings
+
+const HEAD = 'apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPExternalAuthConfig\nmetadata:\n  name: a\n'
+const ROLE = 'arn:aws:iam::123456789012:role/reader'
+const sts = (spec: string) => `${HEAD}spec:\n${spec}`
+const STS = `  type: awsSts\n  awsSts:\n    region: eu-central-1\n    fallbackRoleArn: ${ROLE}\n`
+
+t.test('comments and layout stay', async (t) => {
+  const rows: [title: string, before: string, after: string, left?: number][] = [
+    [
+      'a comment behind the value',
+      sts(STS.replace('eu-central-1', 'eu-central-1a  # zone')),
+      sts(STS.replace('eu-central-1', 'eu-central-1  # zone')),
+    ],
+    [
+      'double quotes',
+      sts(STS.replace('awsSts\n', '"aws_sts"\n')),
+      sts(STS.replace('awsSts\n', '"awsSts"\n')),
+    ],
+    [
+      'single quotes',
+      sts(STS.replace('awsSts\n', "'AWSSTS' # x\n")),
+      sts(STS.replace('awsSts\n', "'awsSts' # x\n")),
+    ],
+    [
+      'snake case, and a comment above',
+      sts(STS.replace('    fallbackRoleArn', '    # who\n    fallback_role_arn')),
+      sts(STS.replace('    fallbackRoleArn', '    # who\n    fallbackRoleArn')),
+    ],
+    [
+      'flow style',
+      sts(`  {type: awsSts, aws_sts: {region: eu-central-1, fallbackRoleArn: "${ROLE}"}}\n`),
+      sts(`  {type: awsSts, awsSts: {region: eu-central-1, fallbackRoleArn: "${ROLE}"}}\n`),
+    ],
+    [
+      'the old version, with a comment',
+      sts(STS).replace('v1beta1', 'v1alpha1 # old'),
+      sts(STS).replace('v1beta1', 'v1beta1 # old'),
+    ],
+    [
+      'CRLF',
+      sts(STS.replace('eu-central-1', 'eu-central-1b')).replaceAll('\n', '\r\n'),
+      sts(STS).replaceAll('\n', '\r\n'),
+    ],
+    ['a byte order mark', `\ufeff${sts(STS).replace('v1beta1', 'v1alpha1')}`, `\ufeff${sts(STS)}`],
+    [
+      'several documents',
+      `${sts(STS)}---\n# second\n${sts(STS.replace('region', 'Region'))}---\nkind: Other\n`,
+      `${sts(STS)}---\n# second\n${sts(STS)}---\nkind: Other\n`,
+    ],
+    ['no line end', sts(STS.replace('region', 'Region')).trimEnd(), sts(STS).trimEnd()],
+    [
+      'both spellings are given',
+      sts(`${STS}    fallback_role_arn: ${ROLE}\n`),
+      sts(`${STS}    fallback_role_arn: ${ROLE}\n`),
+    ],
+    [
+      'another type than the field has',
+      sts(STS.replace('region: eu-central-1', 'Region: [eu-central-1]')),
+      sts(STS.replace('region: eu-central-1', 'Region: [eu-central-1]')),
+    ],
+    [
+      'a part that an alias shares',
+      sts(`${STS}    roleMappings:\n      - &m\n        roleArn: ${ROLE}\n        clam: a\n      - *m\n`),
+      sts(`${STS}    roleMappings:\n      - &m\n        roleArn: ${ROLE}\n        clam: a\n      - *m\n`),
+      1,
+    ],
+    [
+      'a bare reference, and one in JSON',
+      'apiVersion: toolhive.stacklok.dev/v1beta1\nkind: VirtualMCPServer\nmetadata: {name: a}\nspec:\n  groupRef: {name: a}\n  incomingAuth:\n    type: oidc\n    oidcConfigRef: {name: a, audience: a}\n  outgoingAuth:\n    source: inline\n    default:\n      type: externalAuthConfigRef\n      externalAuthConfigRef: jira # mine\n',
+      'apiVersion: toolhive.stacklok.dev/v1beta1\nkind: VirtualMCPServer\nmetadata: {name: a}\nspec:\n  groupRef: {name: a}\n  incomingAuth:\n    type: oidc\n    oidcConfigRef: {name: a, audience: a}\n  outgoingAuth:\n    source: inline\n    default:\n      type: externalAuthConfigRef\n      externalAuthConfigRef: {name: jira} # mine\n',
+    ],
+    [
+      'JSON',
+      JSON.stringify(
+        {
+          apiVersion: 'toolhive.stacklok.dev/v1alpha1',
+          kind: 'MCPExternalAuthConfig',
+          metadata: { name: 'a' },
+          spec: { type: 'aws_sts', aws_sts: { region: 'eu-central-1', fallbackRoleArn: ROLE } },
+        },
+        null,
+        2,
+      ),
+      JSON.stringify(
+        {
+          apiVersion: 'toolhive.stacklok.dev/v1beta1',
+          kind: 'MCPExternalAuthConfig',
+          metadata: { name: 'a' },
+          spec: { type: 'awsSts', awsSts: { region: 'eu-central-1', fallbackRoleArn: ROLE } },
+        },
+        null,
+        2,
+      ),
+    ],
+    [
+      'a List',
+      `apiVersion: v1\nkind: List\nitems:\n  - ${sts(STS.replace('eu-central-1', 'eu-central-1c')).trimEnd().replaceAll('\n', '\n    ')}\n`,
+      `apiVersion: v1\nkind: List\nitems:\n  - ${sts(STS).trimEnd().replaceAll('\n', '\n    ')}\n`,
+    ],
+  ]
+  for (const [title, before, after, left = 0] of rows) {
+    const found = fixed(before)
+    t.equal(found.text, after, title)
+    t.equal(found.left.length, left, `${title}: ${String(found.left[0]?.message)}`)
+    t.equal(fixed(found.text).text, found.text, `${title}: a second time`)
+  }
+})
+
+t.test('what is fixed, by the finding', async (t) => {
+  const login = (lifespan: string, issuer = 'https://auth.example.com') =>
+    sts(
+      `  type: embeddedAuthServer\n  embeddedAuthServer:\n    issuer: ${issuer}\n    tokenLifespans:\n      refreshTokenLifespan: ${lifespan}\n    upstreamProviders: [{name: okta, type: oidc, oidcConfig: {issuerUrl: "https://idp.example.com", clientId: a}}]\n`,
+    )
+  const rows: [before: string, titles: string[]][] = [
+    [login('7d'), ["write '168h'"]],
+    [login('168h', 'https://auth.example.com/'), ['remove the slash at its end']],
+    [login('7d', 'https://auth.example.com/'), ['remove the slash at its end', "write '168h'"]],
+    [login('7'), []],
+    [login('168h').replace('okta', 'Okta'), []],
+    [sts(STS).replace('spec:', 'Spec:'), ["rename it to 'spec', which takes effect then"]],
+  ]
+  for (const [before, titles] of rows) t.strictSame(fixed(before).titles, titles, titles.join())
+})
+
+t.test('every example of every rule: twice is once, and nothing that was fixed is found again', async (t) => {
+  const seen = new Set<string>()
+  let count = 0
+  for (const place of rulePlaces()) {
+    for (const { resource } of examplesAt(place)) {
+      for (const value of [resource, ...misspelt(resource)]) {
+        const object = { apiVersion: `${DEFAULT_API_GROUP}/v1alpha1`, kind: place.kind.kind, ...value }
+        const json = JSON.stringify(object)
+        if (seen.has(json)) continue
+        seen.add(json)
+        const text = count++ % 3 === 0 ? json : stringify(object)
+        const once = fixed(text)
+        const title = `${place.rule.id}: ${text}`
+        if (once.left.length > 0) t.fail(title)
+        if (fixed(once.text).text !== once.text) t.fail(`twice: ${title}`)
+        const again = findings(once.text).filter(({ fix }) => fix !== null)
+        if (again.length > 0) t.strictSame(again, [], title)
+      }
+    }
+  }
+  t.ok(seen.size > 300, `${seen.size} resources`)
+})
+
+t.test('defaults on request', async (t) => {
+  const before = sts(STS)
+  const { text, titles } = fixed(before, true)
+  t.ok(titles.length > 0)
+  t.equal(fixed(text, true).text, text, 'twice is once')
+  for (const place of rulePlaces().filter((_, i) => i % 7 === 0)) {
+    for (const { resource } of examplesAt(place).slice(0, 1)) {
+      const object = { apiVersion: `${DEFAULT_API_GROUP}/v1beta1`, kind: place.kind.kind, ...resource }
+      for (const text of [stringify(object), JSON.stringify(object, null, 2)]) {
+        const once = fixed(text, true)
+        t.strictSame(once.left, [], `${place.rule.id} ${text}`)
+        t.equal(fixed(once.text, true).text, once.text, place.rule.id)
+      }
+    }
+  }
+})
+
+t.test('the command', async (t) => {
+  const wrong = sts(STS.replace('eu-central-1', 'eu-central-1a'))
+  await writeFile(join(folder, 'a.yaml'), wrong)
+  const run = (...args: string[]) => runCli(['fix', ...args], { cwd: folder })
+  t.strictSame(await run('a.yaml'), {
+    status: 1,
+    stdout: [
+      '--- a/a.yaml',
+      '+++ b/a.yaml',
+      '@@ -5,5 +5,5 @@',
+      ' spec:',
+      '   type: awsSts',
+      '   awsSts:',
+      '-    region: eu-central-1a',
+      '+    region: eu-central-1',
+      `     fallbackRoleArn: ${ROLE}`,
+      '',
+    ].join('\n'),
+    stderr: '1 change in 1 file; --write makes them\n',
+  })
+  t.equal(await readFile(join(folder, 'a.yaml'), 'utf8'), wrong, 'the diff changes nothing')
+  t.strictSame(await run('--write', 'a.yaml'), {
+    status: 0,
+    stdout: "a.yaml:8:13: spec.awsSts.region: write 'eu-central-1' (schema-pattern)\n",
+    stderr: '1 change in 1 file\n',
+  })
+  t.equal(await readFile(join(folder, 'a.yaml'), 'utf8'), sts(STS))
+  t.strictSame(await run('a.yaml'), { status: 0, stdout: '', stderr: '0 changes in 0 files\n' })
+  await writeFile(join(folder, 'wide.yaml'), Buffer.from(`\ufeff${wrong}`, 'utf16le'))
+  t.match(await run('--write', 'wide.yaml'), {
+    status: 3,
+    stderr: /wide\.yaml: not written: it is not in UTF-8, or has changed/,
+  })
+  t.match(await run('--write', '-'), { status: 2, stderr: /--write changes files, not standard input/ })
+  t.match(await run(), { status: 2, stderr: /name the files or folders to fix/ })
+})
+
+/** Copies of a resource, in each of which one field has another case, in snake case or lower case. */
+function misspelt(resource: Readonly<Record<string, unknown>>): Record<string, unknown>[] {
+  const names = new Set<string>()
+  const collect = (value: unknown): void => {
+    if (Array.isArray(value)) value.forEach(collect)
+    else if (isObject(value))
+      for (const [name, member] of Object.entries(value)) {
+        if (/[A-Z]/.test(name)) names.add(name)
+        collect(member)
+      }
+  }
+  collect(resource.spec)
+  const renamed = (value: unknown, from: string, to: string): unknown =>
+    Array.isArray(value)
+      ? value.map((item) => renamed(item, from, to))
+      : isObject(value)
+        ? Object.fromEntries(
+            Object.entries(value).map(([name, member]) => [
+              name === from ? to : name,
+              renamed(member, from, to),
+            ]),
+          )
+        : value
+  return [...names].slice(0, 2).map((name, i) => {
+    const to =
+      i === 0 ? name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) : name.toLowerCase()
+    return { ...resource, spec: renamed(resource.spec, name, to) }
+  })
+}
