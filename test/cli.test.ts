@@ -19,6 +19,7 @@ import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
 import { fieldsOf } from '../src/kinds/schema-fields.ts'
 import { ALL_IDS, ENGINE_IDS } from '../src/review/engine-ids.ts'
 import { excerpt } from '../src/cli/output/excerpt.ts'
+import { progressOn } from '../src/cli/output/progress.ts'
 import { wrapped } from '../src/cli/output/terminal.ts'
 import { runCli, runHere, spawnCli } from './support/cli.ts'
 
@@ -160,6 +161,7 @@ t.test('data on stdout, talk on stderr', async (t) => {
     others: 0,
     errors: 1,
     warnings: 1,
+    advice: 0,
     notes: 0,
     unread: 2,
   })
@@ -1356,7 +1358,7 @@ t.test('wrong usage', async (t) => {
     [['check'], 'name the files or folders to check, or - for standard input'],
     [['check', '-', 'a', '-'], 'standard input can be named only once'],
     [['check', '--outptu', 'json', 'a'], "there is no flag --outptu; did you mean '--output'"],
-    [['check', '--quiet', 'a'], 'there is no flag --quiet'],
+    [['check', '--quite', 'a'], "there is no flag --quite; did you mean '--quiet'"],
     [['check', '-o', 'json', 'a'], "there is no flag -o; did you mean '--output'"],
     [['check', '-n', 'tools', 'a'], "there is no flag -n; did you mean '--namespace'"],
     [['check', '-v', 'a'], 'there is no flag -v'],
@@ -1368,11 +1370,11 @@ t.test('wrong usage', async (t) => {
     [['check', '--set', '=x', 'a'], "--set: '=x' is not NAME=VALUE"],
     [
       ['check', '--severity', 'schema-pattern', 'a'],
-      "--severity: 'schema-pattern' is not ID[:PATH]=error|warning|off[@NAMESPACE,...]",
+      "--severity: 'schema-pattern' is not ID[:PATH]=error|warning|advice|off[@NAMESPACE,...]",
     ],
     [
       ['check', '--severity', 'schema-pattern=info', 'a'],
-      "--severity: 'schema-pattern=info' is not ID[:PATH]=error|warning|off[@NAMESPACE,...]",
+      "--severity: 'schema-pattern=info' is not ID[:PATH]=error|warning|advice|off[@NAMESPACE,...]",
     ],
     [['check', '--exclude', '', 'a'], "--exclude: '' is not the name or path of a file or folder"],
     [['check', '--exclude', './', 'a'], "--exclude: './' is not the name or path of a file or folder"],
@@ -1434,7 +1436,11 @@ t.test('wrong usage', async (t) => {
 t.test('wrong usage ends with exit code 2', async (t) => {
   const all = 'the commands are check, fix, audit, explain, plan, role, lsp, doctor and uninstall'
   const rows: [args: string[], message: string, help: string, environment?: Record<string, string>][] = [
-    [[], 'name a command: check, fix, audit, explain, plan, role, lsp, doctor or uninstall', '--help'],
+    [
+      [],
+      'name a command: check, fix, audit, explain, plan, role, lsp, doctor or uninstall; `vmcp-admission check .` judges the manifests here',
+      '--help',
+    ],
     [['chek'], "'chek' is not a command; did you mean 'check'", '--help'],
     [['lint', '--help'], `'lint' is not a command; ${all}`, '--help'],
     [['help', 'lint'], `'lint' is not a command; ${all}`, '--help'],
@@ -1690,6 +1696,57 @@ t.test('typical runs', async (t) => {
       `no line is longer than ${columns} columns`,
     )
   }
+})
+
+t.test('advice is counted, and shown where somebody asks for it', async (t) => {
+  const args = ['--set', 'OKTA_URL=https://okta.example.com', 'shop/auth/login.yaml']
+  const advised = async (...flags: string[]) => {
+    const { status, stdout } = await vmcp(['check', ...flags, ...args])
+    return [status, stdout.match(/: advice: /g)?.length ?? 0, /, (\d of advice[^,\n]*)/.exec(stdout)?.[1]]
+  }
+  t.strictSame(await advised(), [1, 0, '2 of advice (--advice shows it)'])
+  t.strictSame(await advised('--advice'), [1, 2, '2 of advice'])
+  t.strictSame(await advised('--profile', 'strict'), [1, 2, '2 of advice'])
+  t.strictSame(await advised('--strict'), [1, 2, '2 of advice'])
+  const lower = ['--severity', 'redis-tls-enabled=advice']
+  t.strictSame(await advised(...lower), [1, 0, '4 of advice (--advice shows it)'])
+  const { findings, counts } = await printed(args)
+  t.equal(findings.filter(({ severity }) => severity === 'advice').length, counts.advice, 'JSON has it')
+})
+
+t.test('quiet', async (t) => {
+  for (const output of ['line', 'human']) {
+    const clean = await vmcp(['check', '--quiet', '--output', output, 'valid.yaml', 'other.yaml'])
+    t.strictSame(clean, { status: 0, stdout: '', stderr: '' }, output)
+    const { stdout } = await vmcp(['check', '--quiet', '--output', output, 'shop'])
+    t.notMatch(stdout, /note|resources in/)
+    t.match(stdout, /role-mapping-matcher-compiles/)
+  }
+})
+
+t.test('progress', async (t) => {
+  const run = (isTTY: boolean, quiet: boolean, steps: number[]) => {
+    let [time, shown] = [0, '']
+    const stream = { isTTY, write: (text: string) => (shown += text) !== '' } as never
+    const progress = progressOn(stream, quiet, () => time)
+    for (const step of steps) {
+      time = step
+      progress.tell(() => `at ${step}`)
+    }
+    progress.end()
+    return shown
+  }
+  const clear = '\r\u001b[K'
+  t.equal(run(true, false, [0, 100, 1_999]), '', 'a short run says nothing')
+  t.equal(run(true, false, [1, 2_000, 2_100, 2_300]), `${clear}at 2000${clear}at 2300${clear}`)
+  t.equal(run(false, false, [3_000]), '', 'no terminal')
+  t.equal(run(true, true, [3_000]), '', 'quiet')
+})
+
+t.test('without a command', async (t) => {
+  const empty = await mkdtemp(join(folder, 'empty-'))
+  const { status, stderr } = await runCli([], { cwd: empty })
+  t.strictSame([status, stderr.includes('judges the manifests here')], [2, false])
 })
 
 t.test('colours', async (t) => {

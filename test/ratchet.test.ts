@@ -16,7 +16,7 @@ import { ALL_IDS } from '../src/review/engine-ids.ts'
 import { findingText } from '../src/review/finding.ts'
 import { judgeSubmission, type Situation } from '../src/review/index.ts'
 import { fieldOf, type SchemaNode } from '../src/review/pointer.ts'
-import type { Settings } from '../src/review/settings.ts'
+import type { Settings, SeveritySetting } from '../src/review/settings.ts'
 import { isObject } from '../src/rule/resource.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { resourceOf, submissionOf } from './support/review.ts'
@@ -289,6 +289,25 @@ t.test('an old mistake blocks no other change, and a new one is denied', (t) => 
 
 const written = rulePlaces().filter(({ rule }) => rule.when === undefined)
 const other = ({ resource }: PlacedExample) => resource as unknown as Other
+
+t.test('advice is told when an object is created, and not again', (t) => {
+  const config = (issuer: string) => ({
+    spec: { type: 'embeddedAuthServer', embeddedAuthServer: { ...authServer('okta'), issuer } },
+  })
+  const [before, after] = [config('https://auth.example.com'), config('https://login.example.com')]
+  const severities = (submission: object, setting: readonly SeveritySetting[] = []) => {
+    const given = submissionOf('MCPExternalAuthConfig', after, submission)
+    const settings = { mode: 'enforce', severities: setting } as const
+    const { warnings } = judgeSubmission(given, { group: DEFAULT_API_GROUP, settings })
+    return warnings.filter(({ id }) => id.startsWith('auth-server-')).map(({ severity }) => severity)
+  }
+  const update = { operation: 'UPDATE', oldObject: before }
+  t.strictSame(severities({ operation: 'CREATE' }), ['advice', 'advice', 'advice'])
+  t.strictSame(severities(update), [])
+  const raised = [{ id: 'auth-server-storage-persistent', severity: 'warning' }] as const
+  t.strictSame(severities(update, raised), ['warning'], 'a setting makes it a warning')
+  t.end()
+})
 
 t.test('no finding of any rule blocks a change beside it, were it an error', (t) => {
   let changed = 0

@@ -33,14 +33,20 @@ async function runCommand([name, ...args]: readonly string[], environment: Envir
     return EXIT.clean
   }
   if (!HELP.has(name) && !args.some((arg) => arg === '--help' || arg === '-h'))
-    return commandNamed(name).run(args, environment)
+    return name === undefined ? await suggest() : commandNamed(name).run(args, environment)
   const about = HELP.has(name) ? args[0] : name
   process.stdout.write(about === undefined ? overview() : helpOf(about, commandNamed(about)))
   return EXIT.clean
 }
 
-function commandNamed(name: string | undefined): Command {
-  if (name === undefined) throw new UsageError(`name a command: ${listed('or')}`)
+/** Without a command: names them all, and the one for the manifests that are here. */
+async function suggest(): Promise<never> {
+  const { holdsManifests } = await import('./input/manifests.ts')
+  const here = (await holdsManifests('.')) ? '; `vmcp-admission check .` judges the manifests here' : ''
+  throw new UsageError(`name a command: ${listed('or')}${here}`)
+}
+
+function commandNamed(name: string): Command {
   const command = COMMANDS.get(name)
   if (command !== undefined) return command
   const near = nearest(name, COMMANDS.keys())

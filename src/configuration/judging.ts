@@ -5,7 +5,7 @@ import { parseSeveritySetting, type SeveritySetting } from '../review/settings.t
 import { choice, type Flag, text } from './flags.ts'
 
 const severity: Flag<readonly SeveritySetting[]> = {
-  help: 'change the severity of a rule: ID[:PATH]=error|warning|off[@NAMESPACE,...]; may be repeated, the last that applies counts',
+  help: 'change the severity of a rule: ID[:PATH]=error|warning|advice|off[@NAMESPACE,...]; may be repeated, the last that applies counts',
   argument: 'SETTING',
   repeated: true,
   fallback: [],

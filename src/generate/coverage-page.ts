@@ -70,7 +70,7 @@ function ownerLink(owner: Owner): string {
 }
 
 const WARNINGS = new Set(
-  [...allRules(), ...ENGINE_IDS].filter(({ severity }) => severity === 'warning').map(({ id }) => id),
+  [...allRules(), ...ENGINE_IDS].filter(({ severity }) => severity !== 'error').map(({ id }) => id),
 )
 
 /** What a keyword is called where people meet it. */

@@ -54,8 +54,10 @@ const INTRODUCTION = `Every finding ends with the id of its rule in parentheses:
 each leads to what must be true, what happens at run time otherwise, a wrong and a right manifest, and how to relax it.
 [rules.md](../rules.md) lists the same ids by the alphabet.
 
-- An \`error\` makes the webhook refuse the write, and \`check\` end with exit code 1. A \`warning\` is shown, and the write goes through.
-- \`--severity ID[:PATH]=error|warning|off[@NAMESPACE,...]\` changes the severity, for one field and for some namespaces
+- An \`error\` makes the webhook refuse the write, and \`check\` end with exit code 1. A \`warning\` is shown, and the write goes through:
+  something will fail or be exposed at run time. \`advice\` is about production, such as storage in memory: the webhook tells it when an
+  object is created, \`check\` and \`audit\` count it, and show it with \`--advice\`.
+- \`--severity ID[:PATH]=error|warning|advice|off[@NAMESPACE,...]\` changes the severity, for one field and for some namespaces
   if need be, on [the server](../server.md#change-the-severity-of-a-rule) and in the CLI.
 - An error that the stored object already has is a warning on an update: [decision 8](../decisions.md#decision-8).`
 
@@ -230,7 +232,8 @@ const severityText = (id: string, severity: string) =>
 
 function relaxing(id: string, severity: string): string {
   if (FIXED.has(id)) return 'not possible, it is always an error'
-  const choices = severity === 'error' ? ['warning', 'off'] : ['off', 'error']
+  const choices =
+    severity === 'error' ? ['warning', 'off'] : severity === 'warning' ? ['off', 'error'] : ['off', 'warning']
   return choices.map((choice) => code(`--severity ${id}=${choice}`)).join(' or ')
 }
 

@@ -14,9 +14,11 @@ export interface RulePlace {
 
 const compare = (a: string, b: string) => (a < b ? -1 : Number(a > b))
 
-/** Errors before warnings, then by id; findings have an order of their own. */
+const ORDER: readonly Rule['severity'][] = ['error', 'warning', 'advice']
+
+/** Errors before warnings before advice, then by id; findings have an order of their own. */
 const RULES: readonly Rule[] = Object.values(rules).toSorted(
-  (a, b) => compare(a.severity, b.severity) || compare(a.id, b.id),
+  (a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity) || compare(a.id, b.id),
 )
 
 /** The rules of a kind, then those of its parts. */

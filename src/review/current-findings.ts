@@ -14,7 +14,7 @@ export interface CurrentFinding {
   readonly namespace: string
   readonly name: string
   readonly id: string
-  readonly severity: 'error' | 'warning'
+  readonly severity: 'error' | 'warning' | 'advice'
 }
 
 /** Most distinct sets of findings that objects share; beyond it the table starts anew. */
@@ -151,7 +151,7 @@ export class CurrentFindings {
 
   /** Every finding, errors first. */
   *findings(): Iterable<CurrentFinding> {
-    for (const severity of ['error', 'warning'] as const) {
+    for (const severity of ['error', 'warning', 'advice'] as const) {
       for (const [namespace, objects] of this.#tags) {
         for (const [key, tags] of objects) {
           const [kind = '', name = ''] = key.split('/')

@@ -6,7 +6,7 @@ import { NOT_JUDGED } from './finding.ts'
 /** An id of findings that come from the schema, or from reading a submission, and not from a rule. */
 export interface EngineId {
   readonly id: string
-  readonly severity: 'error' | 'warning'
+  readonly severity: 'error' | 'warning' | 'advice'
   readonly summary: string
   readonly why: string
   readonly sources: readonly Source[]

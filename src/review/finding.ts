@@ -4,7 +4,7 @@ import { jsonKey, type Segment, shownPath } from '../rule/path.ts'
 /** A field error, the id of the rule or constraint it comes from, and how severe it is. */
 export interface Finding {
   readonly id: string
-  readonly severity: 'error' | 'warning'
+  readonly severity: 'error' | 'warning' | 'advice'
   readonly error: FieldError
   /** The keyword of JSON Schema that it states: of the schema of the kind, or of a rule in its place. */
   readonly constraint?: string

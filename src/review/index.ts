@@ -138,8 +138,15 @@ export function judgeSubmission(submission: Submission, situation: Situation): O
     const ofFile = phase === 'before deployment' ? refusedInFile(kind, old, before, situation) : []
     return { findings: [...before, ...ofFile], value: completedOf(old) }
   })
-  return { ...verdict, ...told }
+  const isNews = phase !== 'admission' || operation === 'CREATE'
+  return { ...(isNews ? verdict : withoutAdvice(verdict)), ...told }
 }
+
+/** Advice is told at the creation, and not again at every update. */
+const withoutAdvice = (verdict: Verdict): Verdict => ({
+  ...verdict,
+  warnings: verdict.warnings.filter(({ severity }) => severity !== 'advice'),
+})
 
 /** The findings in the object of a submission, and what is told beside them; its phase decides which checks run. */
 function found(

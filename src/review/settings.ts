@@ -71,12 +71,12 @@ const pathOfField = (at: readonly Segment[]): string =>
   pathTextWithoutIndexes(at.map((segment) => (typeof segment === 'object' ? '<name>' : segment)))
 
 const SETTING =
-  /^([A-Za-z][A-Za-z0-9-]*)(?::([^=@]+))?=(error|warning|off)(?:@([a-z0-9-]+(?:,[a-z0-9-]+)*))?$/
+  /^([A-Za-z][A-Za-z0-9-]*)(?::([^=@]+))?=(error|warning|advice|off)(?:@([a-z0-9-]+(?:,[a-z0-9-]+)*))?$/
 
-/** Reads `ID[:PATH]=error|warning|off[@NAMESPACE,…]`; returns a text that says what to write when the syntax is wrong. */
+/** Reads `ID[:PATH]=error|warning|advice|off[@NAMESPACE,…]`; returns a text that says what to write when the syntax is wrong. */
 export function parseSeveritySetting(text: string, knownIds: ReadonlySet<string>): SeveritySetting | string {
   const match = SETTING.exec(text)
-  if (match === null) return `'${text}' is not ID[:PATH]=error|warning|off[@NAMESPACE,...]`
+  if (match === null) return `'${text}' is not ID[:PATH]=error|warning|advice|off[@NAMESPACE,...]`
   const [, id = '', path, severity, namespaces] = match
   if (!knownIds.has(id)) return `'${id}' is not the id of a rule; docs/rules.md lists them`
   if (FIXED.has(id)) return `'${id}' is always an error`

@@ -5,7 +5,11 @@ import { type Memo, remembered } from './memo.ts'
 import type { Path } from './path.ts'
 import type { Given, Resource } from './resource.ts'
 
-export type Severity = 'error' | 'warning' | 'off'
+/**
+ * An error denies. A warning will fail or expose something at run time. Advice is hygiene of production: it is told once, when
+ * an object is created, and where somebody asks for it.
+ */
+export type Severity = 'error' | 'warning' | 'advice' | 'off'
 export type NonEmpty<T> = readonly [T, ...T[]]
 
 /** A statement of the specification, in short, that its owner holds: a rule, a field of a schema, the CRD. */

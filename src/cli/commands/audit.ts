@@ -11,6 +11,7 @@ import { stateOfCluster } from '../input/given-state.ts'
 import type { Live, LiveObject, NameInNamespace } from '../input/live/index.ts'
 import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
 import { printUnread } from '../input/reading.ts'
+import { progressOn } from '../output/progress.ts'
 import { printReport, REPORT_FLAGS } from '../output/formats.ts'
 import { addVerdict, exitCode, IN_CLUSTER, type Report } from '../output/report.ts'
 
@@ -40,9 +41,12 @@ export async function audit(
     configMaps: namedBy(configMapReferencesOf),
   }
   const named = await readRelease(flags, group)
+  const progress = progressOn(process.stderr, flags.quiet)
+  progress.tell(() => 'reading the cluster')
   const live = await readCluster({ ...wanted, definitions: asksCluster(flags) }, environment)
   const release = named ?? installedRelease(live.definitions, group)
   const report = judgeAll(live, { group, severities: chosenSeverities(flags), release })
+  progress.end()
   printUnread(report.unread)
   printReport(report, flags, { scope: scopeOf(live, namespaces) }, environment)
   return exitCode(report)

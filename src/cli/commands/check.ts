@@ -15,6 +15,7 @@ import { missingKindNotes } from '../output/missing-crds.ts'
 import { unevaluatedRules } from '../../release/refused.ts'
 import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
 import { READING_FLAGS, printEmpty, printUnread, readOptions } from '../input/reading.ts'
+import { progressOn } from '../output/progress.ts'
 import { printReport, REPORT_FLAGS } from '../output/formats.ts'
 import { counted, exitCode, IN_CLUSTER, type Located, type Report } from '../output/report.ts'
 
@@ -49,13 +50,21 @@ export async function check(
   const release = await readRelease(flags, group)
   const judging = { group, namespace, strict, severities, release }
   const asked = { ...judging, kubeconfig, secrets, definitions: asksCluster(flags) }
+  const progress = progressOn(process.stderr, flags.quiet)
+  progress.tell(() => 'reading files')
   const documents = await readDocuments(positionals, readOptions(flags, environment))
   documents.unread.push(...printEmpty([documents]))
   const { report, scope } = flags.cluster
-    ? await readAndJudge(documents, { ...asked, asksServer: flags['server-dry-run'] }, judging, environment)
-    : judgeAlone(documents, { ...judging, namespace: namespace || 'default' })
+    ? await readAndJudge(
+        documents,
+        { ...asked, asksServer: flags['server-dry-run'] },
+        { ...judging, progress },
+        environment,
+      )
+    : judgeAlone(documents, { ...judging, namespace: namespace || 'default', progress })
+  progress.end()
   printUnread(report.unread)
-  printReport(report, flags, { scope, names: positionals, texts: documents.texts }, environment)
+  printReport(report, flags, { scope, strict, names: positionals, texts: documents.texts }, environment)
   return exitCode(report)
 }
 
@@ -127,7 +136,11 @@ function judgeDocuments(documents: Documents, judging: Judging, beside: Omit<Bes
   const { files, patches, unread } = documents
   const report: Report = { files, resources: 0, others: 0, findings: [], notes: [...patches], unread }
   const placed = { ...beside, placeOf: placesIn(documents, judging) }
-  for (const { file, document } of documents.documents) judgeDocument(file, document, judging, placed, report)
+  const count = documents.documents.length
+  for (const [i, { file, document }] of documents.documents.entries()) {
+    judging.progress?.tell(() => `judging ${i + 1} of ${counted(count, 'document')}`)
+    judgeDocument(file, document, judging, placed, report)
+  }
   report.notes.push(
     ...noteRepetitions(documents, judging, beside.state),
     ...rulesNotEvaluated(documents, judging, beside.stored !== undefined),

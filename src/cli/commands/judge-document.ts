@@ -12,10 +12,12 @@ import { nameOfPlaceholder } from '../input/fill.ts'
 import { kindOf, type Reading } from '../input/given-state.ts'
 import type { ReadDocument } from '../input/load.ts'
 import { notJudged } from '../output/not-judged.ts'
+import type { Progress } from '../output/progress.ts'
 import { addVerdict, NO_PLACES, type Place, type Report, type Subject } from '../output/report.ts'
 
 export interface Judging extends Reading {
   readonly severities: readonly SeveritySetting[]
+  readonly progress?: Progress
   /** The schemas of the API server, where they are known. */
   readonly release?: Release | undefined
 }

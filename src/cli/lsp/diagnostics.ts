@@ -6,6 +6,12 @@ import type { Workspace, WorkspaceFile } from './workspace.ts'
 /** The source of every diagnostic. */
 export const SOURCE = 'vmcp-admission'
 
+const SEVERITIES = {
+  error: DiagnosticSeverity.Error,
+  warning: DiagnosticSeverity.Warning,
+  advice: DiagnosticSeverity.Information,
+} as const
+
 /** What is found in a file, as an editor shows it. */
 export function diagnosticsOf(workspace: Workspace, file: WorkspaceFile): Diagnostic[] {
   const { text } = file
@@ -20,7 +26,7 @@ export function diagnosticsOf(workspace: Workspace, file: WorkspaceFile): Diagno
     })),
     ...findings.map((finding) => ({
       range: at(finding),
-      severity: finding.severity === 'error' ? DiagnosticSeverity.Error : DiagnosticSeverity.Warning,
+      severity: SEVERITIES[finding.severity],
       source: SOURCE,
       code: finding.id,
       message: messageOf(finding, lineAt(text, Math.max(finding.line - 1, 0))),

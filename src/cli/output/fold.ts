@@ -32,7 +32,7 @@ export function foldCauses(findings: readonly ReportedFinding[]): Told[] {
   return told.toSorted((a, b) => place(a) - place(b))
 }
 
-const WEIGHTS = { error: 0, warning: 1 } as const
+const WEIGHTS = { error: 0, warning: 1, advice: 2 } as const
 
 function toldOf(group: readonly ReportedFinding[]): Told {
   const named = new Map<string, number>()

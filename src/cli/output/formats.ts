@@ -1,4 +1,5 @@
-import { choice } from '../../configuration/flags.ts'
+import { choice, toggle } from '../../configuration/flags.ts'
+import type { Profile } from '../../review/profiles.ts'
 import { printHuman } from './human.ts'
 import { printJson } from './json.ts'
 import { printLines } from './line.ts'
@@ -14,10 +15,22 @@ export const REPORT_FLAGS = {
     Object.keys(FORMATS) as (keyof typeof FORMATS)[],
     undefined,
   ),
+  advice: toggle('show advice too, which is otherwise only counted; --profile strict shows it'),
+  quiet: toggle('print findings only: no notes, no counts, no progress'),
+}
+
+/** The flags as they were given. */
+interface Chosen {
+  readonly output: keyof typeof FORMATS | undefined
+  readonly advice: boolean
+  readonly quiet: boolean
+  readonly profile: Profile
 }
 
 interface Told {
   readonly scope: string
+  /** Whether the run is strict, beside the profile. */
+  readonly strict?: boolean
   readonly names?: readonly string[]
   /** The texts of the files that were read, by name. */
   readonly texts?: ReadonlyMap<string, string>
@@ -26,8 +39,8 @@ interface Told {
 /** Prints the report in the format; without one, for people on a terminal and in lines elsewhere. */
 export function printReport(
   report: Report,
-  { output }: { readonly output: keyof typeof FORMATS | undefined },
-  { scope, names = [], texts }: Told,
+  { output, advice, quiet, profile }: Chosen,
+  { scope, strict = false, names = [], texts }: Told,
   environment: Readonly<Record<string, string | undefined>>,
 ): void {
   const { stdout } = process
@@ -43,5 +56,14 @@ export function printReport(
     if (known !== undefined) sources.set(file, known)
     return known
   }
-  stdout.write(format(report, { scope, names, terminal: terminalOf(stdout, environment), source }))
+  stdout.write(
+    format(report, {
+      scope,
+      names,
+      quiet,
+      advice: advice || strict || profile === 'strict',
+      terminal: terminalOf(stdout, environment),
+      source,
+    }),
+  )
 }

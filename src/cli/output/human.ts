@@ -1,6 +1,6 @@
 import { excerpt } from './excerpt.ts'
 import { foldCauses, type Told } from './fold.ts'
-import { inFileOrder, summary } from './line.ts'
+import { inFileOrder, notesIn, shownIn, summary } from './line.ts'
 import { objectKey } from '../../rule/cluster.ts'
 import {
   counted,
@@ -15,19 +15,23 @@ import {
 import { wrapped } from './terminal.ts'
 import { visible } from './visible.ts'
 
-const COLOURS = { error: 'red', warning: 'yellow' } as const
+const COLOURS = { error: 'red', warning: 'yellow', advice: 'cyan' } as const
 
 /** For reading: by file and object, each finding with the lines of the file that it is about, and its other ends. */
 export const printHuman: Format = (report, printing) => {
   const order = inFileOrder(report)
-  const told = foldCauses(report.findings.toSorted(order))
+  const told = foldCauses(shownIn(report, printing).toSorted(order))
   const blocks = [
     ...told.map((each, i) => ({
       place: each.finding,
       of: headOf(each.finding),
       lines: toldLines(each, isSamePlace(told[i - 1]?.finding, each.finding), printing),
     })),
-    ...report.notes.map((note) => ({ place: note, of: note.file ?? '', lines: noteLines(note, printing) })),
+    ...notesIn(report, printing).map((note) => ({
+      place: note,
+      of: note.file ?? '',
+      lines: noteLines(note, printing),
+    })),
   ].toSorted((a, b) => order(a.place, b.place))
   const { paint, columns } = printing.terminal
   const lines: string[] = []
@@ -40,7 +44,8 @@ export const printHuman: Format = (report, printing) => {
     }
     lines.push(...own, '')
   }
-  const end = [summary(report, printing.scope), ...nextSteps(told, report, printing)]
+  if (printing.quiet) return lines.map((line) => `${line}\n`).join('')
+  const end = [summary(report, printing), ...nextSteps(told, report, printing)]
   return [...lines, ...end.flatMap((text) => wrapped(text, columns)), ''].join('\n')
 }
 
@@ -53,7 +58,9 @@ function nextSteps(told: readonly Told[], { findings }: Report, { names }: Print
   const steps = [
     ...(fixable === 0 || names.length === 0
       ? []
-      : [`${fixable} can be fixed: vmcp-admission fix ${names.join(' ')}`]),
+      : [
+          `${fixable} can be fixed: vmcp-admission fix ${names.length > MOST_PLACES ? 'FILES' : names.join(' ')}`,
+        ]),
     ...(worst === undefined ? [] : [`more on a finding: vmcp-admission explain ${worst.finding.id}`]),
   ]
   return steps.length === 0 ? [] : ['', ...steps]
@@ -97,7 +104,7 @@ function excerptOf(
   place: Located & Subject,
   { context, label }: { readonly context: number; readonly label?: string },
   { terminal, source }: Printing,
-  style: 'red' | 'yellow' | 'blue',
+  style: 'red' | 'yellow' | 'cyan' | 'blue',
 ): string[] {
   // Another finding may be about a key of a Secret: its values are not printed.
   const text = place.file === null || place.kind === 'Secret' ? undefined : source(place.file)
@@ -124,7 +131,7 @@ const [MOST_OTHERS, MOST_PLACES] = [8, 3]
 
 /** The other objects that tell of the same: how many findings of which severity, and where. */
 function otherLines(others: readonly ReportedFinding[], { terminal }: Printing): string[] {
-  const counts = (['error', 'warning'] as const).flatMap((severity) => {
+  const counts = (['error', 'warning', 'advice'] as const).flatMap((severity) => {
     const count = others.filter((other) => other.severity === severity).length
     return count === 0 ? [] : [counted(count, severity)]
   })

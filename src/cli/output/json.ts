@@ -6,13 +6,14 @@ const HIDDEN = new Set(['causes', 'edits'])
 /** The report as one JSON object. */
 export const printJson: Format = (report) => {
   const { files, resources, others, findings, notes, unread } = report
-  const errors = findings.filter(({ severity }) => severity === 'error').length
+  const count = (wanted: string) => findings.filter(({ severity }) => severity === wanted).length
   const counts = {
     files: files.length,
     resources,
     others,
-    errors,
-    warnings: findings.length - errors,
+    errors: count('error'),
+    warnings: count('warning'),
+    advice: count('advice'),
     notes: notes.length,
     unread: unread.length,
   }

@@ -1,16 +1,30 @@
-import { counted, type Format, type Located, type Report, type ReportedFinding } from './report.ts'
+import {
+  counted,
+  type Format,
+  type Located,
+  type Printing,
+  type Report,
+  type ReportedFinding,
+} from './report.ts'
 import { visible } from './visible.ts'
 
 /** A line for each finding and note, in the order of the files, and the counts. */
-export const printLines: Format = (report, { scope }) => {
+export const printLines: Format = (report, printing) => {
   const inOrder = inFileOrder(report)
   const lines = [
-    ...findingLines(report.findings.toSorted(inOrder)),
-    ...report.notes.map((note) => ({ ...note, text: `${placeOf(note)}note: ${note.message}` })),
+    ...findingLines(shownIn(report, printing).toSorted(inOrder)),
+    ...notesIn(report, printing).map((note) => ({ ...note, text: `${placeOf(note)}note: ${note.message}` })),
   ]
   const printed = lines.toSorted(inOrder).map(({ text }) => visible(text))
-  return [...printed, ...(printed.length === 0 ? [] : ['']), summary(report, scope), ''].join('\n')
+  if (printing.quiet) return printed.map((line) => `${line}\n`).join('')
+  return [...printed, ...(printed.length === 0 ? [] : ['']), summary(report, printing), ''].join('\n')
 }
+
+/** The findings that are shown: advice only where somebody asks for it. */
+export const shownIn = ({ findings }: Report, { advice }: Printing): readonly ReportedFinding[] =>
+  advice ? findings : findings.filter(({ severity }) => severity !== 'advice')
+
+export const notesIn = ({ notes }: Report, { quiet }: Printing): readonly Located[] => (quiet ? [] : notes)
 
 /** Compares places: in the order of the files, then by line and column; those in a cluster come last. */
 export function inFileOrder({ files }: Report): (a: Located, b: Located) => number {
@@ -42,12 +56,15 @@ function findingLine(finding: ReportedFinding, others: number): string {
 }
 
 /** The counts, as the last line says them. */
-export function summary({ resources, others, notes, unread, ...report }: Report, scope: string): string {
-  const count = (severity: string) =>
-    report.findings.filter((finding) => finding.severity === severity).length
+export function summary(
+  { resources, others, notes, unread, findings }: Report,
+  { scope, advice }: Printing,
+): string {
+  const count = (severity: string) => findings.filter((finding) => finding.severity === severity).length
   const parts = [
     counted(count('error'), 'error'),
     counted(count('warning'), 'warning'),
+    ...(count('advice') === 0 ? [] : [`${count('advice')} of advice${advice ? '' : ' (--advice shows it)'}`]),
     ...(notes.length === 0 ? [] : [counted(notes.length, 'note')]),
     ...(unread.length === 0 ? [] : [`${unread.length} that could not be read`]),
   ]

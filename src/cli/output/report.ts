@@ -31,7 +31,7 @@ export interface Unread extends Located {
 }
 
 export interface ReportedFinding extends Located, Subject {
-  readonly severity: 'error' | 'warning'
+  readonly severity: 'error' | 'warning' | 'advice'
   readonly id: string
   readonly path: string
   /** The other ends of a contradiction; the message says what stands there. */
@@ -72,6 +72,10 @@ export interface Report {
 export interface Printing {
   /** Where the resources are, such as `3 files`. */
   readonly scope: string
+  /** Whether advice is shown, and not only counted. */
+  readonly advice: boolean
+  /** Whether findings are all that is printed. */
+  readonly quiet: boolean
   /** The arguments of the run that name files. */
   readonly names: readonly string[]
   readonly terminal: Terminal

@@ -8,7 +8,7 @@ export const authServerSigningKeysPersistent = defineRule({
   id: 'auth-server-signing-keys-persistent',
   on: EmbeddedAuthServer,
   reads: [],
-  severity: 'warning',
+  severity: 'advice',
   summary: 'The authorization server has a signing key in a Secret.',
   why: 'A key made at start is lost at a restart: issued tokens can no longer be verified and every user must log in again.',
   sources: [

@@ -10,7 +10,7 @@ export const incomingJwksPrivateIpNeeded = defineRule({
   id: 'incoming-jwks-private-ip-needed',
   on: VirtualMCPServer,
   reads: ['MCPOIDCConfig'],
-  severity: 'warning',
+  severity: 'advice',
   summary: 'Beside an embedded authorization server, the MCPOIDCConfig does not set `jwksAllowPrivateIP`.',
   why: 'Keys are fetched in-process then; the setting only opens the way to private addresses.',
   sources: [
