@@ -346,7 +346,7 @@ t.test('a kind that cannot be read, and one that is not there', async (t) => {
   const absent = await fakeApiServer(t, 'mcpgroups', { lists: [refusal(404, 'no')] })
   const empty = await fakeApiServer(t, 'toolhive', { lists: [refusal(404, 'no')] })
   const note = `the cluster does not serve MCPGroup (mcpgroups.${DEFAULT_API_GROUP}/v1beta1); is its CRD installed?`
-  const counts = { files: 0, resources: 0, others: 0, errors: 0, warnings: 0, notes: 0, unread: 0 }
+  const counts = { files: 0, resources: 0, others: 0, errors: 0, warnings: 0, advice: 0, notes: 0, unread: 0 }
   const place = { file: null, line: 0, column: 0 }
   const rows: [string, string[], number, string][] = [
     [

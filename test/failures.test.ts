@@ -803,8 +803,8 @@ async function findings(world: World, flags: readonly string[] = []): Promise<st
       .map((each) => stringify(each))
       .join('---\n')
     await writeFile(join(folder, 'all.yaml'), text)
-    const { stdout, stderr } = await runCli(['check', ...flags, 'all.yaml'], { cwd: folder })
-    return (stdout + stderr).split('\n').filter((line) => /: (error|warning): /.test(line))
+    const { stdout, stderr } = await runCli(['check', '--advice', ...flags, 'all.yaml'], { cwd: folder })
+    return (stdout + stderr).split('\n').filter((line) => /: (error|warning|advice): /.test(line))
   } finally {
     await rm(folder, { recursive: true })
   }
