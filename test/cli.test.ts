@@ -1698,6 +1698,32 @@ t.test('typical runs', async (t) => {
   }
 })
 
+t.test('one cause is shown once, with the others named, and counted as often as it is found', async (t) => {
+  const server = (name: string) =>
+    `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPServer\nmetadata: {name: ${name}}\nspec:\n  groupRef: {name: gone}\n`
+  await write({ 'cause/all.yaml': ['a', 'b', 'c', 'd', 'e'].map(server).join('---\n') })
+  const { stdout } = await vmcp(['check', '--output', 'human', 'cause'], { environment: { COLUMNS: '120' } })
+  t.equal(stdout.match(/^ {2}warning reference-found$/gm)?.length, 1)
+  t.match(stdout, /same cause: 4 warnings at MCPServer b, MCPServer c, MCPServer d, MCPServer e\n/)
+  t.match(stdout, /: 0 errors, 5 warnings\n/)
+})
+
+t.test('the lines of a Secret are not shown', async (t) => {
+  const secret = 'apiVersion: v1\nkind: Secret\nmetadata:\n  name: keys\nstringData:\n  hmac: hidden\n'
+  const config = manifest(
+    `type: embeddedAuthServer
+embeddedAuthServer:
+  issuer: https://auth.example.com
+  hmacSecretRefs: [{name: keys, key: hmac}]
+  upstreamProviders: [{name: okta, type: oidc, oidcConfig: {issuerUrl: "https://idp.example.com", clientId: a}}]
+`,
+  )
+  await write({ 'secret/all.yaml': `${secret}---\n${config}` })
+  const { stdout } = await vmcp(['check', '--output', 'human', 'secret'])
+  t.match(stdout, /secret\/all\.yaml:4: Secret keys: metadata\.name holds too little/)
+  t.notMatch(stdout, 'hidden')
+})
+
 t.test('advice is counted, and shown where somebody asks for it', async (t) => {
   const args = ['--set', 'OKTA_URL=https://okta.example.com', 'shop/auth/login.yaml']
   const advised = async (...flags: string[]) => {
