@@ -39,6 +39,12 @@ const STS = `  type: awsSts\n  awsSts:\n    region: eu-central-1\n    fallbackRo
 t.test('comments and layout stay', async (t) => {
   const rows: [title: string, before: string, after: string, left?: number][] = [
     [
+      'a misspelt kind',
+      sts(STS).replace('MCPExternalAuthConfig', 'MCPExternalAuthConfg # x'),
+      sts(STS).replace('MCPExternalAuthConfig', 'MCPExternalAuthConfig # x'),
+    ],
+    ['a group of an older domain', sts(STS).replace('stacklok.dev', 'stacklok.io'), sts(STS)],
+    [
       'a comment behind the value',
       sts(STS.replace('eu-central-1', 'eu-central-1a  # zone')),
       sts(STS.replace('eu-central-1', 'eu-central-1  # zone')),

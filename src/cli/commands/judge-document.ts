@@ -150,7 +150,11 @@ function reportNotJudged(file: string, document: ReadDocument, judging: Judging,
     { findings: [finding], value: () => document.value },
     { namespace: subject.namespace, settings },
   )
-  addVerdict(report, verdict, subject, { ...NO_PLACES, of: () => place })
+  const part = (where: readonly Segment[], target: 'key' | 'value') => ({
+    file,
+    ...document.locate(where.map(jsonKey), target),
+  })
+  addVerdict(report, verdict, subject, { ...NO_PLACES, of: () => place, part })
 }
 
 /** Shortens a template, which can be long and span lines. */

@@ -1,6 +1,7 @@
 import { API_VERSION, kindNamed } from '../../kinds/index.ts'
 import type { Finding } from '../../review/finding.ts'
 import { holdsPlaceholder } from '../../review/placeholder.ts'
+import type { FieldError, Fix } from '../../rule/field-error.ts'
 import { nearest } from '../../rule/nearest.ts'
 import type { Segment } from '../input/nodes.ts'
 import { isObject, type Resource } from '../../rule/resource.ts'
@@ -38,8 +39,11 @@ function meant(
   detail: string,
   resource: Resource,
   { strict }: Reading,
+  near?: string,
 ): NotJudged {
-  const error = { type: 'advice', at, detail: `not checked: ${detail}` } as const
+  const fix: Fix | undefined =
+    near === undefined ? undefined : { title: `write '${near}'`, edits: [{ op: 'set', at, value: near }] }
+  const error: FieldError = { type: 'advice', at, detail: `not checked: ${detail}`, ...(fix && { fix }) }
   return { at, detail, resource, finding: { id, severity: strict ? 'error' : 'warning', error } }
 }
 
@@ -63,7 +67,7 @@ function ofKind(value: Resource, reading: Reading): NotJudged | undefined {
   const detail = `there are no rules for the kind '${kind}'`
   return near === undefined
     ? { at: ['kind'], detail, resource: value }
-    : meant('kind-known', ['kind'], `${detail}; did you mean '${near}'`, value, reading)
+    : meant('kind-known', ['kind'], `${detail}; did you mean '${near}'`, value, reading, near)
 }
 
 /** A document of one of the seven kinds in another API group. */
@@ -76,7 +80,8 @@ function ofGroup(value: Resource, kind: string, reading: Reading): NotJudged {
   const detail = wrongGroup(value, given, `${group}/${API_VERSION}`, isNear)
   const isOpen = !strict && holdsPlaceholder(given ?? '')
   if (isOpen || (!isNear && kind === OF_OTHERS_TOO)) return { at: ['apiVersion'], detail, resource: value }
-  return meant('api-group-known', ['apiVersion'], detail, value, reading)
+  const near = isNear ? `${group}/${API_VERSION}` : undefined
+  return meant('api-group-known', ['apiVersion'], detail, value, reading, near)
 }
 
 function wrongGroup(value: Resource, given: string | undefined, ours: string, isNear: boolean): string {
