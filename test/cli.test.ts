@@ -1720,7 +1720,7 @@ embeddedAuthServer:
   )
   await write({ 'secret/all.yaml': `${secret}---\n${config}` })
   const { stdout } = await vmcp(['check', '--output', 'human', 'secret'])
-  t.match(stdout, /secret\/all\.yaml:4: Secret keys: metadata\.name holds too little/)
+  t.match(stdout, /in the same file, Secret keys: metadata\.name holds too little/)
   t.notMatch(stdout, 'hidden')
 })
 

@@ -131,7 +131,9 @@ t.test('README shows what check prints', async (t) => {
   ]
   t.ok(blocks.length > 0)
   for (const [, command = '', shown] of blocks) {
-    const { stdout } = await runCli(command.split(' '), { cwd: ROOT })
+    // As on a terminal of 100 columns.
+    const environment = { COLUMNS: '100', VMCP_OUTPUT: 'human' }
+    const { stdout } = await runCli(command.split(' '), { cwd: ROOT, environment })
     t.equal(stdout, shown, command)
   }
 })

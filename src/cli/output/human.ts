@@ -93,7 +93,7 @@ function toldLines({ finding, others }: Told, isRepeated: boolean, printing: Pri
       ? []
       : ['', ...indented(`fix: ${fix.title}`, columns).map((line) => paint('green', line))]),
     ...finding.related.flatMap((end) => endLines(end, finding, printing)),
-    ...(others.length === 0 ? [] : ['', ...otherLines(others, printing)]),
+    ...(others.length === 0 ? [] : ['', ...otherLines(others, finding, printing)]),
   ]
 }
 
@@ -120,7 +120,9 @@ function endLines(end: ReportedEnd, finding: ReportedFinding, printing: Printing
   const lines = excerptOf(end, { context: 0, label: message }, printing, 'blue')
   const isSame = kind === finding.kind && name === finding.name
   const named = file === null ? `${kind} ${namespace}/${name}` : `${kind} ${name}`
-  const where = file === null || isSame ? '' : `${file}${lines.length > 0 ? '' : `:${line}`}: `
+  const shown = lines.length > 0 ? '' : `:${line}`
+  const where =
+    file === null || isSame ? '' : file === finding.file ? 'in the same file, ' : `${file}${shown}: `
   const head = `${where}${isSame ? 'in the same object' : named}`
   const text = lines.length > 0 ? head : `${head}: ${path} ${message}`
   return ['', ...wrapped(visible(text), columns - 4).map((part) => `    ${paint('blue', part)}`), ...lines]
@@ -130,7 +132,11 @@ function endLines(end: ReportedEnd, finding: ReportedFinding, printing: Printing
 const [MOST_OTHERS, MOST_PLACES] = [8, 3]
 
 /** The other objects that tell of the same: how many findings of which severity, and where. */
-function otherLines(others: readonly ReportedFinding[], { terminal }: Printing): string[] {
+function otherLines(
+  others: readonly ReportedFinding[],
+  { file: here }: ReportedFinding,
+  { terminal }: Printing,
+): string[] {
   const counts = (['error', 'warning', 'advice'] as const).flatMap((severity) => {
     const count = others.filter((other) => other.severity === severity).length
     return count === 0 ? [] : [counted(count, severity)]
@@ -138,7 +144,8 @@ function otherLines(others: readonly ReportedFinding[], { terminal }: Printing):
   const objects = new Map(others.map((other) => [objectKey(other), other]))
   const names = Array.from(objects.values(), ({ kind, namespace, name, file, line }) => {
     if (file === null) return `${kind} ${namespace}/${name}`
-    return objects.size > MOST_PLACES ? `${kind} ${name}` : `${kind} ${name} (${file}:${line})`
+    const place = file === here ? `line ${line}` : `${file}:${line}`
+    return objects.size > MOST_PLACES ? `${kind} ${name}` : `${kind} ${name} (${place})`
   })
   const more = names.length - MOST_OTHERS
   const list = [...names.slice(0, MOST_OTHERS), ...(more > 0 ? [`${more} more`] : [])].join(', ')
