@@ -60,7 +60,7 @@ function checkPair(chain: Chain, { certificate, key }: ServingPair, now: number)
   } catch {
     throw new PairProblem('TLS does not accept tls.crt and tls.key; the key may be too weak')
   }
-  return Math.min(...chain.map((each) => each.validToDate.getTime()))
+  return Math.min(...chain.map((each) => Date.parse(each.validTo)))
 }
 
 function privateKeyIn(pem: string): KeyObject {
@@ -81,11 +81,11 @@ function checkChain(chain: Chain): void {
   })
 }
 
-function checkTimes({ validFromDate, validToDate }: X509Certificate, index: number, now: number): void {
+function checkTimes({ validFrom, validTo }: X509Certificate, index: number, now: number): void {
   const which = `certificate ${index + 1} in tls.crt`
-  if (validToDate.getTime() <= now) throw new PairProblem(`${which} expired at ${validToDate.toISOString()}`)
-  if (validFromDate.getTime() > now)
-    throw new PairProblem(`${which} is valid from ${validFromDate.toISOString()} only`)
+  const [from, to] = [new Date(validFrom), new Date(validTo)]
+  if (to.getTime() <= now) throw new PairProblem(`${which} expired at ${to.toISOString()}`)
+  if (from.getTime() > now) throw new PairProblem(`${which} is valid from ${from.toISOString()} only`)
 }
 
 function warnAboutNames(leaf: X509Certificate, names: readonly string[]): string[] {

@@ -102,8 +102,8 @@ export function authorityOf(certificate: X509Certificate): Authority {
   return {
     certificate: `${certificate.toString().trim()}\n`,
     fingerprint: certificate.fingerprint256,
-    issued: certificate.validFromDate.getTime() + BACKDATE,
-    expires: certificate.validToDate.getTime(),
+    issued: Date.parse(certificate.validFrom) + BACKDATE,
+    expires: Date.parse(certificate.validTo),
   }
 }
 

@@ -142,9 +142,9 @@ function checkBundles(
 const WRONG_CLOCK =
   'a server whose clock was ahead made it; one whose clock is right replaces it within a minute'
 
-const isFuture = ({ validFromDate }: X509Certificate, now: number) => validFromDate.getTime() > now
+const isFuture = ({ validFrom }: X509Certificate, now: number) => Date.parse(validFrom) > now
 const isValid = (certificate: X509Certificate, now: number) =>
-  !isFuture(certificate, now) && certificate.validToDate.getTime() > now
+  !isFuture(certificate, now) && Date.parse(certificate.validTo) > now
 
 /** Reports a CA that is not valid or has less than a tenth of its life left: a running leader renews it earlier. */
 function checkExpiry(
@@ -154,7 +154,7 @@ function checkExpiry(
   place: Place,
   findings: Findings,
 ): void {
-  const { validFromDate, validToDate } = certificate
+  const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)]
   if (isFuture(certificate, place.now())) {
     const time = new Date(place.now()).toISOString()
     findings.problem(
@@ -165,8 +165,8 @@ function checkExpiry(
     )
     return
   }
-  const left = validToDate.getTime() - place.now()
-  const life = validToDate.getTime() - validFromDate.getTime()
+  const left = to - place.now()
+  const life = to - from
   const remedy = `a running leader renews it before it expires; ${seeLog(setups, place.namespace)}`
   if (left <= 0) findings.problem('ca-expired', object, `has expired: ${withExpiry(certificate)}`, remedy)
   else if (left < life / 10)
@@ -182,16 +182,16 @@ function certificatesIn(pem: string): X509Certificate[] | undefined {
   }
 }
 
-const withExpiry = ({ fingerprint256, validToDate }: X509Certificate) =>
-  `SHA-256 ${fingerprint256} (expires ${validToDate.toISOString()})`
+const withExpiry = ({ fingerprint256, validTo }: X509Certificate) =>
+  `SHA-256 ${fingerprint256} (expires ${new Date(validTo).toISOString()})`
 
-const withStart = ({ fingerprint256, validFromDate }: X509Certificate) =>
-  `SHA-256 ${fingerprint256} (valid from ${validFromDate.toISOString()})`
+const withStart = ({ fingerprint256, validFrom }: X509Certificate) =>
+  `SHA-256 ${fingerprint256} (valid from ${new Date(validFrom).toISOString()})`
 
-const describe = (of: string, { fingerprint256, validToDate }: X509Certificate): FoundCertificate => ({
+const describe = (of: string, { fingerprint256, validTo }: X509Certificate): FoundCertificate => ({
   of,
   fingerprint: fingerprint256,
-  expires: validToDate.toISOString(),
+  expires: new Date(validTo).toISOString(),
 })
 
 /** One line for each configuration and certificate, not for each entry. */
