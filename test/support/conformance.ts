@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { stateOf } from '../../src/cli/input/given-state.ts'
+import { stateOf } from '../../src/review/given-objects.ts'
 import { DEFAULT_API_GROUP } from '../../src/kinds/index.ts'
 import { refusals } from '../../src/release/refused.ts'
 import type { Finding } from '../../src/review/finding.ts'

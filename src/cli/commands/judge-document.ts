@@ -1,6 +1,7 @@
-import type { Kind } from '../../kinds/kind.ts'
 import { judgeSubmission, submissionOf } from '../../review/index.ts'
+import { kindOf, nameOf, type Reading, subjectOf } from '../../review/given-objects.ts'
 import { judge, type Verdict } from '../../review/judge.ts'
+import { notJudged } from '../../review/not-judged.ts'
 import { compareReleases, type Release } from '../../release/release.ts'
 import type { NewerField } from '../../review/unknown-fields.ts'
 import type { SeveritySetting } from '../../review/settings.ts'
@@ -9,9 +10,7 @@ import { type Cluster, nameKey } from '../../rule/cluster.ts'
 import { jsonKey, pathText, type Segment, valueAt } from '../../rule/path.ts'
 import { isObject, type Resource } from '../../rule/resource.ts'
 import { nameOfPlaceholder } from '../input/fill.ts'
-import { kindOf, type Reading } from '../input/given-state.ts'
 import type { ReadDocument } from '../input/load.ts'
-import { notJudged } from '../output/not-judged.ts'
 import type { Progress } from '../output/progress.ts'
 import { addVerdict, NO_PLACES, type Place, type Report, type Subject } from '../output/report.ts'
 
@@ -55,7 +54,7 @@ export function judgeDocument(
     return
   }
   report.resources += 1
-  const subject = subjectOf(kind, value as Resource, judging)
+  const subject = subjectOf(kind.kind, value as Resource, judging)
   const self = { kind: kind.kind, name: nameOf(value as Resource) }
   const old = stored?.get({ ...subject, name: self.name })
   const { strict, severities, group, release } = judging
@@ -144,7 +143,7 @@ function reportNotJudged(file: string, document: ReadDocument, judging: Judging,
     return
   }
   const { kind } = resource
-  const subject = subjectOf({ kind: typeof kind === 'string' ? kind : 'resource' }, resource, judging)
+  const subject = subjectOf(typeof kind === 'string' ? kind : 'resource', resource, judging)
   const settings = { mode: 'enforce', severities: judging.severities } as const
   const verdict = judge(
     { findings: [finding], value: () => document.value },
@@ -161,16 +160,4 @@ function reportNotJudged(file: string, document: ReadDocument, judging: Judging,
 function onOneLine(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ')
   return line.length <= 60 ? line : `${line.slice(0, 60)}…`
-}
-
-const nameOf = ({ metadata }: Resource) => (typeof metadata?.name === 'string' ? metadata.name : '')
-
-function subjectOf({ kind }: Pick<Kind, 'kind'>, { metadata }: Resource, { namespace }: Judging): Subject {
-  const text = (value: unknown, fallback: string) =>
-    typeof value === 'string' && value !== '' ? value : fallback
-  return {
-    kind,
-    namespace: text(metadata?.namespace, namespace),
-    name: text(metadata?.name, text(metadata?.generateName, '')),
-  }
 }

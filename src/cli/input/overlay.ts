@@ -1,16 +1,12 @@
 import { isNamespaceName } from '../../configuration/flags.ts'
-import {
-  leavesSubjectProvider,
-  namedProvider,
-  writtenAnnotation,
-} from '../../kinds/between/related-resources.ts'
 import { configMapReferencesOf } from '../../kinds/between/config-maps.ts'
 import { secretReferencesOf } from '../../kinds/between/secrets.ts'
 import type { ClusterState } from '../../review/cluster-state.ts'
-import { isObject, metadataOf } from '../../rule/resource.ts'
+import { asApplied, kindOf, nameOf, namespaceOf, type Reading } from '../../review/given-objects.ts'
+import { isObject } from '../../rule/resource.ts'
 import { objectKey } from '../../rule/cluster.ts'
 import type { Documents } from './documents.ts'
-import { kindOf, type Reading, stateOfBoth, stateOfCluster } from './given-state.ts'
+import { stateOfBoth, stateOfCluster } from './given-state.ts'
 import type { Live, LiveObject, NameInNamespace } from './live/index.ts'
 import type { Subject } from '../output/report.ts'
 
@@ -64,14 +60,9 @@ export async function readOverlay(
   const get = (subject: Subject) => objects.get(objectKey(subject))
   const applied = (value: unknown) => {
     const kind = kindOf(value, reading)?.kind
-    if (kind !== 'MCPExternalAuthConfig' || !isObject(value)) return value
-    const { name } = metadataOf(value)
-    const old = get({
-      kind,
-      namespace: namespaceOf(value, reading),
-      name: typeof name === 'string' ? name : '',
-    })
-    return old === undefined ? value : withWrittenProviders(value, old, group)
+    if (kind === undefined || !isObject(value)) return value
+    const old = get({ kind, namespace: namespaceOf(value, reading), name: nameOf(value) })
+    return asApplied(value, old, reading)
   }
   return {
     live,
@@ -82,35 +73,10 @@ export async function readOverlay(
   }
 }
 
-/** Keeps the provider that /mutate wrote, as an apply does, because no file has the field (decision 25). */
-function withWrittenProviders(
-  value: Readonly<Record<string, unknown>>,
-  old: Readonly<Record<string, unknown>>,
-  group: string,
-): unknown {
-  const stored = namedProvider(old, group)
-  const { metadata, spec } = value
-  if (stored?.written !== true || !isObject(spec) || !isObject(spec.tokenExchange)) return value
-  if (!leavesSubjectProvider(value, group)) return value
-  const { annotations, ...rest } = isObject(metadata) ? metadata : {}
-  const written = {
-    ...(isObject(annotations) ? annotations : {}),
-    [writtenAnnotation(group)]: stored.provider,
-  }
-  const tokenExchange = { ...spec.tokenExchange, subjectProviderName: stored.provider }
-  return { ...value, metadata: { ...rest, annotations: written }, spec: { ...spec, tokenExchange } }
-}
-
 function placesOf(values: readonly unknown[], reading: Reading): string[] {
   return values.flatMap((value) =>
     kindOf(value, reading) === undefined ? [] : [namespaceOf(value, reading)],
   )
-}
-
-/** The namespace that a document names, or that of documents which name none. */
-export function namespaceOf(value: unknown, { namespace: fallback }: Reading): string {
-  const { namespace } = metadataOf(value)
-  return typeof namespace === 'string' && namespace !== '' ? namespace : fallback
 }
 
 /** The Secrets or ConfigMaps that the documents name. */

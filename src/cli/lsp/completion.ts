@@ -1,3 +1,4 @@
+import { namespaceOf } from '../../review/given-objects.ts'
 import {
   type CompletionItem,
   CompletionItemKind,
@@ -9,7 +10,6 @@ import { REFERENCES } from '../../kinds/between/references.ts'
 import { typeText } from '../../kinds/schema-fields.ts'
 import type { SchemaNode } from '../../kinds/schema-tree.ts'
 import { isObject } from '../../rule/resource.ts'
-import { namespaceOf } from '../input/overlay.ts'
 import { type Typing, typingAt } from './cursor.ts'
 import { fieldText, nodeAt, schemaOf } from './fields.ts'
 import { PROVIDER_FIELDS, type JsonPath } from './symbols.ts'

@@ -1,11 +1,10 @@
 /** The names in an object that others use, and those of others that it uses. */
+import { kindOf, namespaceOf, type Reading } from '../../review/given-objects.ts'
 import { configMapReferencesOf } from '../../kinds/between/config-maps.ts'
 import { referencesOf } from '../../kinds/between/references.ts'
 import { secretReferencesOf } from '../../kinds/between/secrets.ts'
 import { jsonKey, type Segment } from '../../rule/path.ts'
 import { isObject, metadataOf } from '../../rule/resource.ts'
-import { kindOf, type Reading } from '../input/given-state.ts'
-import { namespaceOf } from '../input/overlay.ts'
 
 export type JsonPath = readonly (string | number)[]
 

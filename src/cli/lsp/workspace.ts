@@ -1,14 +1,13 @@
 /** The files of a workspace as one world: what stands in them, and what is found in them. */
 import { TextDocument } from 'vscode-languageserver-textdocument'
+import { namespaceOf, stateOf } from '../../review/given-objects.ts'
 import type { ClusterState } from '../../review/cluster-state.ts'
 import { jsonKey, type Segment } from '../../rule/path.ts'
 
 import { judgeDocument, type Judging } from '../commands/judge-document.ts'
 import { documentsIn, type ReadOptions } from '../input/documents.ts'
-import { stateOf } from '../input/given-state.ts'
 import { withoutPatches } from '../input/kustomize.ts'
 import type { FileDocument } from '../input/load.ts'
-import { namespaceOf } from '../input/overlay.ts'
 import { IN_CLUSTER, type Located, type Report, type Subject, type Unread } from '../output/report.ts'
 import { occurrencesIn, type Occurrence } from './symbols.ts'
 

@@ -1,4 +1,5 @@
 import { causeText, type Finding } from '../../review/finding.ts'
+import type { Subject } from '../../review/given-objects.ts'
 import type { Verdict } from '../../review/judge.ts'
 import type { ObjectName } from '../../rule/cluster.ts'
 import type { Edit, Fix } from '../../rule/field-error.ts'
@@ -8,12 +9,7 @@ import type { Terminal } from './terminal.ts'
 /** Exit codes of every command; the worst counts. */
 export const EXIT = { clean: 0, findings: 1, usage: 2, unread: 3 } as const
 
-/** A resource that was judged. */
-export interface Subject {
-  readonly kind: string
-  readonly namespace: string
-  readonly name: string
-}
+export type { Subject }
 
 export interface Located {
   /** Null for an object in a cluster. */

@@ -1,16 +1,15 @@
-import { API_VERSION, kindNamed } from '../../kinds/index.ts'
-import type { Finding } from '../../review/finding.ts'
-import { holdsPlaceholder } from '../../review/placeholder.ts'
-import type { FieldError, Fix } from '../../rule/field-error.ts'
-import { nearest } from '../../rule/nearest.ts'
-import type { Segment } from '../input/nodes.ts'
-import { isObject, type Resource } from '../../rule/resource.ts'
-import { kindOf, type Reading } from '../input/given-state.ts'
+import { API_VERSION, kindNamed } from '../kinds/index.ts'
+import type { Finding } from './finding.ts'
+import { holdsPlaceholder } from './placeholder.ts'
+import type { FieldError, Fix } from '../rule/field-error.ts'
+import { nearest } from '../rule/nearest.ts'
+import { isObject, type Resource } from '../rule/resource.ts'
+import { kindOf, type Reading } from './given-objects.ts'
 
 /** The message about a document, or an item of a list, that is not judged. */
 export interface NotJudged {
   /** The field that the message is about; empty for the whole document. */
-  readonly at: readonly Segment[]
+  readonly at: readonly (string | number)[]
   readonly detail: string
   /** Set when the document is certainly meant for our API group; otherwise the message is a note. */
   readonly finding?: Finding
@@ -35,7 +34,7 @@ type Id = 'api-group-known' | 'kind-known'
 
 function meant(
   id: Id,
-  at: readonly Segment[],
+  at: readonly (string | number)[],
   detail: string,
   resource: Resource,
   { strict }: Reading,

@@ -1,0 +1,10 @@
+import { createRequire as requireOfBundle } from 'node:module'; const require = requireOfBundle(import.meta.url);
+import{API_VERSION,KINDS,rulePlacesOf}from"./chunk-QACJL73X.js";import{init_for_node_20}from"./chunk-KVE4NAU7.js";init_for_node_20();var SPEC_CHANGES="request.operation != 'UPDATE' || (!has(object.metadata.deletionTimestamp) && (has(object.spec) != has(oldObject.spec) || (has(object.spec) && object.spec != oldObject.spec)))",ADMISSION="\
+admissionregistration.k8s.io/v1",WEBHOOK_NAME="vmcp-admission",LEADER_NAME="vmcp-admission-leader",probeAnnotation=group=>`${group}/vmcp-admission-probe`;function validatingWebhookConfiguration(registration){
+let{group,failurePolicy,clientConfig}=registration;return{apiVersion:ADMISSION,kind:"ValidatingWebhookConfiguration",metadata:{name:WEBHOOK_NAME},webhooks:[{name:`validate.${WEBHOOK_NAME}.${group}`,clientConfig:clientConfig(
+"/validate"),failurePolicy,...writes(group)},{name:`delete.${WEBHOOK_NAME}.${group}`,clientConfig:clientConfig("/validate"),failurePolicy:"Ignore",rules:[{...ofGroup(group),operations:["DELETE"],resources:KINDS.
+filter(warnsOnDelete).map(plural)}],...ALWAYS,timeoutSeconds:DELETE_TIMEOUT}]}}function mutatingWebhookConfiguration({group,clientConfig}){return{apiVersion:ADMISSION,kind:"MutatingWebhookConfiguratio\
+n",metadata:{name:WEBHOOK_NAME},webhooks:[{name:`mutate.${WEBHOOK_NAME}.${group}`,clientConfig:clientConfig("/mutate"),failurePolicy:"Ignore",reinvocationPolicy:"IfNeeded",...writes(group)}]}}var plural=kind=>kind.
+plural,warnsOnDelete=kind=>rulePlacesOf(kind).some(({rule})=>rule.when==="delete");function writes(group){return{rules:[{...ofGroup(group),operations:["CREATE","UPDATE"],resources:KINDS.map(plural)}],
+matchConditions:[{name:"spec-changes",expression:SPEC_CHANGES}],...ALWAYS}}var ofGroup=group=>({apiGroups:[group],apiVersions:[API_VERSION],scope:"Namespaced"}),DELETE_TIMEOUT=2,ALWAYS={matchPolicy:"E\
+quivalent",sideEffects:"None",timeoutSeconds:5,admissionReviewVersions:["v1"]};export{WEBHOOK_NAME,LEADER_NAME,probeAnnotation,validatingWebhookConfiguration,mutatingWebhookConfiguration};

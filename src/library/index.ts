@@ -1,0 +1,253 @@
+/**
+ * Judges the authentication resources of vMCP in a program of your own, as `vmcp-admission check` does. Nothing here reads a
+ * file, a cluster or the clock, and nothing is kept between calls.
+ *
+ * @packageDocumentation
+ */
+import { DEFAULT_API_GROUP } from '../kinds/index.ts'
+import { releaseOf, type Release as KnownRelease } from '../release/release.ts'
+import type { ReleaseSchema } from '../release/schema.ts'
+import type { ClusterState } from '../review/cluster-state.ts'
+import { ALL_IDS } from '../review/engine-ids.ts'
+import { causeText, type Finding as FoundFinding } from '../review/finding.ts'
+import { asApplied, kindOf, nameOf, type Reading, stateOf, subjectOf } from '../review/given-objects.ts'
+import { judgeSubmission, mutate, submissionOf } from '../review/index.ts'
+import { judge as decide, type Verdict } from '../review/judge.ts'
+import { notJudged } from '../review/not-judged.ts'
+import { jsonPatch } from '../review/patch.ts'
+import { severitiesOf } from '../review/profiles.ts'
+import { parseSeveritySetting, type SeveritySetting } from '../review/settings.ts'
+import { objectKey } from '../rule/cluster.ts'
+import { jsonKey, pathText, type Segment } from '../rule/path.ts'
+import { isObject, type Resource } from '../rule/resource.ts'
+
+/** Options of {@link judge}. */
+export interface JudgeOptions {
+  /**
+   * Resources that are there already, of any kind, such as those of the cluster. The judged ones are applied beside them, in
+   * the place of those with the same name; an error that the replaced one has too is a warning (`stored before: …`).
+   */
+  readonly others?: readonly unknown[]
+  /** The release of the operator that the resources are for. Without it the specification judges alone. */
+  readonly release?: Release | undefined
+  /** The severities to begin with. `strict` makes errors of warnings that are wrong for certain; it includes `strict: true`. */
+  readonly profile?: 'standard' | 'strict'
+  /**
+   * Severities by the id of a rule, or by id and path, such as `'schema-pattern:spec.oidc.issuer'`. The last one that applies
+   * counts.
+   */
+  readonly severities?: Readonly<Record<string, 'error' | 'warning' | 'off'>>
+  /** Whether unknown fields are errors, and values with placeholders such as `${REGION}` are judged as they stand. */
+  readonly strict?: boolean
+  /** The namespace of resources that name none; `default` when absent. */
+  readonly namespace?: string
+  /** The API group of the resources; `toolhive.stacklok.dev` when absent. */
+  readonly apiGroup?: string
+}
+
+/** What the API server of a release of the operator accepts. The files of `vmcp-admission/releases/` hold one each. */
+export interface Release {
+  /** Such as `0.63.0`; empty where it is not known. */
+  readonly version: string
+  /** By kind. */
+  readonly schemas: Readonly<Record<string, object>>
+}
+
+/** One of the given objects. */
+export interface Subject {
+  /** Its place in the given list. */
+  readonly index: number
+  readonly kind: string
+  readonly namespace: string
+  /** The name, or else `generateName`; empty where there is neither. */
+  readonly name: string
+}
+
+/** A place in one of the given objects. */
+export interface Place extends Subject {
+  /** As Kubernetes writes it: `spec.awsSts.roleMappings[0].matcher`; empty for the object as a whole. */
+  readonly path: string
+  /** The same as the keys from the top of the object: `['spec', 'awsSts', 'roleMappings', 0, 'matcher']`. */
+  readonly keys: readonly (string | number)[]
+}
+
+/** An error, which the webhook denies, or a warning. */
+export interface Finding extends Place {
+  readonly severity: 'error' | 'warning'
+  /** The id of the rule, for `severities` and `vmcp-admission explain`. */
+  readonly id: string
+  /** The text without the path, and with the id in parentheses at its end. */
+  readonly message: string
+}
+
+/** A value that is not judged because a tool fills it in later. */
+export interface Placeholder extends Place {
+  /** The placeholder as written: `${REGION}`. */
+  readonly text: string
+}
+
+/** The documented defaults that an object lacks. */
+export interface Defaults extends Subject {
+  /** The object with this applied is what the mutating webhook would store. */
+  readonly patch: readonly PatchOperation[]
+}
+
+/** An operation of a JSON Patch (RFC 6902). */
+export type PatchOperation =
+  | { readonly op: 'add'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string }
+
+/** The result of {@link judge}. */
+export interface Judgement {
+  /** In the order of the objects; of each, first the errors, then the warnings, in the order of their paths. */
+  readonly findings: readonly Finding[]
+  readonly defaults: readonly Defaults[]
+  readonly placeholders: readonly Placeholder[]
+}
+
+/**
+ * Judges objects that are read from YAML or JSON, beside each other. Objects of kinds that are not of vMCP are not judged;
+ * Secrets and ConfigMaps among them are seen by the rules of others.
+ *
+ * @throws TypeError when an option is wrong. Objects of any content never make it throw.
+ */
+export function judge(objects: readonly unknown[], options: JudgeOptions = {}): Judgement {
+  const { others = [], namespace = 'default', apiGroup: group = DEFAULT_API_GROUP, profile } = options
+  const strict = options.strict === true || profile === 'strict'
+  const reading: Reading = { group, namespace, strict }
+  const stored = storedIn(others, reading)
+  const applied = objects.map((object) => asApplied(object, stored.get(keyOf(object, reading)), reading))
+  const around: Around = {
+    reading,
+    stored,
+    before: others.length === 0 ? undefined : stateOf(others, reading, amongObjects),
+    after: stateOf([...others, ...applied], reading, amongObjects),
+    severities: severitiesFor(options),
+    release: knownRelease(options.release),
+  }
+  const judged = objects.map((object, index) => judgeOne(object, index, around))
+  return {
+    findings: judged.flatMap(({ findings }) => findings),
+    defaults: judged.flatMap(({ defaults }) => defaults),
+    placeholders: judged.flatMap(({ placeholders }) => placeholders),
+  }
+}
+
+/**
+ * The release of CustomResourceDefinitions (`apiextensions.k8s.io/v1`), such as those of a cluster; undefined when none of
+ * them is of the operator. Objects of other kinds are ignored.
+ */
+export function releaseOfCrds(
+  crds: readonly unknown[],
+  apiGroup: string = DEFAULT_API_GROUP,
+): Release | undefined {
+  const release = releaseOf(crds, apiGroup, '')
+  return release && { version: '', schemas: Object.fromEntries(release.schemas) }
+}
+
+interface Around {
+  readonly reading: Reading
+  /** The objects that are there already, by `keyOf`. */
+  readonly stored: ReadonlyMap<string | undefined, unknown>
+  readonly before: ClusterState | undefined
+  readonly after: ClusterState
+  readonly severities: readonly SeveritySetting[]
+  readonly release: KnownRelease | undefined
+}
+
+const amongObjects = () => 'among the given objects'
+
+function judgeOne(object: unknown, index: number, around: Around): Judgement {
+  const { reading, before, after, severities, release } = around
+  const { group, strict } = reading
+  const settings = { mode: 'enforce', severities } as const
+  const kind = kindOf(object, reading)
+  if (kind === undefined) {
+    const found = notJudged(object, reading)
+    if (found?.finding === undefined) return NOTHING
+    const { kind } = found.resource
+    const subject = subjectOf(typeof kind === 'string' ? kind : 'resource', found.resource, reading)
+    const judging = { namespace: subject.namespace, settings }
+    const verdict = decide({ findings: [found.finding], value: () => object }, judging)
+    return { ...NOTHING, findings: findingsOf(verdict, { index, ...subject }) }
+  }
+  const resource = object as Resource
+  const subject = { index, ...subjectOf(kind.kind, resource, reading) }
+  const submission = submissionOf(
+    { kind: kind.kind, name: nameOf(resource) },
+    { namespace: subject.namespace, group, object, oldObject: around.stored.get(keyOf(object, reading)) },
+  )
+  const outcome = judgeSubmission(submission, {
+    group,
+    settings,
+    phase: 'before deployment',
+    strict,
+    release,
+    state: after,
+    stateNow: before,
+  })
+  const patch = jsonPatch(mutate(submission, { group, settings, state: after }))
+  return {
+    findings: findingsOf(outcome, subject),
+    defaults: patch.length === 0 ? [] : [{ ...subject, patch }],
+    placeholders: outcome.placeholders.map(({ at, text }) => ({ ...placeOf(subject, at), text })),
+  }
+}
+
+const NOTHING: Judgement = { findings: [], defaults: [], placeholders: [] }
+
+function findingsOf({ errors, warnings }: Verdict, subject: Subject): Finding[] {
+  return [...errors, ...warnings].map((finding: FoundFinding) => ({
+    ...placeOf(subject, finding.error.at),
+    severity: finding.severity,
+    id: finding.id,
+    message: (finding.prefix ?? '') + causeText(finding),
+  }))
+}
+
+const placeOf = (subject: Subject, at: readonly Segment[]): Place => ({
+  ...subject,
+  path: at.length === 0 ? '' : pathText(at),
+  keys: at.map(jsonKey),
+})
+
+/** Undefined for an object of another kind, and for one without a name. */
+function keyOf(object: unknown, reading: Reading): string | undefined {
+  const kind = kindOf(object, reading)
+  if (kind === undefined || nameOf(object as Resource) === '') return undefined
+  return objectKey(subjectOf(kind.kind, object as Resource, reading))
+}
+
+function storedIn(others: readonly unknown[], reading: Reading): Map<string | undefined, unknown> {
+  const stored = new Map(others.map((object) => [keyOf(object, reading), object]))
+  stored.delete(undefined)
+  return stored
+}
+
+function severitiesFor({ profile = 'standard', severities = {} }: JudgeOptions): readonly SeveritySetting[] {
+  if (!['standard', 'strict'].includes(profile)) throw new TypeError(`profile: '${profile}' is not known`)
+  const own = Object.entries(severities).map(([place, severity]) => {
+    const setting = parseSeveritySetting(`${place}=${severity}`, ALL_IDS)
+    if (typeof setting === 'string') throw new TypeError(`severities: ${setting}`)
+    return setting
+  })
+  return [...severitiesOf(profile), ...own]
+}
+
+/** Made once of each release that is given: what is derived from a release is kept with it. */
+const known = new WeakMap<Release, KnownRelease>()
+
+function knownRelease(release: Release | undefined): KnownRelease | undefined {
+  if (release === undefined) return undefined
+  const before = known.get(release)
+  if (before !== undefined) return before
+  if (!isObject(release) || typeof release.version !== 'string' || !isObject(release.schemas))
+    throw new TypeError('release: give the contents of a file of vmcp-admission/releases, or releaseOfCrds')
+  const { version, schemas } = release
+  const name = version === '' ? 'the installed operator' : `operator release ${minorOf(version)}`
+  const read = { name, schemas: new Map(Object.entries(schemas) as [string, ReleaseSchema][]) }
+  known.set(release, read)
+  return read
+}
+
+const minorOf = (version: string): string => version.split('.').slice(0, 2).join('.')
