@@ -9,7 +9,7 @@ import { ENGINE_IDS } from '../src/review/engine-ids.ts'
 import { runCli } from './support/cli.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const IGNORED = /^(node_modules|dist|\.)|\/node_modules\//
+const IGNORED = /^(node_modules|dist|artifacts|\.)|\/node_modules\//
 
 /** The Markdown pages of the repository, by path from its top. */
 const PAGES: ReadonlyMap<string, string> = new Map(

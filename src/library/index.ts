@@ -36,7 +36,7 @@ export interface JudgeOptions {
    * Severities by the id of a rule, or by id and path, such as `'schema-pattern:spec.oidc.issuer'`. The last one that applies
    * counts.
    */
-  readonly severities?: Readonly<Record<string, 'error' | 'warning' | 'off'>>
+  readonly severities?: Readonly<Record<string, 'error' | 'warning' | 'advice' | 'off'>>
   /** Whether unknown fields are errors, and values with placeholders such as `${REGION}` are judged as they stand. */
   readonly strict?: boolean
   /** The namespace of resources that name none; `default` when absent. */
@@ -71,9 +71,9 @@ export interface Place extends Subject {
   readonly keys: readonly (string | number)[]
 }
 
-/** An error, which the webhook denies, or a warning. */
+/** An error, which the webhook denies, a warning, or advice for production about what breaks nothing now. */
 export interface Finding extends Place {
-  readonly severity: 'error' | 'warning'
+  readonly severity: 'error' | 'warning' | 'advice'
   /** The id of the rule, for `severities` and `vmcp-admission explain`. */
   readonly id: string
   /** The text without the path, and with the id in parentheses at its end. */
@@ -99,7 +99,7 @@ export type PatchOperation =
 
 /** The result of {@link judge}. */
 export interface Judgement {
-  /** In the order of the objects; of each, first the errors, then the warnings, in the order of their paths. */
+  /** In the order of the objects; of each, first the errors, then the others, in the order of their paths. */
   readonly findings: readonly Finding[]
   readonly defaults: readonly Defaults[]
   readonly placeholders: readonly Placeholder[]

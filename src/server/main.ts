@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'

@@ -1,0 +1,92 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Metafile } from 'esbuild'
+import ts from 'typescript'
+import manifest from '../../package.json' with { type: 'json' }
+import { bundled, bundledModules, OLDEST_NODE, PROGRAMS, ROOT } from './bundling.ts'
+
+/** What the package has beside its programs and the library, at the places that the docs name. */
+const FILES = [
+  'CHANGELOG.md',
+  'LICENSE',
+  'deploy/crds',
+  'deploy/crds-strict',
+  'deploy/policies',
+  'docs',
+  'examples',
+  'releases',
+  'schemas',
+]
+
+const LIBRARY = 'src/library/index.ts'
+
+/** Fields that the package has from the repository's own package.json. */
+const SHARED = ['name', 'version', 'description', 'keywords', 'license', 'homepage', 'repository', 'bugs']
+
+const MANIFEST = {
+  ...Object.fromEntries(Object.entries(manifest).filter(([field]) => SHARED.includes(field))),
+  type: 'module',
+  engines: { node: `>=${OLDEST_NODE}` },
+  bin: { [manifest.name]: 'cli/main.js', [`${manifest.name}-server`]: 'server/main.js' },
+  exports: {
+    '.': { types: './library/index.d.ts', default: './library/index.js' },
+    './releases/*.json': './releases/*.json',
+    './schemas/*.json': './schemas/*.json',
+    './package.json': './package.json',
+  },
+}
+
+/** Writes the package as a folder and as a tarball, and returns the path of the tarball. */
+async function pack(artifacts: string): Promise<string> {
+  const folder = join(artifacts, 'package')
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  const programs = await bundledModules(folder, PROGRAMS)
+  // For browsers too: esbuild refuses modules of Node.
+  await bundled({ entryPoints: [LIBRARY], outdir: `${folder}/library`, format: 'esm', platform: 'browser' })
+  for (const path of FILES) cpSync(join(ROOT, path), join(folder, path), { recursive: true })
+  writeFileSync(join(folder, 'library/index.d.ts'), declarationsOf(LIBRARY))
+  writeFileSync(join(folder, 'README.md'), readme())
+  writeFileSync(join(folder, 'THIRD-PARTY.txt'), licencesOf(programs))
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(MANIFEST, undefined, 2)}\n`)
+  const args = ['pack', folder, '--pack-destination', artifacts, '--json']
+  const packed = execFileSync('npm', args, { encoding: 'utf8', shell: process.platform === 'win32' })
+  const [{ filename, size }] = JSON.parse(packed) as [{ filename: string; size: number }]
+  process.stdout.write(`${join(artifacts, filename)}  ${(size / 1e6).toFixed(2)} MB\n`)
+  return filename
+}
+
+/** The page of the package, with links from the top of it. */
+const readme = (): string =>
+  readFileSync(join(ROOT, 'docs/package.md'), 'utf8').replaceAll(/\]\((?![a-z]+:|#)(?:\.\/)?/g, '](docs/')
+
+/** The types of a module: it names no type of another module, so that they stand alone. */
+function declarationsOf(path: string): string {
+  const source = readFileSync(join(ROOT, path), 'utf8')
+  const { outputText, diagnostics = [] } = ts.transpileDeclaration(source, {
+    fileName: path,
+    reportDiagnostics: true,
+    compilerOptions: { isolatedDeclarations: true },
+  })
+  if (diagnostics.length > 0) throw new Error(ts.formatDiagnostics(diagnostics, ts.createCompilerHost({})))
+  return outputText
+}
+
+/** The licences of the packages that are in the bundles. */
+function licencesOf({ inputs }: Metafile): string {
+  const folders = Object.keys(inputs).flatMap(
+    (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [],
+  )
+  const texts = [...new Set(folders)].toSorted().map((folder) => {
+    const { name, version, license } = JSON.parse(
+      readFileSync(join(ROOT, folder, 'package.json'), 'utf8'),
+    ) as { name: string; version: string; license: string }
+    const file = readdirSync(join(ROOT, folder)).find((name) => /^(?:license|licence)/i.test(name))
+    const text = file === undefined ? '' : `\n${readFileSync(join(ROOT, folder, file), 'utf8').trim()}\n`
+    return `${name} ${version} (${license})\n${text}`
+  })
+  return `The programs hold these packages.\n\n${texts.join(`\n${'-'.repeat(80)}\n`)}`
+}
+
+await pack(process.argv[2] ?? join(ROOT, 'artifacts'))
