@@ -116,6 +116,19 @@ t.test(
   },
 )
 
+t.test('policies as files of the API server are the others under reserved names', async (t) => {
+  for (const [plain, reserved] of [
+    ['deny', 'validating'],
+    ['defaults', 'mutating'],
+  ]) {
+    const documents = (path: string) => file(path).replace(/^#.*\n/gm, '')
+    t.equal(
+      documents(`deploy/policies/static/${reserved}/vmcp-admission.yaml`).replaceAll('.static.k8s.io', ''),
+      documents(`deploy/policies/${plain}.yaml`),
+    )
+  }
+})
+
 const ajv = new Ajv({ strict: false, allErrors: true })
 formats.default(ajv)
 const accepts = new Map(KINDS.map(({ kind }) => [kind, ajv.compile(jsonSchema(kind))]))

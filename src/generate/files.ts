@@ -6,6 +6,7 @@ import { failuresPage } from './failures-page.ts'
 import { flagsPage } from './flags-page.ts'
 import { fieldsPage } from './fields-page.ts'
 import { jsonSchemas } from './json-schemas.ts'
+import { mutatingPolicies } from './mutating-policies.ts'
 import { policies } from './policies.ts'
 import { policiesPage } from './policies-page.ts'
 import { rbac } from './rbac.ts'
@@ -22,6 +23,7 @@ export function* generatedFiles(): Iterable<GeneratedFile> {
   yield* chart()
   yield staticWebhooks()
   yield* policies()
+  yield* mutatingPolicies()
   yield* rulesPages()
   yield failuresPage()
   yield fieldsPage()

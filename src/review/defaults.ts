@@ -1,4 +1,3 @@
-import type { TSchema } from 'typebox'
 import type { Kind } from '../kinds/kind.ts'
 import { type Segment, valueAt } from '../rule/path.ts'
 import { isObject, setOwn } from '../rule/resource.ts'
@@ -17,7 +16,7 @@ export type WrittenDefaults = 'all' | 'outside-lists' | 'off'
 export const isInList = ({ at }: Change): boolean => at.some((segment) => typeof segment === 'number')
 
 /** The defaults of a schema: only the parts of it that have any. */
-interface Defaults {
+export interface Defaults {
   readonly value?: unknown
   readonly from?: readonly string[]
   readonly create: boolean
@@ -42,16 +41,17 @@ const defaultsOf = new Map<Kind, Defaults | undefined>()
  * own. The object has the JSON types of its schema. `namespace` may be '' where none is known.
  */
 export function defaultsFor(kind: Kind, object: object, namespace: string): Change[] {
-  if (!defaultsOf.has(kind)) defaultsOf.set(kind, read(kind.schema))
-  const defaults = defaultsOf.get(kind)
+  const defaults = schemaDefaults(kind)
   const added: Change[] = []
   const source = { metadata: { ...(namespace === '' ? {} : { namespace }) } }
   if (defaults !== undefined) complete(defaults, object, [], source, added)
   return added
 }
 
-function read(schema: TSchema): Defaults | undefined {
-  return readNode(schema)
+/** The defaults of the schema of a kind; undefined when it has none. */
+export function schemaDefaults(kind: Kind): Defaults | undefined {
+  if (!defaultsOf.has(kind)) defaultsOf.set(kind, readNode(kind.schema))
+  return defaultsOf.get(kind)
 }
 
 function readNode({ default: value, defaultFrom, create = false, ...node }: Node): Defaults | undefined {
@@ -104,7 +104,7 @@ function complete(
 }
 
 /** The value for an absent field: its default, an object of defaults, or undefined. */
-function initial(defaults: Defaults, source: unknown): unknown {
+export function initial(defaults: Defaults, source: unknown): unknown {
   if (defaults.value !== undefined) return copyOf(defaults.value)
   if (defaults.from !== undefined) return valueAt(source, defaults.from)
   if (!defaults.create) return undefined

@@ -8,7 +8,7 @@ import { generateKeyPairSync, randomBytes, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
-import { request as httpsRequest, type RequestOptions } from 'node:https'
+import { type Agent, request as httpsRequest, type RequestOptions } from 'node:https'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -60,7 +60,7 @@ export interface ApiServer {
    */
   kubectl(args: readonly string[], options?: KubectlOptions): Promise<KubectlResult>
   /**
-   * Sends one request on a connection of its own. A `body` that is a string goes out as it is, any other
+   * Sends one request, on a connection of its own unless an `agent` keeps some. A `body` that is a string goes out as it is, any other
    * as JSON; `contentType` is `application/json` unless given. Any status is a result; rejects when there
    * is no answer.
    */
@@ -69,6 +69,7 @@ export interface ApiServer {
     path: string,
     body?: unknown,
     contentType?: string,
+    agent?: Agent,
   ): Promise<Answer<Body>>
   /** Kills kube-apiserver and starts it again on the same etcd and port; resolves when it is ready. */
   restart(): Promise<void>
@@ -127,7 +128,8 @@ function present(place: Place, servers: Servers, ca: string): ApiServer {
     token: place.token,
     ca,
     kubectl: (args, options) => kubectl(place, kubeconfig, args, options),
-    request: (method, path, body, contentType) => call(place, ca, method, path, body, contentType),
+    request: (method, path, body, contentType, agent) =>
+      call(place, ca, method, path, body, contentType, agent),
     async restart() {
       await servers.kill('kube-apiserver')
       servers.start('kube-apiserver')
@@ -244,6 +246,7 @@ async function call<Body>(
   path: string,
   body?: unknown,
   contentType = 'application/json',
+  agent?: Agent,
 ): Promise<Answer<Body>> {
   const authorization = { authorization: `Bearer ${token}` }
   const payload = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
@@ -253,7 +256,7 @@ async function call<Body>(
     ca,
     method,
     path,
-    agent: false,
+    agent: agent ?? false,
     headers: payload === undefined ? authorization : { ...authorization, 'content-type': contentType },
     signal: AbortSignal.timeout(callSeconds * 1000),
   })

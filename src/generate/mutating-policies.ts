@@ -1,0 +1,142 @@
+import { KINDS } from '../kinds/index.ts'
+import type { Kind } from '../kinds/kind.ts'
+import { type Defaults, initial, schemaDefaults } from '../review/defaults.ts'
+import type { GeneratedFile } from './generated-file.ts'
+import { API, matchingWritesOf, policyFile, policyName, STATIC } from './policy-parts.ts'
+
+/** The files: the same choice as `--defaults` of the webhook has (decision 23). */
+const FILES = [
+  {
+    path: 'deploy/policies/defaults.yaml',
+    inLists: true,
+    comment: 'Writes documented defaults. With Argo CD or kubectl apply: defaults-outside-lists.yaml.',
+    suffix: '',
+  },
+  {
+    path: 'deploy/policies/defaults-outside-lists.yaml',
+    inLists: false,
+    comment:
+      'Writes documented defaults, but not into items of lists: a tool that compares lists as a whole sees no drift.',
+    suffix: '',
+  },
+  {
+    path: 'deploy/policies/static/mutating/vmcp-admission.yaml',
+    inLists: true,
+    comment:
+      'defaults.yaml as a file of the API server: in the staticManifestsDir of its plugin MutatingAdmissionPolicy.',
+    suffix: STATIC,
+  },
+] as const
+
+/** deploy/policies/defaults*.yaml: the defaults of /mutate that depend on no other object (docs/policies.md). */
+export function* mutatingPolicies(): Iterable<GeneratedFile> {
+  const kinds = KINDS.filter((kind) => writtenDefaults(kind).length > 0)
+  for (const { path, inLists, comment, suffix } of FILES) {
+    const documents = kinds.flatMap((kind) => {
+      const name = policyName(kind, suffix)
+      return [policyOf(kind, name, inLists), bindingOf(name)]
+    })
+    yield policyFile(path, comment, documents)
+  }
+}
+
+/** The namespace of the request, as a default. */
+export const NAMESPACE = Symbol('namespace')
+
+/** An object whose absent fields get defaults. */
+export interface Holder {
+  /** The list that it lies in; undefined outside of lists. */
+  readonly list?: readonly string[]
+  /** The path from the item of the list, or from the resource. */
+  readonly at: readonly string[]
+  readonly defaults: readonly (readonly [field: string, value: unknown])[]
+}
+
+/** Every object of a kind that gets defaults where it is present. */
+export function writtenDefaults(kind: Kind): Holder[] {
+  const defaults = schemaDefaults(kind)
+  return defaults === undefined ? [] : [...holders(defaults, [])]
+}
+
+function* holders(
+  { properties, items, values }: Defaults,
+  at: readonly string[],
+  list?: readonly string[],
+): Iterable<Holder> {
+  if (values !== undefined || (items !== undefined && list !== undefined))
+    throw new Error(`${at.join('.')}: policies write no defaults into maps or lists of lists`)
+  if (items !== undefined) yield* holders(items, [], at)
+  const defaults = properties.flatMap(([name, property]) => {
+    const value = property.from === undefined ? initial(property, {}) : NAMESPACE
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  if (defaults.length > 0) yield { at, defaults, ...(list && { list }) }
+  for (const [name, property] of properties) yield* holders(property, [...at, name], list)
+}
+
+function policyOf(kind: Kind, name: string, inLists: boolean) {
+  const parts = [undefined, ...(inLists ? listsOf(kind) : [])].map((list) => {
+    const holders = writtenDefaults(kind).filter((holder) => holder.list?.join() === list?.join())
+    return { list, holders, name: list === undefined ? 'defaults' : `defaultsIn_${list.at(-1) ?? ''}` }
+  })
+  return {
+    apiVersion: API,
+    kind: 'MutatingAdmissionPolicy',
+    metadata: { name },
+    spec: {
+      ...matchingWritesOf(kind),
+      reinvocationPolicy: 'IfNeeded',
+      variables: parts.map(({ name, holders }) => ({ name, expression: table(holders) })),
+      mutations: parts.map(({ list, holders, name }) => ({
+        patchType: 'JSONPatch',
+        jsonPatch: {
+          expression: list === undefined ? added(name, holders) : addedInItems(name, holders, list),
+        },
+      })),
+    },
+  }
+}
+
+/** The lists whose items get defaults. */
+function listsOf(kind: Kind): (readonly string[])[] {
+  const lists = writtenDefaults(kind).flatMap(({ list }) => (list === undefined ? [] : [list]))
+  return [...new Map(lists.map((list) => [list.join(), list])).values()]
+}
+
+const pointer = (steps: readonly string[]) => steps.map((step) => `/${step}`).join('')
+const optional = (steps: readonly string[]) => steps.map((step) => `.?${step}`).join('')
+const braced = (lines: readonly string[]) => `{\n${lines.map((line) => `  ${line},\n`).join('')}}`
+
+/** In CEL: from the place of each object to the defaults of its fields. */
+const table = (holders: readonly Holder[]) =>
+  braced(holders.map(({ at, defaults }) => `'${pointer(at)}': ${literal(Object.fromEntries(defaults))}`))
+
+/** In CEL: an operation for each field that is absent or null in an object that is there. */
+function added(variable: string, holders: readonly Holder[], root = 'dyn(object)', prefix = ''): string {
+  const there = holders.map(({ at }) => `'${pointer(at)}': ${root}${optional(at)}`)
+  return `${braced(there)}.transformList(at, holder, holder.orValue(null) != null,
+  variables.${variable}[at].transformList(field, value, holder.value()[?field].orValue(null) == null,
+    JSONPatch{op: 'add', path: ${prefix}at + '/' + field, value: value})).flatten()`
+}
+
+function addedInItems(variable: string, holders: readonly Holder[], list: readonly string[]): string {
+  const inItem = added(variable, holders, 'item', `'${pointer(list)}/' + string(i) + `)
+  return `dyn(object)${optional(list)}.orValue([]).transformList(i, item, ${inItem}).flatten()`
+}
+
+/** A value in CEL; `dyn` lets several types stand in one map. */
+function literal(value: unknown): string {
+  if (value === NAMESPACE) return 'request.namespace'
+  if (typeof value === 'string') return `'${value}'`
+  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const fields = Object.entries(value).map(([name, field]) => `'${name}': dyn(${literal(field)})`)
+  return `{${fields.join(', ')}}`
+}
+
+const bindingOf = (name: string) => ({
+  apiVersion: API,
+  kind: 'MutatingAdmissionPolicyBinding',
+  metadata: { name },
+  spec: { policyName: name },
+})
