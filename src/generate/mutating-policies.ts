@@ -41,7 +41,7 @@ export function* mutatingPolicies(): Iterable<GeneratedFile> {
 }
 
 /** The namespace of the request, as a default. */
-export const NAMESPACE = Symbol('namespace')
+const NAMESPACE = Symbol('namespace')
 
 /** An object whose absent fields get defaults. */
 export interface Holder {
