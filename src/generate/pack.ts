@@ -12,6 +12,7 @@ const FILES = [
   'LICENSE',
   'deploy/crds',
   'deploy/crds-strict',
+  'deploy/kustomize/policies-only',
   'deploy/policies',
   'docs',
   'examples',
