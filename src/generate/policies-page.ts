@@ -65,8 +65,8 @@ install both only where the webhook may be missing (its \`failurePolicy\` is \`I
 policies as a trial: their warnings then stand beside the webhook's answer.`,
     '## How they write defaults',
     `- **They write what \`/mutate\` writes**: every default of [the fields](fields.md), where the field is absent or null and the object
-  around it is there. A test creates every example and 2,000 generated objects with the policies, with \`/mutate\` and with both, at an
-  API server with our CRDs, and compares what would be stored; every fifth also with the CRDs of the newest release that
+  around it is there. A test creates every example and 2,000 generated objects with the policies and with \`/mutate\`, at an API
+  server with our CRDs, and compares what would be stored; every fifth also with both, and with the CRDs of the newest release that
   comes with the program.
 - **Only the webhook writes two defaults**, which depend on other objects: \`spec.tokenExchange.subjectProviderName\`, and the audience of
   service accounts (\`--service-account-audience\`).
