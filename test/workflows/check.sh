@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Examines the workflows with actionlint, built once from the Go module pinned beside this file, and every shell script with
-# shellcheck. What is not installed is skipped with one line; in CI (CI=true) that is a failure.
+# Examines the workflows with actionlint, built once from the Go module pinned beside this file, and with shellcheck every
+# shell script. What is not installed is skipped with one line; in CI (CI=true) that is a failure.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.."
 
