@@ -1,8 +1,0 @@
-import { createRequire as requireOfBundle } from 'node:module'; const require = requireOfBundle(import.meta.url);
-import{Failure,described,evaluate,typeOf}from"./chunk-UBXYYTZQ.js";import{check,checkMatcher,parse}from"./chunk-DKSYEXRI.js";import{init_for_node_20}from"./chunk-KVE4NAU7.js";init_for_node_20();var Stopped=class extends Error{},LIMITS={cost:1e6,milliseconds:2e3,megabytes:128},SPENDS_PER_LOOK=64;function bounded(limits,until,now){let left=limits.cost,spends=0;return cost=>{if(left-=cost,left<
-0)throw new Stopped(`at a cost of ${limits.cost.toLocaleString("en-US")}`);if(spends++%SPENDS_PER_LOOK===0&&now()>=until)throw new Stopped(outOfTime(limits))}}var outOfTime=({milliseconds})=>`after ${milliseconds/
-1e3} s for all mappings together`;function refusalOf(text,celGo){let verdict=checkMatcher(text),error=verdict.ok?verdict.refusedBy:verdict;if(!(error===void 0||verdict.ok&&verdict.refusedBy?.version!==
-celGo))return`${error.line}:${error.column}: ${error.message}`}function evaluateMatcher(text,claims,celGo,spend){try{spend(0);let refusal=refusalOf(text,celGo);if(refusal!==void 0)return{kind:"refused",
-message:refusal};let parsed=parse(text);if(!parsed.ok)return{kind:"refused",message:parsed.message};let{settled}=check(parsed.expr,celGo),result=evaluate(parsed.expr,{claims,settled,celGo,spend});return result instanceof
-Failure?{kind:"failed",message:result.message}:typeof result=="boolean"?{kind:"value",value:result}:{kind:"otherType",type:typeOf(result)==="double"?"a double":described(result)}}catch(error){if(error instanceof
-Stopped)return{kind:"stopped",message:error.message};if(error instanceof RangeError)return{kind:"stopped",message:"for lack of memory"};throw error}}export{LIMITS,bounded,outOfTime,evaluateMatcher};

@@ -1,3 +1,0 @@
-import { createRequire as requireOfBundle } from 'node:module'; const require = requireOfBundle(import.meta.url);
-import{bounded,evaluateMatcher}from"../chunks/chunk-D5OYASZH.js";import{fromJson}from"../chunks/chunk-UBXYYTZQ.js";import"../chunks/chunk-DKSYEXRI.js";import{init_for_node_20}from"../chunks/chunk-KVE4NAU7.js";init_for_node_20();import{parentPort,workerData}from"node:worker_threads";var{matchers,claims,celGo,limits}=workerData,values=fromJson(claims),now=()=>performance.now(),until=now()+limits.milliseconds;for(let matcher of matchers)parentPort?.postMessage([matcher,evaluateMatcher(
-matcher,values,celGo,bounded(limits,until,now))]);
