@@ -437,6 +437,89 @@ t.test('the newest release', async (t) => {
   }
 })
 
+t.test('what a release refuses and a rule says is one finding', async (t) => {
+  const gateway = (spec: object) => ({
+    groupRef: { name: 'tools' },
+    incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'a', audience: 'a' } },
+    outgoingAuth: { source: 'discovered' },
+    ...spec,
+  })
+  const issuer = (settings: object, more: object = {}) =>
+    server({
+      upstreamProviders: [
+        { name: 'okta', type: 'oidc', oidcConfig: { issuerUrl: 'https://a.example.com', clientId: 'a' } },
+      ],
+      trustedIssuers: [{ name: 'ci', issuerUrl: 'https://ci.example.com', ...settings }],
+      ...more,
+    })
+  const refuses = 'operator release 0\\.63 refuses it \\(release-accepts\\)'
+  const rows: [title: string, kind: string, spec: object, error: string][] = [
+    [
+      'an error at another place',
+      'VirtualMCPServer',
+      gateway({ incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'a' } } }),
+      'spec\\.incomingAuth\\.audience: Required value: .*\\(incoming-auth-audience-configured\\)',
+    ],
+    [
+      'a required field: the advice stays',
+      'VirtualMCPServer',
+      gateway({ groupRef: undefined }),
+      `spec\\.groupRef: Required value: no backends are fronted; name the MCPGroup that holds them; ${refuses}`,
+    ],
+    [
+      'a field required inside',
+      'VirtualMCPServer',
+      gateway({ outgoingAuth: { source: 'inline', default: {} } }),
+      `spec\\.outgoingAuth\\.default\\.type: Required value: ${refuses}`,
+    ],
+    [
+      'a ConfigMap without a name',
+      'MCPOIDCConfig',
+      {
+        type: 'inline',
+        inline: { issuer: 'https://a.example.com', caBundleRef: { configMapRef: { key: 'ca' } } },
+      },
+      `spec\\.inline\\.caBundleRef: Invalid value: "object": .*; ${refuses}`,
+    ],
+    [
+      'an age of nothing',
+      'MCPExternalAuthConfig',
+      issuer({
+        jwtBearerGrant: {
+          maxAssertionAge: '0s',
+          subjectBindings: [{ subject: 'robot', allowedResources: ['https://mcp.example.com'] }],
+        },
+      }),
+      `.*jwtBearerGrant: Invalid value: "object": maxAssertionAge must be .*; ${refuses}`,
+    ],
+    [
+      'no provider, where the release has a rule',
+      'MCPExternalAuthConfig',
+      server({ upstreamProviders: [] }),
+      'spec\\.embeddedAuthServer\\.upstreamProviders: Invalid value: \\[\\]: must have at least 1 item \\(schema-minItems\\)',
+    ],
+  ]
+  for (const [title, kind, spec, error] of rows) {
+    const { errors, warnings } = judged(kind, JSON.parse(JSON.stringify(spec)), { release: RELEASE_0_63 })
+    t.match(errors.join('\n'), new RegExp(`^${error}$`), title)
+    t.strictSame(warnings, [], title)
+  }
+})
+
+t.test('a rule of the CRD that lacks a required field adds nothing', async (t) => {
+  const { errors } = judged(
+    'MCPExternalAuthConfig',
+    server({
+      upstreamProviders: [
+        { name: 'okta', type: 'oidc', oidcConfig: { issuerUrl: 'https://a.example.com', clientId: 'a' } },
+      ],
+      trustedIssuers: [{ issuerUrl: 'https://ci.example.com', expectedAudience: 'a' }],
+    }),
+    { release: RELEASE_0_44 },
+  )
+  t.match(errors.join('\n'), /^[^\n]*allowedDelegateClients: Required value: [^\n]*$/)
+})
+
 t.test('an alternative of newer releases needs no release that is known', async (t) => {
   const oidc = (oidcConfig: object) =>
     server({

@@ -21,7 +21,9 @@ const COMPARED: ReadonlySet<string> = new Set(['enum', 'minItems', 'minLength', 
 export function allows(schema: ReleaseSchema, { keyword, at, value, holder }: Broken): boolean {
   if (keyword === 'required') return mayLack(schema, at, holder)
   const node = COMPARED.has(keyword) ? schemaAt(schema, at) : undefined
-  return node !== undefined && [...refusals(node, value)].length === 0
+  if (node === undefined || [...refusals(node, value)].length > 0) return false
+  const around = keyword === 'enum' ? undefined : schemaAt(schema, at.slice(0, -1))
+  return around === undefined || !breaksRule(around, holder)
 }
 
 /** Whether the release knows the field and does not require it, neither by `required` nor by a rule of CEL. */

@@ -7,8 +7,8 @@ import { parse } from '../cel/parser.ts'
 import { dyn } from '../cel/types.ts'
 import type { ValidationRule } from './schema.ts'
 
-/** `unknown`: the rule uses what only the API server has. */
-export type RuleOutcome = 'holds' | 'broken' | 'unknown'
+/** `failed`: the evaluation ends with an error, such as on an absent field. `unknown`: only the API server can evaluate it. */
+export type RuleOutcome = 'holds' | 'broken' | 'failed' | 'unknown'
 
 /** Most of what one evaluation may cost, in units of cel-go's cost: the API server's limit for a rule (KEP-2876). */
 const MOST_COST = 10_000_000
@@ -25,8 +25,7 @@ const compiled = new Map<string, Compiled | undefined>()
 
 /**
  * Evaluates a rule of a CRD (`x-kubernetes-validations`) over a JSON value and the stored one, undefined where there is
- * none. As at the API server an evaluation that fails, for instance on an absent field, breaks the rule, and a rule that
- * compares with a stored value holds where there is none.
+ * none. As at the API server a rule that compares with a stored value holds where there is none.
  */
 export function evaluateRule(rule: ValidationRule, self: unknown, stored?: unknown): RuleOutcome {
   const known = compile(rule)
@@ -42,7 +41,7 @@ export function evaluateRule(rule: ValidationRule, self: unknown, stored?: unkno
     const variables = new Map([['self', fromJson(self)]])
     if (isTransition) variables.set('oldSelf', fromJson(stored))
     const result = evaluate(expr, { claims: null, variables, settled: new Map(), celGo: '0.32', spend })
-    if (result instanceof Failure) return 'broken'
+    if (result instanceof Failure) return 'failed'
     return result === true ? 'holds' : 'broken'
   } catch (error) {
     if (error instanceof TooDear) return 'unknown'

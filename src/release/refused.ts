@@ -53,10 +53,18 @@ function* ofAny(schema: ReleaseSchema, value: unknown, place: Place): Generator<
     yield refusal('type', 'typeInvalid', at, type, `must be of type ${typeNames(schema)}`)
     return
   }
-  yield* ofValue(schema, value, at)
+  let lacks = false
+  for (const refusal of inAny(schema, value, place)) {
+    if (refusal.keyword === 'required') lacks = true
+    yield refusal
+  }
+  yield* ofRules(schema, value, place, { lacks })
+}
+
+function* inAny(schema: ReleaseSchema, value: unknown, place: Place): Generator<Refusal> {
+  yield* ofValue(schema, value, place.at)
   if (Array.isArray(value)) yield* ofList(schema, value, place)
   else if (isObject(value)) yield* ofObject(schema, value, place)
-  yield* ofRules(schema, value, place)
 }
 
 function* ofValue(schema: ReleaseSchema, value: unknown, at: readonly Segment[]): Generator<Refusal> {
@@ -154,10 +162,17 @@ function* ofObject(
   }
 }
 
-function* ofRules(schema: ReleaseSchema, value: unknown, { at, stored }: Place): Generator<Refusal> {
+/** A rule that cannot be evaluated is broken, as at the API server, which evaluates none while a required field `lacks`. */
+function* ofRules(
+  schema: ReleaseSchema,
+  value: unknown,
+  { at, stored }: Place,
+  { lacks } = { lacks: false },
+): Generator<Refusal> {
   for (const each of schema['x-kubernetes-validations'] ?? []) {
     const detail = each.message?.trim() ?? `failed rule: ${each.rule.trim()}`
-    if (evaluateRule(each, value, stored) === 'broken')
+    const outcome = evaluateRule(each, value, stored)
+    if (outcome === 'broken' || (outcome === 'failed' && !lacks))
       yield refusal('rule', 'invalid', at, jsonType(value), detail)
   }
 }

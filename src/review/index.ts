@@ -18,7 +18,7 @@ import { overlay } from './overlay.ts'
 import type { ClusterState } from './cluster-state.ts'
 import type { Release } from '../release/release.ts'
 import { metadataFindings } from './metadata.ts'
-import { refusedBy, withoutRefused, yielding } from './release.ts'
+import { folded, refusedBy, yielding } from './release.ts'
 
 /** One request to store or delete an object: from the API server, a file or a test. */
 export interface Submission {
@@ -169,14 +169,8 @@ function found(
   const { findings: unknown, newer } = unknownIn(kind, object, situation)
   const stored = submission.operation === 'UPDATE' ? submission.oldObject : undefined
   const refused = refusedBy(object, { kind: kind.kind, release, stored, placeholders, known: yielded })
-  const others = [
-    ...otherVersion(object, strict),
-    ...metadataFindings(object, { strict }),
-    ...unknown,
-    ...refused,
-  ]
-  const findingsBeside = withoutRefused(yielded, refused)
-  return { findings: [...others, ...findingsBeside], placeholders, newerFields: newer }
+  const others = [...otherVersion(object, strict), ...metadataFindings(object, { strict }), ...unknown]
+  return { findings: [...others, ...folded(yielded, refused)], placeholders, newerFields: newer }
 }
 
 /** What the API server would refuse in a stored object if it came from a file, beside the findings that are known. */

@@ -5,8 +5,8 @@ import { allows } from '../release/allows.ts'
 import { compareReleases, type Release } from '../release/release.ts'
 import { refusals } from '../release/refused.ts'
 import { schemaAt } from '../release/schema.ts'
-import { pathText, type Segment, valueAt } from '../rule/path.ts'
-import type { Finding } from './finding.ts'
+import { jsonKey, pathText, type Segment, valueAt } from '../rule/path.ts'
+import { type Finding, findingText } from './finding.ts'
 import type { Placeholder } from './placeholder.ts'
 import { outside } from './shape.ts'
 
@@ -43,6 +43,11 @@ export function yielding(
 const isOfSpecification = ({ id, severity }: Finding): boolean =>
   severity !== 'warning' || !id.startsWith('schema-')
 
+/** Where releases read the field for which an error of ours stands, if they read it elsewhere. */
+const READ_AT: Readonly<Record<string, readonly string[]>> = {
+  'incoming-auth-audience-configured': ['spec.incomingAuth.oidcConfigRef.audience'],
+}
+
 /** What the API server will refuse beyond the specification, by the CRD of the release; nothing that is found anyway. */
 export function refusedBy(
   object: unknown,
@@ -64,7 +69,9 @@ export function refusedBy(
   const schema = release?.schemas.get(kind)
   if (release === undefined || schema === undefined) return []
   const told = new Set(
-    known.filter(({ severity }) => severity === 'error').flatMap(({ error: { at } }) => placesAround(at)),
+    known
+      .filter(({ severity }) => severity === 'error')
+      .flatMap(({ id, error: { at } }) => [...placesAround(at), ...(READ_AT[id] ?? [])]),
   )
   const found = [...refusals(schema, object, stored)].flatMap(({ keyword, error }): Finding[] => {
     if (keyword === 'unknown' || told.has(pathText(error.at))) return []
@@ -77,20 +84,52 @@ export function refusedBy(
   )
 }
 
-/** Without the warnings of rules that say what the API server does, where its refusal is there: one cause, one finding. */
-export function withoutRefused(
-  findings: readonly Finding[],
-  refused: readonly Finding[],
-): readonly Finding[] {
+/**
+ * One cause, one finding. Where a field is missing that the release requires, its refusal has the advice of the warning at
+ * the field; warnings of other rules that say what the API server says are left out.
+ */
+export function folded(findings: readonly Finding[], refused: readonly Finding[]): readonly Finding[] {
   if (refused.length === 0) return findings
-  const told = new Set(refused.map(({ error }) => pathText(error.at)))
-  return findings.filter(
-    ({ id, severity, error }) =>
-      severity === 'error' ||
-      !TOLD_BY_CRD.has(id) ||
-      !placesAround(error.at).some((place) => told.has(place)),
-  )
+  const warnings = findings.filter(({ severity }) => severity === 'warning')
+  const told = new Set<Finding>()
+  const refusals = refused.map((refusal): Finding => {
+    const { type, detail } = refusal.error
+    const same = warnings.filter((warning) => isSaidBy(refusal, warning))
+    for (const warning of same) told.add(warning)
+    const there = same.find((warning) => type === 'required' && isAt(refusal, warning))
+    if (there === undefined) return refusal
+    return { ...refusal, error: { ...refusal.error, detail: `${there.error.detail}; ${detail}` } }
+  })
+  return [...findings.filter((finding) => !told.has(finding)), ...refusals]
 }
+
+/** Rules beside those that the API server is known to say, by the place and text with which releases refuse the same. */
+export const SAID_BY_CRD: Readonly<Record<string, RegExp>> = {
+  'assertion-policy-accepted': /maxAssertionAge must be greater|duplicate subjects/,
+  'auth-server-incoming-auth-oidc': /^spec\.incomingAuth: Required/,
+  'incoming-auth-inline-oidc-checked': /oidcConfigRef is required/,
+  'oidc-config-ca-bundle-configured': /configMapRef/,
+  'outgoing-auth-default-ref-configured': /^spec\.outgoingAuth\.default\.type: Required/,
+  'token-only-server-has-caller': /upstreamProviders: Required|upstream provider or inbound grant/,
+  'trusted-issuer-policy-configured': /(?:expectedAudience|allowedDelegateClients): Required/,
+  'trusted-issuer-unique': /trustedIssuers must not contain duplicate/,
+  'upstream-filter-provider-exists': /authServerUpstreamFilter requires/,
+}
+
+/** Whether the API server says the same as the warning: at the place of the warning, or at an object around it. */
+function isSaidBy(refusal: Finding, warning: Finding): boolean {
+  const { at, type } = refusal.error
+  if (type === 'required' && isAt(refusal, warning)) return true
+  const holder = type === 'required' ? at.slice(0, -1) : at
+  if (!isWithin(holder, warning.error.at)) return false
+  return TOLD_BY_CRD.has(warning.id) || SAID_BY_CRD[warning.id]?.test(findingText(refusal)) === true
+}
+
+const isAt = ({ error: a }: Finding, { error: b }: Finding): boolean =>
+  a.at.length === b.at.length && isWithin(a.at, b.at)
+
+const isWithin = (holder: readonly Segment[], at: readonly Segment[]): boolean =>
+  holder.every((segment, i) => at.length > i && jsonKey(segment) === jsonKey(at[i] ?? ''))
 
 const TOLD_BY_CRD = new Set(
   allRules()
