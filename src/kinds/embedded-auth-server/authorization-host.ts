@@ -1,3 +1,4 @@
+import type { Failure } from '../../rule/rule.ts'
 import { isAbsent } from '../../rule/resource.ts'
 import { parseUrl } from '../../rule/url.ts'
 import type { Server } from './effective.ts'
@@ -13,3 +14,12 @@ export const authorizationField = (server: Server): 'issuer' | 'authorizationEnd
 
 /** The host of a URL in lower case. */
 export const hostOf = (url: string | undefined): string => parseUrl(url ?? '')?.host.toLowerCase() ?? ''
+
+/** What people meet where logins return to another host. */
+export const LOGIN_RETURNS_ELSEWHERE: Failure = {
+  symptom:
+    'every login in a browser ends with an error at /oauth/callback; the log warns that the redirect_uri host differs from the browser-facing authorize host',
+  toldBy: 'nobody',
+  releases: 'from 0.55 on',
+  threads: [],
+}

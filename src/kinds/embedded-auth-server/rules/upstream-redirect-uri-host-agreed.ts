@@ -1,7 +1,12 @@
 import { advice } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { defineRule } from '../../../rule/rule.ts'
-import { authorizationField, authorizationHost, hostOf } from '../authorization-host.ts'
+import {
+  authorizationField,
+  authorizationHost,
+  hostOf,
+  LOGIN_RETURNS_ELSEWHERE,
+} from '../authorization-host.ts'
 import { server, withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
@@ -14,13 +19,7 @@ export const upstreamRedirectUriHostAgreed = defineRule({
   summary:
     'A redirect URI has the host of the authorization endpoint: of `authorizationEndpointBaseUrl`, else of the issuer.',
   why: 'From release 0.55 on a cookie of that host binds a login to the browser that began it. No browser sends it to another host, so the callback rejects every login.',
-  failure: {
-    symptom:
-      'every login in a browser ends with an error at /oauth/callback; the log warns that the redirect_uri host differs from the browser-facing authorize host',
-    toldBy: 'nobody',
-    releases: 'from 0.55 on',
-    threads: [],
-  },
+  failure: LOGIN_RETURNS_ELSEWHERE,
   sources: ['decision 3', 'decision 21'],
   *check(server, { path }) {
     const host = authorizationHost(server)

@@ -1,7 +1,11 @@
 import { advice } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { defineRule } from '../../../rule/rule.ts'
-import { authorizationHost, hostOf } from '../../embedded-auth-server/authorization-host.ts'
+import {
+  authorizationHost,
+  hostOf,
+  LOGIN_RETURNS_ELSEWHERE,
+} from '../../embedded-auth-server/authorization-host.ts'
 import { embedded, oidc, server, type Spec } from '../examples.ts'
 import { issuingOf } from '../issued-tokens.ts'
 import { VirtualMCPServer } from '../schema.ts'
@@ -21,13 +25,7 @@ export const resourceUrlHostAgreed = defineRule({
   summary:
     'Where a provider has no `redirectUri`, `resourceUrl` has the host of the authorization endpoint: the callback is below it.',
   why: 'From release 0.55 on a cookie of the host of the authorization endpoint binds a login to its browser. It does not reach a callback on another host, which rejects every login.',
-  failure: {
-    symptom:
-      'every login in a browser ends with an error at /oauth/callback; the log warns that the redirect_uri host differs from the browser-facing authorize host',
-    toldBy: 'nobody',
-    releases: 'from 0.55 on',
-    threads: [],
-  },
+  failure: LOGIN_RETURNS_ELSEWHERE,
   sources: ['decision 3', 'decision 21'],
   *check({ spec }, { path }) {
     const { server, resourceUrl } = issuingOf(spec) ?? {}
