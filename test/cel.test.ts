@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { checkMatcher, maxBytes, maxProblems, outsideStringLiterals, parse } from '../src/cel/index.ts'
 import type { CelGoVersion, MatcherVerdict } from '../src/cel/index.ts'
+import { matcherVerdict } from '../src/kinds/mcp-external-auth-config/matcher-verdicts.ts'
 
 /** `line` and `col` are missing where no program can be made: cel-go names no place. */
 type Verdict = { ok: true; type: string } | { ok: false; phase: string; line?: number; col?: number }
@@ -170,15 +171,26 @@ t.test('all problems in the order of the source, up to a limit', async (t) => {
   t.equal(many.ok || many.errors.length, maxProblems)
 })
 
-t.test('a literal is told apart', async (t) => {
+t.test('a constant is told apart', async (t) => {
   const rows: readonly [string, boolean | undefined][] = [
     ['true', true],
     ['(false)', false],
-    ['!true', undefined],
+    ['!true', false],
     ['"true"', undefined],
+    ['claims.a || true', true],
+    ['claims.a && !true && claims.b', false],
+    ['"claims.azp" == "a"', false],
+    ['claims.azp in []', false],
+    ['claims.azp == "a" && "x" in claims.groups && "b" == claims["azp"]', false],
+    ['claims.azp == "a" && claims.azp == "a"', undefined],
+    ['claims.azp == "a" || claims.azp == "b"', undefined],
+    ['claims.azp == "a" && claims.sub == "b"', undefined],
+    ['has(claims.azp) && claims.azp == "a"', undefined],
+    ['claims.azp == "a" && (claims.azp == "b" || claims.admin)', undefined],
+    ['claims.a.b == "a" && claims.c.b == "b"', undefined],
   ]
   for (const [source, constant] of rows) {
-    const verdict = checkMatcher(source)
+    const verdict = matcherVerdict(source)
     t.equal(verdict.ok && verdict.constant, constant, source)
   }
 })

@@ -28,8 +28,6 @@ export type MatcherVerdict =
       readonly expr: Expr
       /** `bool`, `dyn`, `int`, `map(string, dyn)`, …: whether it may be a matcher is for the caller to decide. */
       readonly type: string
-      /** The value, when the whole expression is the literal true or false. */
-      readonly constant?: boolean
       /** The first error of the version of cel-go that refuses what the other one takes. */
       readonly refusedBy?: MatcherError & { readonly version: CelGoVersion }
     }
@@ -50,8 +48,7 @@ export function checkMatcher(source: string): MatcherVerdict {
   const older = check(expr, '0.32')
   const newer = older.dependsOnVersion ? check(expr, '0.33') : older
   if (!newer.ok && !older.ok) return failure(source, newer.problems)
-  const constant = expr.kind === 'literal' && expr.type === 'bool' ? { constant: expr.value } : {}
-  return { ok: true, expr, type: typeOfEither(newer, older), ...constant, ...refusal(source, newer, older) }
+  return { ok: true, expr, type: typeOfEither(newer, older), ...refusal(source, newer, older) }
 }
 
 function typeOfEither(newer: CheckResult, older: CheckResult): string {

@@ -9,6 +9,10 @@ export const TEXT_CLAIMS: ReadonlySet<string> = new Set(
 )
 /** Claims that every identity provider issues as a list. */
 const LIST_CLAIMS: ReadonlySet<string> = new Set(['groups', 'roles', 'cognito:groups'])
+/** Claims that are a number, an object, or a text at some providers and a list at others: never a bool. */
+const OTHER_CLAIMS: ReadonlySet<string> = new Set(
+  'aud exp iat nbf auth_time scp cid act may_act cnf'.split(' '),
+)
 
 const TEXT_FUNCTIONS: ReadonlySet<string> = new Set(['contains', 'startsWith', 'endsWith', 'matches'])
 
@@ -17,6 +21,78 @@ export interface Misfit {
   readonly claim: string
   readonly is: 'text' | 'list'
 }
+
+/** What a misfit means for a matcher, with what follows from it. */
+export const misfitText = ({ claim, is }: Misfit, consequence: string): string =>
+  is === 'text'
+    ? `claims.${claim} is one text, in which \`in\` fails at run time: ${consequence}; compare it, or use matches()`
+    : `claims.${claim} is a list, of which functions of texts fail at run time: ${consequence}; write '… in claims.${claim}'`
+
+/** The claim that a whole expression is, if it is one that no identity provider issues as a bool. */
+export function claimThatIsNoBool(expr: Expr): string | undefined {
+  const claim = claimOf(expr)
+  return claim !== undefined && [TEXT_CLAIMS, LIST_CLAIMS, OTHER_CLAIMS].some((claims) => claims.has(claim))
+    ? claim
+    : undefined
+}
+
+/** The value that an expression has for all claims, where its parts show it: `claims.a == "x" && claims.a == "y"`. */
+export function constantOf(expr: Expr): boolean | undefined {
+  if (expr.kind === 'literal') return expr.type === 'bool' ? expr.value : undefined
+  if (expr.kind !== 'call') return undefined
+  const [first, second] = expr.args
+  if (first === undefined) return undefined
+  if (expr.name === '!_') {
+    const value = constantOf(first)
+    return value === undefined ? undefined : !value
+  }
+  if (second === undefined) return undefined
+  switch (expr.name) {
+    case '_&&_':
+      return constantOfTests(testsOf(expr, '_&&_'))
+    case '_||_': {
+      const tests = testsOf(expr, '_||_').map(constantOf)
+      return tests.includes(true) ? true : tests.includes(undefined) ? undefined : false
+    }
+    case '_==_':
+      return first.kind === 'literal' && first.type === 'string' && isText(second)
+        ? first.value === second.value
+        : undefined
+    case '@in':
+      return second.kind === 'list' && second.elements.length === 0 ? false : undefined
+    default:
+      return undefined
+  }
+}
+
+/** As in cel-go, a test that is false decides even where another one fails. */
+function constantOfTests(tests: readonly Expr[]): boolean | undefined {
+  const values = tests.map(constantOf)
+  if (values.includes(false) || contradict(tests)) return false
+  return values.includes(undefined) ? undefined : true
+}
+
+/** Whether two of the tests compare one claim with different texts. */
+function contradict(tests: readonly Expr[]): boolean {
+  const wanted = new Map<string, string>()
+  return tests.some((test) => {
+    if (test.kind !== 'call' || test.name !== '_==_') return false
+    const claim = test.args.map(claimOf).find((name) => name !== undefined)
+    const text = test.args.find(isText)
+    if (claim === undefined || text === undefined) return false
+    const before = wanted.get(claim)
+    wanted.set(claim, text.value)
+    return before !== undefined && before !== text.value
+  })
+}
+
+const testsOf = (expr: Expr, operator: string): readonly Expr[] =>
+  expr.kind === 'call' && expr.name === operator
+    ? expr.args.flatMap((each) => testsOf(each, operator))
+    : [expr]
+
+const isText = (expr: Expr): expr is Expr & { readonly kind: 'literal'; readonly type: 'string' } =>
+  expr.kind === 'literal' && expr.type === 'string'
 
 /** The first misfit of an expression that compiles; none where it asks for the type of something itself. */
 export const misfitIn = (expr: Expr): Misfit | undefined => (asksForType(expr) ? undefined : search(expr))

@@ -1,6 +1,6 @@
 import { checkMatcher, maxBytes, outsideStringLiterals } from '../../cel/index.ts'
 import type { CelGoVersion, MatcherError } from '../../cel/index.ts'
-import { type Misfit, misfitIn } from './claim-shapes.ts'
+import { claimThatIsNoBool, constantOf, type Misfit, misfitIn } from './claim-shapes.ts'
 
 export { type CelGoVersion, utf8Length } from '../../cel/index.ts'
 
@@ -12,7 +12,10 @@ export type MatcherVerdict =
   | {
       readonly ok: true
       readonly type: string
+      /** The value that it has for all claims. */
       readonly constant?: boolean
+      /** The claim that it is, and that is never a bool. */
+      readonly claim?: string
       /** A claim that it takes for a list although it is a text, or the other way round. */
       readonly misfit?: Misfit
       /** The error of the one version of cel-go that refuses it. */
@@ -49,12 +52,16 @@ export function matcherVerdict(text: string): MatcherVerdict {
 function compiled(text: string): MatcherVerdict {
   const verdict = checkMatcher(text)
   if (verdict.ok) {
-    const { expr, type, refusedBy, ...rest } = verdict
+    const { expr, type, refusedBy } = verdict
     const misfit = misfitIn(expr)
+    const constant = constantOf(expr)
+    const claim = claimThatIsNoBool(expr)
     return {
-      ...rest,
+      ok: true,
       type: shortened(type),
       ...(refusedBy && { refusedBy: { ...refusedBy, message: shortened(refusedBy.message) } }),
+      ...(constant !== undefined && { constant }),
+      ...(claim !== undefined && { claim }),
       ...(misfit && { misfit }),
     }
   }

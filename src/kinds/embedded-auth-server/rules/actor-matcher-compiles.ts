@@ -6,10 +6,6 @@ import { partner, trusting } from '../examples.ts'
 import { delegationPolicies } from '../inbound-grants.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
-/** Claims that are never a bool (RFC 7519, RFC 8693, OpenID Connect Core), as the whole of a matcher. */
-const OF_OTHER_TYPES =
-  /^\s*claims(?:\.|\[["'])(?:iss|sub|aud|exp|iat|nbf|jti|azp|client_id|appid|cid|scope|scp|email|name|groups|roles|act|may_act)(?:["']\])?\s*$/
-
 export const actorMatcherCompiles = defineRule({
   id: 'actor-matcher-compiles',
   on: EmbeddedAuthServer,
@@ -39,7 +35,7 @@ export const actorMatcherCompiles = defineRule({
           text,
           `must be a bool, and this is of type ${verdict.type}: every token is denied`,
         )
-      else if (OF_OTHER_TYPES.test(text))
+      else if (verdict.ok && verdict.claim !== undefined)
         yield invalid(
           place().actorMatcher,
           text,
@@ -82,6 +78,13 @@ export const actorMatcherCompiles = defineRule({
         value: trusting({ ...partner, actorMatcher: 'claims.azp' }),
         findings: [
           'trustedIssuers[0].actorMatcher: Invalid value: "claims.azp": must be a bool, and this claim is not: every token is denied; compare it, as in claims.azp == "agent"',
+        ],
+      },
+      {
+        title: 'a list in brackets and parentheses',
+        value: trusting({ ...partner, actorMatcher: "(claims['groups'])" }),
+        findings: [
+          `trustedIssuers[0].actorMatcher: Invalid value: "(claims['groups'])": must be a bool, and this claim is not: every token is denied; compare it, as in claims.azp == "agent"`,
         ],
       },
       {

@@ -1,6 +1,8 @@
 import { advice } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
+import { misfitText } from '../../mcp-external-auth-config/claim-shapes.ts'
 import { matcherVerdict, readsClaims } from '../../mcp-external-auth-config/matcher-verdicts.ts'
+import { MATCHER_TYPES } from '../../mcp-external-auth-config/role-mappings.ts'
 import { partner, trusting } from '../examples.ts'
 import { delegationPolicies } from '../inbound-grants.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -22,23 +24,32 @@ export const actorMatcherReadsClaims = defineRule({
   *check(server, { path }) {
     for (const { value, place } of delegationPolicies(server, path)) {
       const text = value.actorMatcher
-      if (!text || readsClaims(text)) continue
-      const verdict = matcherVerdict(text)
-      if (!verdict.ok || verdict.type !== 'bool') continue
-      const { constant } = verdict
-      yield advice(
-        place().actorMatcher,
-        constant === true
-          ? 'is always true: whatever actor the token names may exchange it'
-          : constant === false
-            ? 'is always false, so it authorizes no actor'
-            : 'does not read `claims`, so it decides the same for every token',
-      )
+      const verdict = text ? matcherVerdict(text) : undefined
+      if (!text || !verdict?.ok || !MATCHER_TYPES.has(verdict.type)) continue
+      const { constant, misfit } = verdict
+      if (constant !== undefined)
+        yield advice(
+          place().actorMatcher,
+          constant
+            ? 'is always true: whatever actor the token names may exchange it'
+            : 'is always false, so it authorizes no actor',
+        )
+      else if (misfit !== undefined)
+        yield advice(place().actorMatcher, misfitText(misfit, 'it authorizes no actor'))
+      else if (!readsClaims(text))
+        yield advice(place().actorMatcher, 'does not read `claims`, so it decides the same for every token')
     }
   },
   examples: {
     valid: [
       { title: 'a claim', value: trusting({ ...partner, actorMatcher: 'claims["azp"] == "orchestrator"' }) },
+      {
+        title: 'one of two actors, and a group',
+        value: trusting({
+          ...partner,
+          actorMatcher: '(claims.azp == "gateway" || claims.azp == "agent") && "agents" in claims.groups',
+        }),
+      },
     ],
     invalid: [
       {
@@ -55,6 +66,30 @@ export const actorMatcherReadsClaims = defineRule({
       {
         title: 'a claim in quotes',
         value: trusting({ ...partner, actorMatcher: '"claims.azp" == "orchestrator"' }),
+        findings: ['trustedIssuers[0].actorMatcher: is always false, so it authorizes no actor'],
+      },
+      {
+        title: 'two actors at once',
+        value: trusting({ ...partner, actorMatcher: 'claims.azp == "gateway" && claims.azp == "agent"' }),
+        findings: ['trustedIssuers[0].actorMatcher: is always false, so it authorizes no actor'],
+      },
+      {
+        title: 'whatever the first test says',
+        value: trusting({ ...partner, actorMatcher: 'claims.azp == "gateway" || true' }),
+        findings: [
+          'trustedIssuers[0].actorMatcher: is always true: whatever actor the token names may exchange it',
+        ],
+      },
+      {
+        title: 'a value in a text',
+        value: trusting({ ...partner, actorMatcher: '"agent" in claims.azp' }),
+        findings: [
+          'trustedIssuers[0].actorMatcher: claims.azp is one text, in which `in` fails at run time: it authorizes no actor; compare it, or use matches()',
+        ],
+      },
+      {
+        title: 'a calculation',
+        value: trusting({ ...partner, actorMatcher: '1 + 1 == 2' }),
         findings: [
           'trustedIssuers[0].actorMatcher: does not read `claims`, so it decides the same for every token',
         ],

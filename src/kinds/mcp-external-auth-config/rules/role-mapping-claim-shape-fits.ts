@@ -2,7 +2,7 @@ import { advice } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
-import { type Misfit, TEXT_CLAIMS } from '../claim-shapes.ts'
+import { misfitText, TEXT_CLAIMS } from '../claim-shapes.ts'
 import { role, signing } from '../examples.ts'
 import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
@@ -40,7 +40,10 @@ export const roleMappingClaimShapeFits = defineRule({
     }
     for (const { index, verdict } of factsAbout(awsSts.roleMappings, context).notable) {
       if (verdict.ok && verdict.misfit !== undefined)
-        yield advice(path.roleMappings.at(index).matcher, textOf(verdict.misfit))
+        yield advice(
+          path.roleMappings.at(index).matcher,
+          misfitText(verdict.misfit, 'the mapping is skipped'),
+        )
     }
   },
   examples: {
@@ -116,8 +119,3 @@ export const roleMappingClaimShapeFits = defineRule({
 
 const hasClaim = (mapping: { readonly claim?: string | undefined } | undefined): boolean =>
   mapping !== undefined && !isAbsent(mapping, 'claim')
-
-const textOf = ({ claim, is }: Misfit): string =>
-  is === 'text'
-    ? `claims.${claim} is one text, in which \`in\` fails at run time: the mapping is skipped; compare it, or use matches()`
-    : `claims.${claim} is a list, of which functions of texts fail at run time: the mapping is skipped; write '… in claims.${claim}'`
