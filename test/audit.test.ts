@@ -155,6 +155,31 @@ t.test('a namespace that a person named exists', async (t) => {
   t.strictSame([held.asked.length, asked], [KINDS.length, []], 'one that holds something is there')
 })
 
+t.test('policies that are named, where the cluster serves their kind', async (t) => {
+  const policies = { metadata: { name: 'staff', namespace: 'one' }, spec: { type: 'httpv1', config: {} } }
+  const wanted = {
+    policies: (_: unknown, __: string, kind: string) => (kind === 'MCPAuthzConfig' ? ['one'] : []),
+  }
+  const rows: [string, Parameters<typeof read>[2][number], unknown][] = [
+    ['there', page([policies]), [['staff'], [], true]],
+    ['no such kind', refusal(404, 'not found'), [[], ['MCPAuthzConfig'], true]],
+    ['no right to look', refusal(403, 'no'), [[], [], false]],
+  ]
+  for (const [title, answer, expected] of rows) {
+    const { live } = await read(t, 'authzconfigs', [answer], wanted)
+    t.strictSame(
+      [
+        live.secrets.map(({ name }) => name),
+        live.absent.map(({ kind }) => kind),
+        live.knows('MCPAuthzConfig', 'one'),
+      ],
+      expected,
+      title,
+    )
+    t.strictSame([live.unread, live.knows('MCPToolConfig', 'one')], [[], false], title)
+  }
+})
+
 t.test('of Secrets, the lengths', async (t) => {
   const secret = json(200, {
     metadata: { name: 'keys' },

@@ -25,7 +25,7 @@ import {
 } from '../src/kinds/places.ts'
 import { type Finding, findingText } from '../src/review/finding.ts'
 import { REFERENCES } from '../src/kinds/between/references.ts'
-import { DEFAULT_API_GROUP, KINDS } from '../src/kinds/index.ts'
+import { DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
 import { runRules } from '../src/review/check.ts'
 import { shape } from '../src/review/shape.ts'
 import { overlay } from '../src/review/overlay.ts'
@@ -362,7 +362,7 @@ function listening(
   return answering(cluster, {
     get: heard((kind, name) => {
       const resource = cluster.get(kind, name)
-      if (resource === undefined || kind === 'Secret' || kind === 'ConfigMap') return resource
+      if (resource === undefined || !kindNamed.has(kind)) return resource
       return recording(resource, (path) => onField(path.join('.')))
     }),
     knows: heard((...asked) => cluster.knows(...asked)),

@@ -65,7 +65,7 @@ export class ClusterConnection {
    * not there, and any other answer throws. A list that expires on the way is read once more.
    */
   async list(
-    kind: Kind,
+    kind: Pick<Kind, 'plural'>,
     namespace: string | undefined,
     signal: AbortSignal,
   ): Promise<readonly unknown[] | undefined> {
@@ -179,7 +179,7 @@ export class ClusterConnection {
     this.#api.close()
   }
 
-  #path({ plural }: Kind, namespace: string | undefined): string {
+  #path({ plural }: Pick<Kind, 'plural'>, namespace: string | undefined): string {
     const place = namespace === undefined ? '' : `namespaces/${encodeURIComponent(namespace)}/`
     return `/apis/${this.#group}/${API_VERSION}/${place}${plural}`
   }

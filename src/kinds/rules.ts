@@ -5,6 +5,7 @@ export { authorizationConfiguredOnce } from './between/rules/authorization-confi
 export { backendAuthServed } from './between/rules/backend-auth-served.ts'
 export { configMapReferenceFound } from './between/rules/config-map-reference-found.ts'
 export { deletedResourceUnreferenced } from './between/rules/deleted-resource-unreferenced.ts'
+export { policyReferenceFound } from './between/rules/policy-reference-found.ts'
 export { referenceFound } from './between/rules/reference-found.ts'
 export { remoteUrlAllowed } from './between/rules/remote-url-allowed.ts'
 export { secretReferenceFound } from './between/rules/secret-reference-found.ts'

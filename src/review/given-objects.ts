@@ -6,6 +6,7 @@ import {
   writtenAnnotation,
 } from '../kinds/between/related-resources.ts'
 import { configMapFacts } from '../kinds/between/config-maps.ts'
+import { isPolicyKind, policyFacts } from '../kinds/between/policy-kinds.ts'
 import { secretFacts } from '../kinds/between/secrets.ts'
 import { kindNamed } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
@@ -41,15 +42,16 @@ export function stateOf(
   const { group } = reading
   const hidden = kindsNotKnown(values, reading)
   const withConfigMaps = namespacesOf('ConfigMap', values, reading)
+  const isGiven = (kind: string) => kindNamed.has(kind) || isPolicyKind(kind)
   const knows = (kind: string, namespace: string) =>
-    (kind === 'ConfigMap' ? withConfigMaps.has(namespace) : kindNamed.has(kind)) && !hidden(kind, namespace)
+    (kind === 'ConfigMap' ? withConfigMaps.has(namespace) : isGiven(kind)) && !hidden(kind, namespace)
   const state = new ClusterState({ group, knows, where })
   putAll(state, values, reading)
   return state
 }
 
 function namespacesOf(kind: string, values: readonly unknown[], reading: Reading): ReadonlySet<unknown> {
-  const found = values.filter((value) => factsKindOf(value) === kind).map(metadataOf)
+  const found = values.filter((value) => factsKindOf(value, reading) === kind).map(metadataOf)
   return new Set(found.map(({ namespace = reading.namespace }) => namespace))
 }
 
@@ -62,7 +64,7 @@ export function putAll(state: ClusterState, values: readonly unknown[], reading:
       const places = filled.map(({ at }) => at)
       state.put(kind, value, reading.namespace, places)
     } else {
-      const named = factsKindOf(value)
+      const named = factsKindOf(value, reading)
       const { name, namespace = reading.namespace } = metadataOf(value)
       if (named === undefined || typeof name !== 'string' || typeof namespace !== 'string') continue
       const facts = FACTS[named](value as Record<string, unknown>, reading.strict ? undefined : isFilled)
@@ -71,12 +73,19 @@ export function putAll(state: ClusterState, values: readonly unknown[], reading:
   }
 }
 
-/** The kinds outside the API group, of whose objects only facts are kept. */
-const FACTS = { Secret: secretFacts, ConfigMap: configMapFacts } as const
+/** The kinds of whose objects only facts are kept. */
+const FACTS = {
+  Secret: secretFacts,
+  ConfigMap: configMapFacts,
+  MCPAuthzConfig: policyFacts,
+  MCPToolConfig: policyFacts,
+} as const
 
-function factsKindOf(value: unknown): keyof typeof FACTS | undefined {
-  if (!isObject(value) || value.apiVersion !== 'v1') return undefined
-  return value.kind === 'Secret' || value.kind === 'ConfigMap' ? value.kind : undefined
+function factsKindOf(value: unknown, { group }: Reading): keyof typeof FACTS | undefined {
+  if (!isObject(value) || typeof value.apiVersion !== 'string') return undefined
+  const { apiVersion, kind } = value
+  if (apiVersion.startsWith(`${group}/`)) return isPolicyKind(kind) ? kind : undefined
+  return apiVersion === 'v1' && (kind === 'Secret' || kind === 'ConfigMap') ? kind : undefined
 }
 
 /** Whether a tool fills in the text of a Secret: a placeholder, or a path in angle brackets. */
@@ -92,7 +101,7 @@ export function kindsNotKnown(
 ): (kind: string, namespace: string) => boolean {
   const hidden = new Set<string>()
   for (const value of reading.strict ? [] : values) {
-    const kind = kindOf(value, reading)?.kind ?? factsKindOf(value)
+    const kind = kindOf(value, reading)?.kind ?? factsKindOf(value, reading)
     if (kind === undefined || !isObject(value)) continue
     const { name, namespace = reading.namespace } = metadataOf(value)
     const isOpen = isFilledIn(name) || (BACKEND_KINDS.includes(kind) && hasUnknownGroup(value.spec))

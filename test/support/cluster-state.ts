@@ -1,5 +1,6 @@
 import { DEFAULT_API_GROUP, kindNamed } from '../../src/kinds/index.ts'
 import { configMapFacts } from '../../src/kinds/between/config-maps.ts'
+import { isPolicyKind, policyFacts } from '../../src/kinds/between/policy-kinds.ts'
 import { secretFacts } from '../../src/kinds/between/secrets.ts'
 import { ClusterState } from '../../src/review/cluster-state.ts'
 
@@ -16,7 +17,9 @@ export function stateOf(objects: readonly unknown[]): ClusterState {
       state.putFacts(
         { kind: named, name: metadata.name },
         metadata.namespace ?? '',
-        (named === 'Secret' ? secretFacts : configMapFacts)(object as Record<string, unknown>),
+        (isPolicyKind(named) ? policyFacts : named === 'Secret' ? secretFacts : configMapFacts)(
+          object as Record<string, unknown>,
+        ),
       )
     else state.put(kind, object)
   }

@@ -1,6 +1,7 @@
 import { readFlags, UsageError } from '../../configuration/flags.ts'
 import { chosenSeverities, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { configMapReferencesOf } from '../../kinds/between/config-maps.ts'
+import { policiesOf, type PolicyKind } from '../../kinds/between/policy-kinds.ts'
 import { secretReferencesOf } from '../../kinds/between/secrets.ts'
 import { judgeSubmission, storedSubmission } from '../../review/index.ts'
 import type { Release } from '../../release/release.ts'
@@ -39,6 +40,8 @@ export async function audit(
     mustExist: true,
     ...(flags['check-secrets'] ? { secrets: namedBy(secretReferencesOf) } : {}),
     configMaps: namedBy(configMapReferencesOf),
+    policies: (objects: readonly LiveObject[], _: string, kind: PolicyKind) =>
+      namedBy(policiesOf(kind))(objects).map(({ namespace }) => namespace),
   }
   const named = await readRelease(flags, group)
   const progress = progressOn(process.stderr, flags.quiet)
@@ -52,9 +55,9 @@ export async function audit(
   return exitCode(report)
 }
 
-/** The Secrets or ConfigMaps that stored objects name. */
+/** The Secrets, ConfigMaps or policies that stored objects name. */
 const namedBy =
-  (referencesOf: typeof secretReferencesOf | typeof configMapReferencesOf) =>
+  (referencesOf: (resource: { readonly spec?: unknown }) => readonly { readonly name: string }[]) =>
   (objects: readonly LiveObject[]): NameInNamespace[] =>
     objects.flatMap(({ namespace, value }) => referencesOf(value).map(({ name }) => ({ namespace, name })))
 

@@ -2,6 +2,7 @@ import type { ClusterState } from '../../review/cluster-state.ts'
 import { jsonKey } from '../../rule/path.ts'
 import { isObject, metadataOf } from '../../rule/resource.ts'
 import type { FileDocument } from '../input/load.ts'
+import { isPolicyKind } from '../../kinds/between/policy-kinds.ts'
 import { objectKey } from '../../rule/cluster.ts'
 import { isNamespaceName, readFlags, toggle, UsageError } from '../../configuration/flags.ts'
 import { chosenSeverities, JUDGING_FLAGS } from '../../configuration/judging.ts'
@@ -111,10 +112,10 @@ function judgeBesideCluster(
   const judging = { ...given, ...reading, release }
   const report = judgeDocuments(documents, judging, { state: after, stored: { state: before, get } })
   report.unread.unshift(...live.unread.map((message) => ({ ...IN_CLUSTER, message })))
-  const kinds = new Set(documents.documents.map(({ document }) => kindOf(document.value, judging)))
+  const kinds = new Set(documents.documents.map(({ document }) => kindOf(document.value, judging)?.kind))
   report.notes.push(
     ...missingKindNotes(
-      live.absent.filter((kind) => kinds.has(kind)),
+      live.absent.filter(({ kind }) => isPolicyKind(kind) || kinds.has(kind)),
       judging.group,
     ),
   )

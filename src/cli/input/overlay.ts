@@ -1,5 +1,6 @@
 import { isNamespaceName } from '../../configuration/flags.ts'
 import { configMapReferencesOf } from '../../kinds/between/config-maps.ts'
+import { policiesOf, type PolicyKind } from '../../kinds/between/policy-kinds.ts'
 import { secretReferencesOf } from '../../kinds/between/secrets.ts'
 import type { ClusterState } from '../../review/cluster-state.ts'
 import { asApplied, kindOf, nameOf, namespaceOf, type Reading } from '../../review/given-objects.ts'
@@ -51,6 +52,8 @@ export async function readOverlay(
       ? { secrets: (_: unknown, own: string) => namedIn(values, readingFor(own), secretReferencesOf) }
       : {}),
     configMaps: (_: unknown, own: string) => namedIn(values, readingFor(own), configMapReferencesOf),
+    policies: (_: unknown, own: string, kind: PolicyKind) =>
+      namedIn(values, readingFor(own), policiesOf(kind)).map(({ namespace }) => namespace),
   }
   const live = await readCluster(wanted, environment)
   const reading = readingFor(live.namespace)
@@ -79,11 +82,11 @@ function placesOf(values: readonly unknown[], reading: Reading): string[] {
   )
 }
 
-/** The Secrets or ConfigMaps that the documents name. */
+/** The Secrets, ConfigMaps or policies that the documents name. */
 function namedIn(
   values: readonly unknown[],
   reading: Reading,
-  referencesOf: typeof secretReferencesOf | typeof configMapReferencesOf,
+  referencesOf: (resource: { readonly spec?: unknown }) => readonly { readonly name: string }[],
 ): NameInNamespace[] {
   return values.flatMap((value) =>
     isObject(value) && kindOf(value, reading) !== undefined

@@ -3,9 +3,9 @@ import type { Kind } from '../../kinds/kind.ts'
 import { IN_CLUSTER, type Located } from './report.ts'
 
 /** The note that the cluster does not serve some kinds. It is not an error: it holds no object of them. */
-export function missingKindNotes(absent: readonly Kind[], group: string): Located[] {
+export function missingKindNotes(absent: readonly Pick<Kind, 'kind' | 'plural'>[], group: string): Located[] {
   const served = (what: string) => `the cluster does not serve ${what}; is its CRD installed?`
-  if (absent.length === KINDS.length) {
+  if (absent.length >= KINDS.length) {
     const message = `the cluster does not serve ${group}/${API_VERSION}; are the CRDs installed? (--api-group names another group)`
     return [{ ...IN_CLUSTER, message }]
   }

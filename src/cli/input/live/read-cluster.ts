@@ -1,6 +1,12 @@
 import { ClusterConnection, StatusError, type Times } from '../../../cluster/index.ts'
 import { KINDS } from '../../../kinds/index.ts'
 import { configMapFacts } from '../../../kinds/between/config-maps.ts'
+import {
+  isPolicyKind,
+  POLICY_KINDS,
+  policyFacts,
+  type PolicyKind,
+} from '../../../kinds/between/policy-kinds.ts'
 import { secretFacts } from '../../../kinds/between/secrets.ts'
 import type { Kind } from '../../../kinds/kind.ts'
 import { isObject, metadataOf, type Resource } from '../../../rule/resource.ts'
@@ -21,9 +27,9 @@ export interface NameInNamespace {
   readonly name: string
 }
 
-/** The facts about a Secret or ConfigMap: its values are not kept. */
+/** The facts about an object that a resource names: the values of Secrets and ConfigMaps are not kept. */
 export interface SeenFacts extends NameInNamespace {
-  readonly kind: 'Secret' | 'ConfigMap'
+  readonly kind: 'Secret' | 'ConfigMap' | PolicyKind
   readonly facts: Resource
 }
 
@@ -39,7 +45,7 @@ export interface Live {
   /** The CustomResourceDefinitions of the kinds, if they were asked for; without those that the user may not read. */
   readonly definitions: readonly unknown[]
   /** Kinds that the API server does not serve. */
-  readonly absent: readonly Kind[]
+  readonly absent: readonly Pick<Kind, 'kind' | 'plural'>[]
   /** What could not be read, and why. */
   readonly unread: readonly string[]
   /** Namespaces of `--namespaces` that hold no object, and that the user has no right to get. */
@@ -60,6 +66,8 @@ export interface Wanted extends ClusterChoice {
   secrets?(objects: readonly LiveObject[], own: string): Iterable<NameInNamespace>
   /** The ConfigMaps whose keys are read, where the user may. */
   configMaps?(objects: readonly LiveObject[], own: string): Iterable<NameInNamespace>
+  /** The namespaces in which resources name objects of the kind. */
+  policies?(objects: readonly LiveObject[], own: string, kind: PolicyKind): Iterable<string>
 }
 
 /** Reads the objects of a cluster once. Never throws: `unread` lists what could not be read. */
@@ -81,11 +89,13 @@ export async function readCluster(
     const definitions = wanted.definitions === true ? await readDefinitions(connection) : []
     const secrets = await readFacts(connection, 'Secret', wanted.secrets?.(lists.objects, own))
     const configMaps = await readFacts(connection, 'ConfigMap', wanted.configMaps?.(lists.objects, own))
+    const policies = await readPolicies(connection, (kind) => wanted.policies?.(lists.objects, own, kind))
     return {
       ...lists,
+      absent: [...lists.absent, ...policies.absent],
       server: serverUrl(connection),
       namespace: own,
-      secrets: [...secrets.found, ...configMaps.found],
+      secrets: [...secrets.found, ...configMaps.found, ...policies.found],
       definitions,
       unread: [...lists.unread, ...existence.unread, ...secrets.unread],
       doubtful: existence.doubtful,
@@ -94,7 +104,9 @@ export async function readCluster(
           ? secrets.knows(namespace)
           : kind === 'ConfigMap'
             ? configMaps.knows(namespace)
-            : lists.knows(kind, namespace),
+            : isPolicyKind(kind)
+              ? policies.knows(kind, namespace)
+              : lists.knows(kind, namespace),
     }
   } finally {
     connection.close()
@@ -215,7 +227,7 @@ async function readDefinitions(connection: ClusterConnection): Promise<unknown[]
 /** Reads which keys Secrets or ConfigMaps have, never keeping values. A failure in a namespace is reported once for it. */
 async function readFacts(
   connection: ClusterConnection,
-  kind: SeenFacts['kind'],
+  kind: 'Secret' | 'ConfigMap',
   names: Iterable<NameInNamespace> | undefined,
 ) {
   const factsOf = kind === 'Secret' ? secretFacts : configMapFacts
@@ -241,6 +253,38 @@ async function readFacts(
     found,
     unread: [...unread.values()],
     knows: (namespace: string) => names !== undefined && !unread.has(namespace),
+  }
+}
+
+/** Lists the objects of the kinds that resources name, where they name any. What cannot be read is not known. */
+async function readPolicies(
+  connection: ClusterConnection,
+  namespacesOf: (kind: PolicyKind) => Iterable<string> | undefined,
+) {
+  const found: SeenFacts[] = []
+  const absent = new Set<(typeof POLICY_KINDS)[number]>()
+  const known = new Set<string>()
+  const parts = POLICY_KINDS.flatMap((policies) =>
+    [...new Set(namespacesOf(policies.kind))].map((namespace) => ({ policies, namespace })),
+  )
+  await forEachConcurrently(parts, async ({ policies, namespace }) => {
+    const { kind } = policies
+    const listed = await retryRefused(() =>
+      connection.list(policies, namespace, new AbortController().signal),
+    ).catch(() => 'unread' as const)
+    if (listed === 'unread') return
+    if (listed === undefined) absent.add(policies)
+    known.add(keyOf(kind, namespace))
+    for (const object of listed ?? []) {
+      const { name } = metadataOf(object)
+      if (isObject(object) && typeof name === 'string')
+        found.push({ kind, namespace, name, facts: policyFacts(object) })
+    }
+  })
+  return {
+    found,
+    absent: [...absent],
+    knows: (kind: string, namespace: string) => known.has(keyOf(kind, namespace)),
   }
 }
 
