@@ -128,6 +128,7 @@ export { outgoingAuthBackendIsMember } from './virtual-mcp-server/rules/outgoing
 export { outgoingAuthBackendRefConfigured } from './virtual-mcp-server/rules/outgoing-auth-backend-ref-configured.ts'
 export { outgoingAuthDefaultRefConfigured } from './virtual-mcp-server/rules/outgoing-auth-default-ref-configured.ts'
 export { outgoingAuthInlineConfigured } from './virtual-mcp-server/rules/outgoing-auth-inline-configured.ts'
+export { outgoingAuthInlineTypeResolved } from './virtual-mcp-server/rules/outgoing-auth-inline-type-resolved.ts'
 export { outgoingAuthInlineUsed } from './virtual-mcp-server/rules/outgoing-auth-inline-used.ts'
 export { passthroughHeaderAllowed } from './virtual-mcp-server/rules/passthrough-header-allowed.ts'
 export { primaryUpstreamProviderChosen } from './virtual-mcp-server/rules/primary-upstream-provider-chosen.ts'

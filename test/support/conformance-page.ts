@@ -48,10 +48,6 @@ const SILENT: readonly (readonly [refusal: RegExp, why: string])[] = [
     'In an MCPExternalAuthConfig: scopes and `resourceUrl` are those of the workload that refers to it. In a VirtualMCPServer it is told.',
   ],
   [/tlsListener/, 'Empty names in a field of releases.'],
-  [
-    /outgoingAuth\.backends\.\w+: type must be one of/,
-    'An entry of type `discovered` with source inline, whose backend has a reference of its own: vMCP does not start. No rule yet.',
-  ],
 ]
 
 /** Why a CRD demands more than we do while no release is known. */

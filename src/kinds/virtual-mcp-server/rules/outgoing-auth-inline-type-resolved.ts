@@ -1,0 +1,60 @@
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { outgoing } from '../examples.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+const ADVICE =
+  "with source 'inline' vMCP does not start: nothing resolves type 'discovered'; name the configuration with type 'externalAuthConfigRef'"
+
+export const outgoingAuthInlineTypeResolved = defineRule({
+  id: 'outgoing-auth-inline-type-resolved',
+  on: VirtualMCPServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'With the source `inline` no strategy is of type `discovered`.',
+  why: 'The operator writes the type as it is into the configuration of vMCP, which knows no strategy of that name and ends. Without an entry, the reference of the backend itself counts.',
+  failure: {
+    symptom:
+      'CrashLoopBackOff; the log says "outgoingAuth.backends.<name>: type must be one of: unauthenticated, …"',
+    toldBy: 'start-up',
+    threads: [],
+  },
+  sources: ['decision 3', 'decision 5'],
+  *check({ spec }, { path }) {
+    const outgoingAuth = spec?.outgoingAuth
+    if (outgoingAuth?.source !== 'inline') return
+    if (outgoingAuth.default?.type === 'discovered') yield advice(path.spec.outgoingAuth.default.type, ADVICE)
+    const backends = outgoingAuth.backends ?? {}
+    for (const name of Object.keys(backends)) {
+      if (backends[name]?.type === 'discovered')
+        yield advice(path.spec.outgoingAuth.backends.at(name).type, ADVICE)
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'a configuration',
+        value: outgoing({
+          source: 'inline',
+          backends: { jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'jira' } } },
+        }),
+      },
+      {
+        title: 'the source discovered',
+        value: outgoing({ source: 'discovered', backends: { jira: { type: 'discovered' } } }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'a backend that is to bring its own',
+        value: outgoing({ source: 'inline', backends: { jira: { type: 'discovered' } } }),
+        findings: [`spec.outgoingAuth.backends[jira].type: ${ADVICE}`],
+      },
+      {
+        title: 'the others as well',
+        value: outgoing({ source: 'inline', default: { type: 'discovered' } }),
+        findings: [`spec.outgoingAuth.default.type: ${ADVICE}`],
+      },
+    ],
+  },
+})
