@@ -793,6 +793,201 @@ const ROWS: readonly Row[] = [
     finds: ['auth-server-storage-persistent'],
     right: [],
   },
+  {
+    story: 2,
+    title: 'a header is injected into an MCPServerEntry by a bearer token',
+    world: () => {
+      const w = gatewayWorld()
+      w.key = object('MCPExternalAuthConfig', 'key', {
+        type: 'bearerToken',
+        bearerToken: { tokenSecretRef: secret('key') },
+      })
+      w.gateway.spec.outgoingAuth.backends.jira.externalAuthConfigRef.name = 'key'
+      return w
+    },
+    wrong: () => undefined,
+    finds: ['backend-auth-type-supported'],
+    right: [],
+  },
+  {
+    story: 5,
+    title: 'an inline strategy of type discovered',
+    world: gatewayWorld,
+    wrong: (w) => {
+      w.gateway.spec.outgoingAuth.backends.jira = { type: 'discovered' }
+      w.jira.spec.externalAuthConfigRef = { name: 'exchange' }
+    },
+    finds: ['outgoing-auth-inline-type-resolved'],
+    right: [() => undefined],
+  },
+  ...(['authorization', 'COOKIE', 'X-Forwarded-For', 'Proxy-Authorization', 'Host'] as const).map(
+    (header): Row => ({
+      story: 8,
+      title: `a header is passed through: ${header}`,
+      world: gatewayWorld,
+      wrong: (w) => (w.gateway.spec.passthroughHeaders = ['X-Tenant', header]),
+      finds: ['passthrough-header-allowed'],
+      right: [(w) => (w.gateway.spec.passthroughHeaders = ['X-Tenant', 'x-request-id'])],
+    }),
+  ),
+  {
+    story: 10,
+    title: 'a primary provider in the policies, which no provider has',
+    world: gatewayWorld,
+    wrong: (w) => {
+      w.gateway.spec.incomingAuth.authzConfig = {
+        type: 'inline',
+        inline: { policies: [PERMIT], primaryUpstreamProvider: 'entra' },
+      }
+    },
+    finds: ['primary-upstream-provider-exists'],
+    right: [
+      (w) => {
+        w.gateway.spec.incomingAuth.authzConfig = cedar(PERMIT)
+        E(w).primaryUpstreamProvider = 'okta'
+      },
+    ],
+  },
+  {
+    story: 10,
+    title: 'policies that are named and not there',
+    world: gatewayWorld,
+    wrong: (w) => (w.gateway.spec.incomingAuth.authzConfigRef = { name: 'staff' }),
+    finds: ['policy-reference-found'],
+    right: [
+      (w) => {
+        w.gateway.spec.incomingAuth.authzConfigRef = { name: 'staff' }
+        w.policies = object('MCPAuthzConfig', 'staff', { type: 'cedarv1', config: { policies: [PERMIT] } })
+      },
+    ],
+  },
+  {
+    story: 12,
+    title: 'a plain http issuer inside the cluster, of a workload',
+    world: proxyWorld,
+    wrong: (w) => {
+      w.tokens.spec.inline.issuer = 'http://keycloak.auth.svc.cluster.local/realms/mcp'
+      delete w.proxy.spec.authServerRef
+    },
+    finds: ['oidc-config-url-https'],
+    right: [],
+  },
+  ...(
+    [
+      ['claims.azp == "a" && claims.azp == "b"', 'actor-matcher-reads-claims'],
+      ['"agent" in claims["azp"]', 'actor-matcher-reads-claims'],
+      ['  claims.groups ', 'actor-matcher-compiles'],
+      ["claims['sub']", 'actor-matcher-compiles'],
+      ['claims.azp = "agent"', 'actor-matcher-compiles'],
+      ['token.azp == "agent"', 'actor-matcher-compiles'],
+    ] as const
+  ).map(([actorMatcher, id]): Row => ({
+    story: 13,
+    title: `an actor matcher in inboundGrants: ${actorMatcher}`,
+    world: gatewayWorld,
+    wrong: (w) => {
+      E(w).trustedIssuers = [{ name: 'ci', issuerUrl: 'https://ci.example.com' }]
+      E(w).inboundGrants = {
+        tokenExchange: {
+          issuerPolicies: [
+            {
+              issuerRef: 'ci',
+              expectedAudience: 'https://mcp.example.com/mcp',
+              allowedDelegateClients: ['agent'],
+              actorMatcher,
+            },
+          ],
+        },
+      }
+    },
+    finds: [id],
+    right: [
+      (w) => {
+        E(w).trustedIssuers = [{ name: 'ci', issuerUrl: 'https://ci.example.com' }]
+        E(w).inboundGrants = {
+          tokenExchange: {
+            issuerPolicies: [
+              {
+                issuerRef: 'ci',
+                expectedAudience: 'https://mcp.example.com/mcp',
+                allowedDelegateClients: ['agent'],
+                actorMatcher: 'has(claims.azp) && claims.azp == "agent"',
+              },
+            ],
+          },
+        }
+      },
+    ],
+  })),
+  ...[
+    'https://idp.example.com?tenant=1',
+    'https://idp.example.com#a',
+    'https://user@idp.example.com',
+    'http://localhost:8080',
+  ].map((issuerUrl): Row => ({
+    story: 15,
+    title: `a trusted issuer with the URL ${issuerUrl}`,
+    world: gatewayWorld,
+    wrong: issuer({ issuerUrl }),
+    finds: ['trusted-issuer-url-accepted'],
+    right: [issuer({ issuerUrl: 'https://idp.example.com/tenant/' })],
+  })),
+  {
+    story: 16,
+    title: 'policies about groups for users of GitHub, in an MCPServer',
+    world: () => {
+      const w = proxyWorld()
+      w.proxy = object('MCPServer', 'proxy', {
+        image: 'example/tools:1',
+        authServerRef: w.proxy.spec.authServerRef,
+        oidcConfigRef: w.proxy.spec.oidcConfigRef,
+      })
+      E(w).upstreamProviders = [GITHUB]
+      return w
+    },
+    wrong: (w) =>
+      (w.proxy.spec.authzConfig = cedar('permit(principal in THVGroup::"staff", action, resource);')),
+    finds: ['authorization-claims-available'],
+    right: [(w) => (w.proxy.spec.authzConfig = cedar(PERMIT))],
+  },
+  ...[
+    'https://10.0.0.7',
+    'https://[fd00::7]',
+    'https://keycloak.auth.svc',
+    'https://192.168.1.4:8443/realms/a',
+  ].map((issuerUrl): Row => ({
+    story: 20,
+    title: `a provider at a private address: ${issuerUrl}`,
+    world: gatewayWorld,
+    wrong: (w) => (oidcOf(w).issuerUrl = issuerUrl),
+    finds: ['upstream-address-allowed'],
+    right: [(w) => Object.assign(oidcOf(w), { issuerUrl, allowPrivateIPs: true })],
+  })),
+  {
+    story: 24,
+    title: 'two replicas without a word on storage',
+    world: gatewayWorld,
+    wrong: (w) => {
+      w.gateway.spec.replicas = 2
+      delete E(w).storage
+    },
+    finds: ['auth-server-storage-shared'],
+    right: [],
+  },
+  {
+    story: 26,
+    title: 'a header is sent for anyone',
+    world: proxyWorld,
+    wrong: (w) => {
+      w.key = object('MCPExternalAuthConfig', 'key', {
+        type: 'headerInjection',
+        headerInjection: { headerName: 'X-Api-Key', valueSecretRef: secret('key') },
+      })
+      w.proxy.spec = { remoteUrl: 'https://api.example.com/mcp', externalAuthConfigRef: { name: 'key' } }
+    },
+    finds: ['workload-auth-type-suited'],
+    right: [],
+  },
 ]
 
 async function findings(world: World, flags: readonly string[] = []): Promise<string[]> {
