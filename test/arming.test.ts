@@ -9,6 +9,7 @@ import {
 } from '../src/arming/index.ts'
 import { displacing, drift } from '../src/arming/reconcile.ts'
 import { LeaseHolder, type LeaseStore } from '../src/arming/lease.ts'
+import { parseLabelSelector } from '../src/configuration/label-selector.ts'
 import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
 
 /** A Lease as an API server keeps it: a write of an old version comes too late. */
@@ -111,6 +112,8 @@ const optionsOf = (changed: Partial<ArmingOptions> = {}): ArmingOptions => ({
     caBundle: 'CA',
   }),
   namespaceSelector: {},
+  objectSelector: {},
+  timeoutSeconds: 5,
   manager: 'Lease vmcp/vmcp-admission',
   breakGlass: 'stop it',
   onRead: () => undefined,
@@ -519,6 +522,28 @@ t.test('conditions on the entry that wants none are repaired', async (t) => {
   for (const webhook of webhooksOf()) webhook.matchConditions ??= [{ name: 'never', expression: 'false' }]
   await arming.reconcile()
   t.strictSame(fake.applied, [`${VALIDATING} Fail`])
+})
+
+t.test('the probe has the labels that the selector of objects asks for', async (t) => {
+  for (const [selector, expected] of [
+    ['', {}],
+    ['checked=yes', { checked: 'yes' }],
+    ['checked', { checked: '' }],
+    ['tier in (gold,silver),!untouched,team!=a', { tier: 'gold' }],
+  ] as const) {
+    const sent: object[] = []
+    const fake = cluster()
+    const recording = {
+      ...fake,
+      tryProbe: (nonce: string, labels: object) => {
+        sent.push(labels)
+        return fake.tryProbe(nonce)
+      },
+    }
+    await armingOf(recording, 'on', () => 0, { objectSelector: parseLabelSelector(selector) }).reconcile()
+    t.strictSame(sent, [expected], selector)
+    t.equal(policy(fake), 'Fail')
+  }
 })
 
 t.test('what differs', async (t) => {

@@ -73,6 +73,8 @@ function healthy(): Cluster {
     }),
     owner: undefined,
     namespaceSelector: {},
+    objectSelector: {},
+    timeoutSeconds: 5,
     manager: `Lease ${NAMESPACE}/vmcp-admission`,
     breakGlass: '',
   })
@@ -479,6 +481,23 @@ const BROKEN: readonly [title: string, breakIt: (cluster: Cluster) => unknown][]
     (cluster) => add(cluster, DEPLOYMENT, ARGS, '--namespace-selector=team=a'),
   ],
   [
+    'objects are excluded, by the settings',
+    (cluster) => {
+      add(cluster, DEPLOYMENT, ARGS, '--object-selector=!untouched')
+      for (const path of BOTH)
+        for (const each of part(cluster.objects.get(path), 'webhooks') as Json[])
+          each.objectSelector = { matchExpressions: [{ key: 'untouched', operator: 'DoesNotExist' }] }
+    },
+  ],
+  [
+    'the API server waits as long as the settings say',
+    (cluster) => {
+      add(cluster, DEPLOYMENT, ARGS, '--webhook-timeout=10')
+      for (const path of BOTH) set(cluster, path, 'webhooks.0.timeoutSeconds', 10)
+    },
+  ],
+  ['the API server waits longer', (cluster) => setEntry(cluster, 'timeoutSeconds', 10)],
+  [
     'objects are excluded',
     (cluster) => setEntry(cluster, 'objectSelector', { matchLabels: { checked: 'yes' } }),
   ],
@@ -722,6 +741,29 @@ t.test('a cluster that cannot be reached, and wrong usage', async (t) => {
     uninstall(['file'], {}),
     new UsageError('uninstall takes no files; --namespace names the installation'),
   )
+})
+
+t.test('with --probe-only the rights of the probe suffice', async (t) => {
+  const cluster = healthy()
+  add(cluster, DEPLOYMENT, ARGS, '--object-selector=checked=yes')
+  for (const path of cluster.objects.keys()) {
+    if (path !== DEPLOYMENT) cluster.refusals.set(path, [403, 'no'])
+  }
+  const { kubeconfig } = await serve(t, cluster)
+  const args = ['--kubeconfig', kubeconfig, '--probe-only']
+  const scope = `namespace ${NAMESPACE} of`
+  const { status, stdout } = await runHere(t, doctor, args)
+  t.equal(status, 0)
+  t.match(
+    stdout,
+    `probe: reached: the API server called the webhook, and it answered\n\ninstallation in ${scope}`,
+  )
+  cluster.probe = refusal(500, 'no endpoints available for service "vmcp-admission"')
+  const lost = await runHere(t, doctor, args)
+  t.equal(lost.status, 1)
+  t.match(lost.stdout, /^problem: dry run in namespace .*: 1 problem\n$/s)
+  const all = await runHere(t, doctor, ['--kubeconfig', kubeconfig])
+  t.equal(all.status, 3, 'everything else needs more')
 })
 
 t.test('a Lease without its namespace is an error, and not a Lease of another one', async (t) => {

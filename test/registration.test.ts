@@ -110,11 +110,17 @@ t.test('the webhook configurations are these, and no field more', async (t) => {
     ...registration,
     owner: undefined,
     namespaceSelector: {},
+    objectSelector: {},
+    timeoutSeconds: 5,
     manager: 'Lease a/b',
     breakGlass: 'stop it',
   }
   const said = {
-    annotations: { 'vmcp-admission/managed-by': 'Lease a/b', 'vmcp-admission/break-glass': 'stop it' },
+    annotations: {
+      'admissions.enforcer/disabled': 'true',
+      'vmcp-admission/managed-by': 'Lease a/b',
+      'vmcp-admission/break-glass': 'stop it',
+    },
   }
   t.strictSame(
     sorted(wantedConfigurations(own)),
@@ -127,6 +133,24 @@ t.test('the webhook configurations are these, and no field more', async (t) => {
     expected(said, { ...free, namespaceSelector }),
     'but for namespaces that the settings leave out',
   )
+  const objectSelector = parseLabelSelector('!untouched')
+  t.strictSame(
+    sorted(wantedConfigurations({ ...own, objectSelector })),
+    expected(said, { ...free, objectSelector }),
+    'or objects',
+  )
+  for (const [timeoutSeconds, deletion] of [
+    [1, 1],
+    [30, 2],
+  ] as const) {
+    const waited = wantedConfigurations({ ...own, timeoutSeconds }).flatMap(
+      ({ webhooks }) => webhooks as { timeoutSeconds: number }[],
+    )
+    t.strictSame(
+      waited.map((each) => each.timeoutSeconds),
+      [timeoutSeconds, deletion, timeoutSeconds],
+    )
+  }
 
   const file = fileURLToPath(new URL('../deploy/static-webhooks.yaml', import.meta.url))
   const documents = parseAllDocuments(readFileSync(file, 'utf8')).map((each) => each.toJS() as Written)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import type { LabelSelector } from '../configuration/label-selector.ts'
+import { type LabelSelector, labelsSelectedBy } from '../configuration/label-selector.ts'
 import type { ClientConfig } from './webhook-configurations.ts'
 import { WEBHOOK_NAME } from './webhook-configurations.ts'
 import {
@@ -33,8 +33,11 @@ export interface ArmingCluster {
   applyConfiguration(configuration: Configuration, displacing?: Configuration): Promise<void>
   /** The uid of a ClusterRole. */
   readOwner(name: string): Promise<string | undefined>
-  /** Tries to store, as a dry run, the object by which the webhook proves itself; the text of the refusal, if any. */
-  tryProbe(nonce: string): Promise<string | undefined>
+  /**
+   * Tries to store, as a dry run, the object by which the webhook proves itself, with these labels; the text of the refusal,
+   * if any.
+   */
+  tryProbe(nonce: string, labels: Readonly<Record<string, string>>): Promise<string | undefined>
 }
 
 /** `on`: write the configurations, and fail closed once proved; `ignore`: write them, failing open. */
@@ -51,6 +54,10 @@ export interface ArmingOptions {
   readonly clientConfig: (path: '/validate' | '/mutate') => ClientConfig
   /** The namespaces that the configurations are about; every one when empty. */
   readonly namespaceSelector: LabelSelector
+  /** The objects that the configurations are about; every one when empty. */
+  readonly objectSelector: LabelSelector
+  /** How long the API server waits for an answer. */
+  readonly timeoutSeconds: number
   /** This installation: its Lease, as `Lease NAMESPACE/NAME`. */
   readonly manager: string
   /** The break-glass commands, which the configurations carry as an annotation. */
@@ -218,7 +225,7 @@ export class Arming {
     const { group } = this.#options
     const other = stored.map(groupOf).find((each) => each !== undefined && each !== group)
     if (other === undefined) return
-    const refusal = await this.#cluster.tryProbe(randomUUID())
+    const refusal = await this.#tryProbe(randomUUID())
     if (refusal?.startsWith(ABSENT))
       throw new Error(
         `the configurations are for the API group ${other}, and ${group} has no MCPExternalAuthConfig here: set --api-group, or install the CRDs`,
@@ -248,9 +255,14 @@ export class Arming {
     return other
   }
 
+  /** The probe has the labels that the selector asks for: else the API server would not send it. */
+  #tryProbe(nonce: string): Promise<string | undefined> {
+    return this.#cluster.tryProbe(nonce, labelsSelectedBy(this.#options.objectSelector))
+  }
+
   /** Whether a vmcp-admission webhook answers a dry run, of whichever installation. */
   async #isAnswered(nonce: string): Promise<boolean> {
-    return (await this.#cluster.tryProbe(nonce))?.includes(probeAnswer(nonce)) ?? false
+    return (await this.#tryProbe(nonce))?.includes(probeAnswer(nonce)) ?? false
   }
 
   /** Counts reconciliations that had to write: when each one must, another writer exists. */
@@ -294,12 +306,11 @@ export class Arming {
     stored: readonly (Configuration | undefined)[],
     failurePolicy: FailurePolicy,
   ): Promise<readonly (Configuration | undefined)[]> {
-    const { group, clientConfig, owner: name, logger, namespaceSelector, manager, breakGlass } = this.#options
+    const { owner: name, logger } = this.#options
     const uid = name === '' ? undefined : await this.#cluster.readOwner(name)
     const owner = uid === undefined ? undefined : { name, uid }
     let repaired = false
-    const settings = { group, failurePolicy, clientConfig, owner, namespaceSelector, manager, breakGlass }
-    for (const [i, wanted] of wantedConfigurations(settings).entries()) {
+    for (const [i, wanted] of wantedConfigurations({ ...this.#options, failurePolicy, owner }).entries()) {
       const before = stored[i]
       const at = before === undefined ? 'missing' : drift(wanted, before)
       if (at === undefined) continue
@@ -317,7 +328,7 @@ export class Arming {
   /** A dry run that must be refused by the webhook itself, through the API server. */
   async #prove(stored: readonly (Configuration | undefined)[]): Promise<void> {
     const nonce = randomUUID()
-    const refusal = await this.#cluster.tryProbe(nonce).catch((error: unknown) => String(error))
+    const refusal = await this.#tryProbe(nonce).catch((error: unknown) => String(error))
     const proved = refusal?.includes(probeAnswer(nonce)) ?? false
     const answer = refusal ?? 'stored without asking'
     const kind = proved ? '' : answer.replace(/\d+/g, '0')

@@ -21,6 +21,9 @@ export interface Wanted {
   readonly owner: { readonly name: string; readonly uid: string } | undefined
   /** The namespaces that all entries are about; every one when empty. */
   readonly namespaceSelector: LabelSelector
+  /** The objects that all entries are about; every one when empty. */
+  readonly objectSelector: LabelSelector
+  readonly timeoutSeconds: number
   /** Which installation writes them: its Lease, as `Lease NAMESPACE/NAME`. */
   readonly manager: string
   /** The break-glass commands, for the person who reads the configuration. */
@@ -30,6 +33,8 @@ export interface Wanted {
 /** Annotations of the configurations, for people who read them and for other installations. */
 const MANAGED_BY = 'vmcp-admission/managed-by'
 const BREAK_GLASS = 'vmcp-admission/break-glass'
+/** Without it, AKS adds conditions to the namespaceSelector, which the leader would undo, without end. */
+const FOR_AKS = { 'admissions.enforcer/disabled': 'true' }
 
 /** Both configurations, whole, as this server wants them. */
 export function wantedConfigurations(wanted: Wanted): readonly Configuration[] {
@@ -37,7 +42,7 @@ export function wantedConfigurations(wanted: Wanted): readonly Configuration[] {
     ...each,
     metadata: {
       name: WEBHOOK_NAME,
-      annotations: { [MANAGED_BY]: wanted.manager, [BREAK_GLASS]: wanted.breakGlass },
+      annotations: { ...FOR_AKS, [MANAGED_BY]: wanted.manager, [BREAK_GLASS]: wanted.breakGlass },
       ...(wanted.owner && { ownerReferences: [ownerReference(wanted.owner)] }),
     },
     // Written also when empty, so that no foreign selector or condition stays: it could exclude a namespace.
@@ -45,7 +50,7 @@ export function wantedConfigurations(wanted: Wanted): readonly Configuration[] {
       matchConditions: [],
       ...webhook,
       namespaceSelector: wanted.namespaceSelector,
-      objectSelector: {},
+      objectSelector: wanted.objectSelector,
     })),
   }))
 }

@@ -20,6 +20,8 @@ export interface Registration {
   readonly failurePolicy: 'Fail' | 'Ignore'
   /** The client configuration of one path. */
   readonly clientConfig: (path: '/validate' | '/mutate') => ClientConfig
+  /** How long the API server waits for an answer. */
+  readonly timeoutSeconds?: number
 }
 
 /**
@@ -39,7 +41,7 @@ export const probeAnnotation = (group: string): string => `${group}/vmcp-admissi
 
 /** The ValidatingWebhookConfiguration: our seven kinds created or updated, and three of them deleted, which fails open. */
 export function validatingWebhookConfiguration(registration: Registration) {
-  const { group, failurePolicy, clientConfig } = registration
+  const { group, failurePolicy, clientConfig, timeoutSeconds = WEBHOOK_TIMEOUT } = registration
   return {
     apiVersion: ADMISSION,
     kind: 'ValidatingWebhookConfiguration',
@@ -49,7 +51,7 @@ export function validatingWebhookConfiguration(registration: Registration) {
         name: `validate.${WEBHOOK_NAME}.${group}`,
         clientConfig: clientConfig('/validate'),
         failurePolicy,
-        ...writes(group),
+        ...writes(group, timeoutSeconds),
       },
       {
         name: `delete.${WEBHOOK_NAME}.${group}`,
@@ -59,14 +61,18 @@ export function validatingWebhookConfiguration(registration: Registration) {
           { ...ofGroup(group), operations: ['DELETE'], resources: KINDS.filter(warnsOnDelete).map(plural) },
         ],
         ...ALWAYS,
-        timeoutSeconds: DELETE_TIMEOUT,
+        timeoutSeconds: Math.min(DELETE_TIMEOUT, timeoutSeconds),
       },
     ],
   }
 }
 
 /** The MutatingWebhookConfiguration: fails open, because validation never assumes that our defaults are there (decision 27). */
-export function mutatingWebhookConfiguration({ group, clientConfig }: Registration) {
+export function mutatingWebhookConfiguration({
+  group,
+  clientConfig,
+  timeoutSeconds = WEBHOOK_TIMEOUT,
+}: Registration) {
   return {
     apiVersion: ADMISSION,
     kind: 'MutatingWebhookConfiguration',
@@ -77,7 +83,7 @@ export function mutatingWebhookConfiguration({ group, clientConfig }: Registrati
         clientConfig: clientConfig('/mutate'),
         failurePolicy: 'Ignore',
         reinvocationPolicy: 'IfNeeded',
-        ...writes(group),
+        ...writes(group, timeoutSeconds),
       },
     ],
   }
@@ -86,11 +92,12 @@ export function mutatingWebhookConfiguration({ group, clientConfig }: Registrati
 const plural = (kind: Kind) => kind.plural
 const warnsOnDelete = (kind: Kind) => rulePlacesOf(kind).some(({ rule }) => rule.when === 'delete')
 
-function writes(group: string) {
+function writes(group: string, timeoutSeconds: number) {
   return {
     rules: [{ ...ofGroup(group), operations: ['CREATE', 'UPDATE'], resources: KINDS.map(plural) }],
     matchConditions: [{ name: 'spec-changes', expression: SPEC_CHANGES }],
     ...ALWAYS,
+    timeoutSeconds,
   }
 }
 
@@ -100,12 +107,13 @@ const ofGroup = (group: string) => ({
   scope: 'Namespaced',
 })
 
+/** Seconds that the API server waits for an answer, unless it is told otherwise. */
+export const WEBHOOK_TIMEOUT = 5
 /** Seconds that a deletion waits for a server that hangs: the answer is a warning, which is not worth five. */
 const DELETE_TIMEOUT = 2
 
 const ALWAYS = {
   matchPolicy: 'Equivalent',
   sideEffects: 'None',
-  timeoutSeconds: 5,
   admissionReviewVersions: ['v1'],
 }

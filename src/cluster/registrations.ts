@@ -85,12 +85,16 @@ export class Registrations {
   }
 
   /** Creates, as a dry run, an object with the nonce in the annotation; answers with the text of the refusal, if any. */
-  async tryProbe(annotation: string, nonce: string): Promise<string | undefined> {
+  async tryProbe(
+    annotation: string,
+    nonce: string,
+    labels: Readonly<Record<string, string>> = {},
+  ): Promise<string | undefined> {
     const { kind, plural } = mcpExternalAuthConfig
     const object = {
       apiVersion: `${this.#place.group}/${API_VERSION}`,
       kind,
-      metadata: { name: `${WEBHOOK_NAME}-probe`, annotations: { [annotation]: nonce } },
+      metadata: { name: `${WEBHOOK_NAME}-probe`, labels, annotations: { [annotation]: nonce } },
       spec: { type: 'unauthenticated' },
     }
     const path = `/apis/${this.#place.group}/${API_VERSION}/namespaces/${this.#namespace}/${plural}?dryRun=All`

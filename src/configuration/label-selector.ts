@@ -39,3 +39,9 @@ function conditionOf(part: string): LabelCondition {
     )
   return { key, operator: word === 'in' ? 'In' : 'NotIn', values }
 }
+
+/** Labels with which an object is selected, unless two conditions name the same label. */
+export function labelsSelectedBy({ matchExpressions = [] }: LabelSelector): Record<string, string> {
+  const needed = matchExpressions.filter(({ operator }) => operator === 'In' || operator === 'Exists')
+  return Object.fromEntries(needed.map(({ key, values = [] }) => [key, values[0] ?? '']))
+}

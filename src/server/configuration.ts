@@ -10,6 +10,7 @@ import {
   type Values,
 } from '../configuration/flags.ts'
 import { type LabelSelector, parseLabelSelector } from '../configuration/label-selector.ts'
+import { WEBHOOK_TIMEOUT } from '../arming/webhook-configurations.ts'
 import { ROTATION } from '../certificates/rotation.ts'
 import { JUDGING_FLAGS } from '../configuration/judging.ts'
 
@@ -44,11 +45,22 @@ const webhookUrl: Flag<string> = {
   },
 }
 
-const namespaceSelector: Flag<LabelSelector> = {
-  help: 'selector of the namespaces for which the webhook is registered, in the syntax of kubectl -l; by default all',
+const selector = (of: string): Flag<LabelSelector> => ({
+  help: `selector of the ${of} for which the webhook is registered, in the syntax of kubectl -l; by default all`,
   argument: 'SELECTOR',
   fallback: {},
   read: parseLabelSelector,
+})
+
+const webhookTimeout: Flag<number> = {
+  help: 'how long the API server waits for an answer of the webhook: 1 to 30',
+  argument: 'SECONDS',
+  fallback: WEBHOOK_TIMEOUT,
+  read: (written) => {
+    if (!/^([1-9]|[12]\d|30)$/.test(written))
+      throw new Error(`'${written}' is not a number of seconds from 1 to 30`)
+    return Number(written)
+  },
 }
 
 /** Every setting of the server, by flag and by environment variable. */
@@ -92,7 +104,9 @@ export const SERVER_FLAGS = {
   service: text('Service by which the API server reaches the webhook', 'NAME', 'vmcp-admission'),
   namespace: text('namespace of the Service, the Lease and the Secret of the CA', 'NAME', 'vmcp-system'),
   'webhook-url': webhookUrl,
-  'namespace-selector': namespaceSelector,
+  'namespace-selector': selector('namespaces'),
+  'object-selector': selector('objects'),
+  'webhook-timeout': webhookTimeout,
   'owner-cluster-role': text(
     'ClusterRole that owns the webhook configurations: they are deleted with it',
     'NAME',

@@ -39,7 +39,7 @@ export function openArming(
       watchConfiguration: (kind, name, changed) => registrations.watchConfiguration(kind, name, changed),
       applyConfiguration: (wanted, displacing) => registrations.applyConfiguration(wanted, displacing),
       readOwner: (name) => registrations.readOwner(name),
-      tryProbe: (nonce) => registrations.tryProbe(probeAnnotation(group), nonce),
+      tryProbe: (nonce, labels) => registrations.tryProbe(probeAnnotation(group), nonce, labels),
     },
     {
       setting,
@@ -48,6 +48,8 @@ export function openArming(
       identity: `${hostname()}-${randomUUID()}`,
       owner: configuration['owner-cluster-role'],
       namespaceSelector: configuration['namespace-selector'],
+      objectSelector: configuration['object-selector'],
+      timeoutSeconds: configuration['webhook-timeout'],
       manager: `Lease ${namespace}/${WEBHOOK_NAME}`,
       breakGlass: breakGlass(configuration),
       clientConfig: (path) => clientConfigOf(configuration, serving?.caBundle(), path),

@@ -1,9 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { choice, type Flag, readFlags, text, UsageError, type Values } from '../../configuration/flags.ts'
+import {
+  choice,
+  type Flag,
+  readFlags,
+  text,
+  toggle,
+  UsageError,
+  type Values,
+} from '../../configuration/flags.ts'
 import { JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { WEBHOOK_NAME } from '../../arming/webhook-configurations.ts'
 import { INSTALLATION_FLAGS } from '../input/cluster-flags.ts'
-import { type Diagnosis, examine } from './doctor/examine.ts'
+import { type Diagnosis, examine, examineProbe } from './doctor/examine.ts'
 import type { DoctorFinding, Level, Place } from './doctor/findings.ts'
 import type { Opened } from '../input/live/index.ts'
 import { counted, EXIT } from '../output/report.ts'
@@ -27,6 +35,9 @@ export const DOCTOR_FLAGS = {
   ...INSTALLATION_FLAGS,
   service: text('Service by which the API server reaches the webhook', 'NAME', WEBHOOK_NAME),
   'api-group': JUDGING_FLAGS['api-group'],
+  'probe-only': toggle(
+    'check only whether the API server reaches the webhook: the rights to create MCPExternalAuthConfigs and to read Deployments in the namespace suffice',
+  ),
   wait: seconds,
 }
 
@@ -62,7 +73,7 @@ export async function doctor(
     const now = () => Date.now() - (opened.clockOffset() ?? 0)
     const place = { opened, group, namespace, service, now, leaseWaitMs: times.lease }
     for (;;) {
-      const diagnosis = await examineIfAnswering(place, live.isRefusal)
+      const diagnosis = await examineIfAnswering(place, live.isRefusal, flags['probe-only'])
       if (exitCode(diagnosis) === EXIT.clean || performance.now() >= until) {
         process.stdout.write(
           output === 'json' ? printJson(diagnosis, flags, opened) : printHuman(diagnosis, flags, opened),
@@ -77,7 +88,11 @@ export async function doctor(
 }
 
 /** Examines the installation, if the API server answers. */
-async function examineIfAnswering(place: Place, isRefusal: (error: unknown) => boolean): Promise<Diagnosis> {
+async function examineIfAnswering(
+  place: Place,
+  isRefusal: (error: unknown) => boolean,
+  isProbeOnly: boolean,
+): Promise<Diagnosis> {
   try {
     await place.opened.installation.readService(place.service)
   } catch (error) {
@@ -85,7 +100,7 @@ async function examineIfAnswering(place: Place, isRefusal: (error: unknown) => b
     // A refusal other than 401 shows that the API server answers.
     if (!isRefusal(error) || message.startsWith('401 ')) return apiServerUnreachable(message)
   }
-  return examine(place)
+  return isProbeOnly ? examineProbe(place) : examine(place)
 }
 
 function apiServerUnreachable(message: string): Diagnosis {

@@ -26,20 +26,18 @@ export interface Diagnosis {
 
 /** Runs all checks. The caller has made sure that the API server answers. */
 export async function examine(place: Place): Promise<Diagnosis> {
-  const { opened, namespace } = place
+  const { opened } = place
   const first = new Findings()
-  const [deployment, leader, ...configurations] = await Promise.all([
-    ...[WEBHOOK_NAME, LEADER_NAME].map((name) =>
-      first.read(`Deployment ${namespace}/${name}`, () => opened.installation.readDeployment(name)),
-    ),
+  const [deployments, ...configurations] = await Promise.all([
+    readDeployments(place, first),
     ...CONFIGURATIONS.map((kind) =>
       first.read(`${kind} ${WEBHOOK_NAME}`, () => opened.registrations.readConfiguration(kind, WEBHOOK_NAME)),
     ),
   ])
+  const [deployment, leader] = deployments
   const isNothingThere = [deployment, leader, ...configurations].every((each) => each === undefined)
   if (isNothingThere && !(await isPartlyInstalled(place))) return nothingInstalled(place)
-  const known = (each: unknown) => (each === UNREAD ? undefined : each)
-  const setups = setupsOf(known(deployment), known(leader))
+  const setups = setupsOf(...knownOf(deployments))
   const accounts = new Set(
     [setups.webhook, setups.leader].filter((each): each is Setup => each !== undefined),
   )
@@ -56,7 +54,7 @@ export async function examine(place: Place): Promise<Diagnosis> {
     checkOthers(place),
   ])
   // Last, because it waits longest and its timing must not suffer from other requests.
-  const { findings: probing, probe } = await tryProbe(place)
+  const { findings: probing, probe } = await tryProbe(place, setups)
   const needsLeader = setups.webhook?.role === 'webhook' && setups.webhook.arming !== 'off'
   const all = [
     first,
@@ -82,6 +80,29 @@ export async function examine(place: Place): Promise<Diagnosis> {
     release: definitions.release,
   }
 }
+
+/** Only whether the API server reaches the webhook: for accounts with few rights, such as that of `helm test`. */
+export async function examineProbe(place: Place): Promise<Diagnosis> {
+  const reading = new Findings()
+  const setups = setupsOf(...knownOf(await readDeployments(place, reading)))
+  const { findings, probe } = await tryProbe(place, setups)
+  return { findings: [...reading.found, ...findings.found], certificates: [], probe }
+}
+
+/** The Deployments of the server and of the leader. */
+function readDeployments(
+  { opened, namespace }: Place,
+  findings: Findings,
+): Promise<[webhook: unknown, leader: unknown]> {
+  const read = (name: string) =>
+    findings.read(`Deployment ${namespace}/${name}`, () => opened.installation.readDeployment(name))
+  return Promise.all([read(WEBHOOK_NAME), read(LEADER_NAME)])
+}
+
+const knownOf = ([webhook, leader]: [unknown, unknown]): [unknown, unknown] => [
+  webhook === UNREAD ? undefined : webhook,
+  leader === UNREAD ? undefined : leader,
+]
 
 /** Whether the Service or the Lease exists, or cannot be read. */
 async function isPartlyInstalled({ opened, service }: Place): Promise<boolean> {

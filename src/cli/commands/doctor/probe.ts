@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { probeAnswer } from '../../../arming/index.ts'
 import { probeAnnotation, WEBHOOK_NAME } from '../../../arming/webhook-configurations.ts'
+import { labelsSelectedBy } from '../../../configuration/label-selector.ts'
 import { Findings, type Place } from './findings.ts'
+import type { Setups } from './setup.ts'
 
 export interface Probe {
   readonly outcome: 'reached' | 'not reached' | 'not known'
@@ -57,6 +59,7 @@ const FAILURES: readonly [sign: RegExp, meaning: string, remedy: string][] = [
 /** Tries a dry run of an object with an annotation for which the webhook refuses it: proof that it was called. */
 export async function tryProbe(
   place: Place,
+  setups: Setups,
 ): Promise<{ readonly findings: Findings; readonly probe: Probe }> {
   const findings = new Findings()
   const { opened, group, namespace } = place
@@ -64,7 +67,8 @@ export async function tryProbe(
   const object = `dry run in namespace ${namespace}`
   let answer: string | undefined
   try {
-    answer = await opened.registrations.tryProbe(probeAnnotation(group), nonce)
+    const labels = labelsSelectedBy(setups.leader?.objectSelector ?? {})
+    answer = await opened.registrations.tryProbe(probeAnnotation(group), nonce, labels)
   } catch (error) {
     findings.unread(object, error)
     return { findings, probe: { outcome: 'not known', answer: String(error) } }

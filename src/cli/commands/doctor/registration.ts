@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { drift, managerOf, policyOf, wantedConfigurations } from '../../../arming/reconcile.ts'
 import { KINDS } from '../../../kinds/index.ts'
-import { type ClientConfig, WEBHOOK_NAME } from '../../../arming/webhook-configurations.ts'
+import { type ClientConfig, WEBHOOK_NAME, WEBHOOK_TIMEOUT } from '../../../arming/webhook-configurations.ts'
 import { isObject } from '../../../rule/resource.ts'
 import { Findings, listOf, part, type Place, textsOf, UNREAD } from './findings.ts'
 import { CONFIGURATIONS, seeLog, type Setups } from './setup.ts'
@@ -33,6 +33,8 @@ export function checkRegistrations(
     clientConfig: (path) => clientConfig(path, urlOf(stored[0]) ?? urlOf(stored[1]), place),
     owner: undefined,
     namespaceSelector: setups.leader?.namespaceSelector ?? {},
+    objectSelector: setups.leader?.objectSelector ?? {},
+    timeoutSeconds: setups.leader?.timeoutSeconds ?? WEBHOOK_TIMEOUT,
     manager,
     breakGlass: '',
   })
@@ -134,7 +136,10 @@ function compare(
 /** Reports a selector that differs from the one in the settings. */
 function checkSelectors(name: string, wanted: Stored, stored: Stored, comparison: Comparison): void {
   const { object, setups, place, findings } = comparison
-  for (const field of ['namespaceSelector', 'objectSelector']) {
+  for (const [field, flag] of [
+    ['namespaceSelector', '--namespace-selector'],
+    ['objectSelector', '--object-selector'],
+  ] as const) {
     const selector = stored[field]
     const isSet = !isDeepStrictEqual(wanted[field], {})
     if (isSet && !isDeepStrictEqual(selector, wanted[field])) {
@@ -142,7 +147,7 @@ function checkSelectors(name: string, wanted: Stored, stored: Stored, comparison
       findings.problem(
         'configuration-drift',
         object,
-        `${name}: ${field} is ${shortJson(field, stored)}, and --namespace-selector says ${shortJson(field, wanted)}`,
+        `${name}: ${field} is ${shortJson(field, stored)}, and ${flag} says ${shortJson(field, wanted)}`,
         remedy,
       )
       continue
@@ -167,7 +172,7 @@ function checkSelectors(name: string, wanted: Stored, stored: Stored, comparison
         : ['objects', 'other objects']
     const message = `${name}: applies only to ${subject} with ${conditions.join(' and ')}; the webhook does not judge ${others}`
     const isOff = armingOf(setups) === 'off'
-    if (isSet) noteSelector(conditions.join(' and '), findings)
+    if (isSet) noteSelector(`${subject} with ${conditions.join(' and ')}, as ${flag}`, others, findings)
     else if (isNames && isOff) findings.note('excluded', object, message)
     else
       findings.problem(
@@ -176,19 +181,16 @@ function checkSelectors(name: string, wanted: Stored, stored: Stored, comparison
         message,
         isOff
           ? 'a user who may set that label bypasses the webhook: select by kubernetes.io/metadata.name, or remove the selector'
-          : `a server with --arming on removes the selector within seconds${field === 'namespaceSelector' ? ' (to keep one, set --namespace-selector)' : ''}; ${seeLog(setups, place.namespace)}`,
+          : `a server with --arming on removes the selector within seconds (to keep one, set ${flag}); ${seeLog(setups, place.namespace)}`,
       )
   }
 }
 
-/** Notes the selector of the settings once, not once for each entry. */
-function noteSelector(conditions: string, findings: Findings): void {
-  if (findings.found.some(({ id }) => id === 'selected')) return
-  findings.note(
-    'selected',
-    'webhook configurations',
-    `apply only to namespaces with ${conditions}, as --namespace-selector says; the webhook does not judge objects of other namespaces`,
-  )
+/** Notes a selector of the settings once, not once for each entry. */
+function noteSelector(selected: string, others: string, findings: Findings): void {
+  const message = `apply only to ${selected} says; the webhook does not judge ${others}`
+  if (findings.found.some((each) => each.message === message)) return
+  findings.note('selected', 'webhook configurations', message)
 }
 
 function checkRules(name: string, wanted: Stored, stored: Stored, comparison: Comparison): void {

@@ -1,5 +1,5 @@
 import { type LabelSelector, parseLabelSelector } from '../../../configuration/label-selector.ts'
-import { LEADER_NAME, WEBHOOK_NAME } from '../../../arming/webhook-configurations.ts'
+import { LEADER_NAME, WEBHOOK_NAME, WEBHOOK_TIMEOUT } from '../../../arming/webhook-configurations.ts'
 import { listOf, part, textsOf } from './findings.ts'
 
 /** The settings of one Deployment of the server, read from its arguments. */
@@ -17,6 +17,8 @@ export interface Setup {
   readonly account: string
   readonly probePort: string
   readonly namespaceSelector: LabelSelector
+  readonly objectSelector: LabelSelector
+  readonly timeoutSeconds: number
 }
 
 /** The Deployments of an installation: the one that answers reviews, and the leader. Undefined when not known. */
@@ -53,10 +55,12 @@ function setupOf(name: string, deployment: unknown): Setup | undefined {
     probePort: valueOf('probe-port') ?? '8080',
     account: typeof account === 'string' ? account : 'default',
     namespaceSelector: selectorIn(valueOf('namespace-selector') ?? ''),
+    objectSelector: selectorIn(valueOf('object-selector') ?? ''),
+    timeoutSeconds: Number(valueOf('webhook-timeout') ?? WEBHOOK_TIMEOUT),
   }
 }
 
-/** The selector of `--namespace-selector`; empty when it is malformed, because such a server does not start. */
+/** The selector of a flag; empty when it is malformed, because such a server does not start. */
 function selectorIn(text: string): LabelSelector {
   try {
     return parseLabelSelector(text)
