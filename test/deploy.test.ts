@@ -11,6 +11,7 @@ import { localPair } from '../src/certificates/local.ts'
 import { KINDS } from '../src/kinds/index.ts'
 import { ALL_IDS } from '../src/review/engine-ids.ts'
 import { parseSeveritySetting } from '../src/review/settings.ts'
+import { DOCTOR_FLAGS } from '../src/cli/commands/doctor.ts'
 import { SERVER_FLAGS } from '../src/server/configuration.ts'
 import { inBatches } from './e2e/rule-examples.ts'
 import {
@@ -20,8 +21,11 @@ import {
   helmPath,
   type Manifest,
   rendered,
+  renderedTest,
   rendersTo,
+  setArguments,
   templateArguments,
+  type TestPod,
 } from './support/helm.ts'
 import { waitUntilReady } from './support/server.ts'
 
@@ -63,6 +67,15 @@ const EVERYTHING = {
   extraArgs: ['--log-level=debug'],
   extraEnv: [{ name: 'NODE_OPTIONS', value: '--max-old-space-size=300' }],
   affinity: { nodeAffinity: {} },
+  'global.imagePullSecrets': [{ name: 'registry' }, { name: 'mirror' }],
+  'image.registry': 'mirror.example:5000/pulled',
+  'arming.objectSelector': '!untouched',
+  'arming.timeoutSeconds': 10,
+  'service.labels': { team: 'network' },
+  commonLabels: { team: 'platform', 'cost-center': '7' },
+  deploymentAnnotations: { note: 'a' },
+  extraVolumes: [{ name: 'proxy-ca', configMap: { name: 'proxy-ca' } }],
+  extraVolumeMounts: [{ name: 'proxy-ca', mountPath: '/proxy-ca', readOnly: true }],
 }
 const FILES = { 'certificates.mode': 'files' }
 const TOGETHER = { 'leader.separate': false }
@@ -79,6 +92,9 @@ const DASHBOARD = { 'dashboard.enabled': true }
 
 /** Every value, another one than by default, and what must be set beside it to be of use. */
 const CHANGED: readonly (readonly [string, unknown, object?])[] = [
+  ['global.imageRegistry', 'mirror.example'],
+  ['global.imagePullSecrets', [{ name: 'registry' }]],
+  ['image.registry', 'mirror.example'],
   ['image.repository', 'registry.example/vmcp-admission'],
   ['image.tag', 'next'],
   ['image.digest', `sha256:${'a'.repeat(64)}`],
@@ -102,6 +118,8 @@ const CHANGED: readonly (readonly [string, unknown, object?])[] = [
   ['arming.enabled', false, FILES],
   ['arming.failClosed', false],
   ['arming.namespaceSelector', 'team=a'],
+  ['arming.objectSelector', 'team=a'],
+  ['arming.timeoutSeconds', 10],
   ['leader.separate', false],
   ['leader.replicas', 2],
   ['leader.resources', { limits: { memory: '1Gi' } }],
@@ -120,18 +138,25 @@ const CHANGED: readonly (readonly [string, unknown, object?])[] = [
   ['ports.webhook', 9443],
   ['ports.probe', 9000],
   ['hostNetwork', true, { 'ports.webhook': 8443 }],
+  ['service.labels', { team: 'a' }],
   ['service.annotations', { note: 'a' }],
   ['shutdownDelay', 20],
   ['mostInFlight', 7],
   ['logLevel', 'debug'],
   ['extraArgs', ['--ca-propagation=1200']],
   ['extraEnv', [{ name: 'NOTE', value: 'a' }]],
+  ['extraVolumes', [{ name: 'a', emptyDir: {} }]],
+  ['extraVolumeMounts', [{ name: 'a', mountPath: '/a' }]],
+  ['podSecurityContext', { runAsUser: null }],
+  ['securityContext', { runAsUser: 1000 }],
   ['resources', { limits: { memory: '1Gi' } }],
   ['priorityClassName', 'system-cluster-critical'],
   ['topologySpreadConstraints', []],
   ['nodeSelector', { pool: 'a' }],
   ['tolerations', [{ operator: 'Exists' }]],
   ['affinity', { nodeAffinity: {} }],
+  ['commonLabels', { team: 'a' }],
+  ['deploymentAnnotations', { note: 'a' }],
   ['podLabels', { team: 'a' }],
   ['podAnnotations', { note: 'a' }],
   ['serviceAccount.annotations', { note: 'a' }],
@@ -249,6 +274,7 @@ function chartTests(): void {
   const podOf = (objects: readonly Manifest[]) => webhookOf(objects).spec.template.spec
   const podsOf = (objects: readonly Manifest[]) =>
     objects.filter(({ kind }) => kind === 'Deployment').map(({ spec }) => spec.template.spec)
+  const testPodOf = (values: object) => only(renderedTest(values).objects, 'Pod') as unknown as TestPod
   const argsOf = (objects: readonly Manifest[]) => podOf(objects).containers[0].args
   const leaderArgsOf = (objects: readonly Manifest[]) =>
     leaderOf(objects).spec.template.spec.containers[0].args
@@ -271,8 +297,7 @@ function chartTests(): void {
 
   t.test('helm finds nothing to complain about', async (t) => {
     for (const values of [{}, EVERYTHING, TOGETHER]) {
-      const set = templateArguments(values).slice(5)
-      const { status, stdout } = helm(['lint', '--strict', CHART, ...set])
+      const { status, stdout } = helm(['lint', '--strict', CHART, ...setArguments(values)])
       t.equal(status, 0, stdout)
     }
   })
@@ -323,6 +348,14 @@ function chartTests(): void {
       ],
       [{ severities: ['schema-enum:spec.awsSts.roleMappings[0].role=off'] }, /leave list indexes out/],
       [{ 'arming.namespaceSelector': 'team in a' }, /at '\/arming\/namespaceSelector'/],
+      [{ 'arming.objectSelector': 'team in a' }, /at '\/arming\/objectSelector'/],
+      [{ 'arming.timeoutSeconds': 31 }, /at '\/arming\/timeoutSeconds': maximum: got 31, want 30/],
+      [{ 'image.registry': 'https://mirror.example' }, /at '\/image\/registry'/],
+      [{ commonLabels: { 'app.kubernetes.io/name': 'a' } }, /at '\/commonLabels\/app\.kubernetes\.io~1name'/],
+      [{ podLabels: { 'app.kubernetes.io/part-of': 'a' } }, /at '\/podLabels\/app/],
+      [{ extraVolumes: [{ name: 'client-ca', emptyDir: {} }] }, /at '\/extraVolumes\/0\/name'/],
+      [{ extraVolumeMounts: [{ name: 'a' }] }, /missing property 'mountPath'/],
+      [{ 'resources.limits': { memory: true } }, /at '\/resources\/limits\/memory'/],
       [{ watchNamespaces: ['Team A'] }, /at '\/watchNamespaces\/0'/],
       [{ extraArgs: ['mode=warn'] }, /at '\/extraArgs\/0'/],
       [{ apiGroup: 'toolhive' }, /at '\/apiGroup'/],
@@ -381,8 +414,9 @@ function chartTests(): void {
     const leaves = (value: unknown, schema: Schema, at: string): string[] => {
       const known = Object.keys(schema.properties ?? {})
       if (known.length === 0 || at.endsWith('resources')) return [at]
-      t.equal(schema.additionalProperties, false, at)
-      t.strictSame(Object.keys(value as object).sort(), known.filter((key) => key !== 'global').sort(), at)
+      // Other charts share the globals.
+      t.equal(schema.additionalProperties, at === 'global' ? undefined : false, at)
+      t.strictSame(Object.keys(value as object).sort(), known.sort(), at)
       return Object.entries(value as object).flatMap(([key, inner]) =>
         leaves(inner, schema.properties?.[key] ?? {}, at === '' ? key : `${at}.${key}`),
       )
@@ -587,6 +621,7 @@ function chartTests(): void {
     t.strictSame(volumes, [
       { name: 'certificates', secret: { secretName: 'vmcp-admission-tls', defaultMode: 0o440 } },
       { name: 'client-ca', configMap: { name: 'client-ca' } },
+      { name: 'proxy-ca', configMap: { name: 'proxy-ca' } },
     ])
     const accounts = rendered().objects.filter(({ kind }) => kind === 'ServiceAccount')
     t.strictSame(
@@ -594,6 +629,86 @@ function chartTests(): void {
       [false, false],
     )
     for (const pod of podsOf(rendered().objects)) t.equal(pod.automountServiceAccountToken, true)
+  })
+
+  t.test('labels, security contexts, volumes and images are those of the values', async (t) => {
+    const { objects } = rendered(EVERYTHING)
+    for (const { kind, metadata } of objects) {
+      const team = kind === 'Service' && metadata.name === 'vmcp-admission' ? 'network' : 'platform'
+      t.match(metadata.labels, { team, 'cost-center': '7' }, `${kind} ${metadata.name}`)
+    }
+    for (const { kind, metadata, spec } of objects) {
+      if (kind !== 'Deployment') continue
+      t.match(metadata.annotations, { note: 'a' })
+      t.match(spec.template.metadata.labels, { team: 'identity', 'cost-center': '7' }, 'podLabels count more')
+      const pod = spec.template.spec
+      t.strictSame(pod.imagePullSecrets, [{ name: 'registry' }, { name: 'mirror' }])
+      t.ok(pod.containers[0].volumeMounts?.some(({ name }) => name === 'proxy-ca'))
+      t.ok(pod.volumes?.some(({ name }) => name === 'proxy-ca'))
+    }
+    const openShift = { 'podSecurityContext.runAsUser': null, 'podSecurityContext.runAsGroup': null }
+    for (const values of [
+      { ...openShift, 'podSecurityContext.fsGroup': null },
+      { podSecurityContext: { runAsUser: null, runAsGroup: null, fsGroup: null } },
+    ]) {
+      const pods = [...podsOf(rendered(values).objects), testPodOf(values).spec]
+      t.equal(pods.length, 3)
+      for (const pod of pods)
+        t.strictSame(pod.securityContext, { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } })
+    }
+    const less = { 'securityContext.capabilities': null, podSecurityContext: null, securityContext: { a: 1 } }
+    for (const pod of podsOf(rendered(less).objects)) {
+      t.equal(pod.securityContext, undefined)
+      t.match(pod.containers[0].securityContext, { a: 1 })
+    }
+    const digest = `sha256:${'a'.repeat(64)}`
+    for (const [image, expected] of [
+      [{}, 'vmcp-admission:0.1.0'],
+      [{ 'image.tag': 'next' }, 'vmcp-admission:next'],
+      [{ 'image.tag': 'next', 'image.digest': digest }, `vmcp-admission@${digest}`],
+      [{ 'global.imageRegistry': 'a.example' }, 'a.example/vmcp-admission:0.1.0'],
+      [
+        { 'global.imageRegistry': 'a.example', 'image.registry': 'b.example:5000/x', 'image.digest': digest },
+        `b.example:5000/x/vmcp-admission@${digest}`,
+      ],
+    ] as const)
+      for (const pod of [...podsOf(rendered(image).objects), testPodOf(image).spec])
+        t.equal(pod.containers[0].image, expected)
+  })
+
+  t.test('helm test asks with the image, without a shell, as an account with two rights', async (t) => {
+    for (const values of [{}, EVERYTHING, UNARMED]) {
+      const { objects } = renderedTest(values)
+      t.strictSame(kinds(objects), ['Pod', 'Role', 'RoleBinding', 'ServiceAccount'])
+      for (const { metadata } of objects)
+        t.match(metadata, {
+          name: 'vmcp-admission-test',
+          namespace: 'vmcp-system',
+          annotations: { 'helm.sh/hook': 'test' },
+        })
+      t.strictSame(rights(objects, 'vmcp-admission-test'), [
+        'vmcp-system: deployments.apps named vmcp-admission,vmcp-admission-leader: get',
+        'vmcp-system: mcpexternalauthconfigs.toolhive.stacklok.dev: create',
+      ])
+      const { metadata, spec } = testPodOf(values)
+      const [{ command = [], args }] = spec.containers
+      t.equal(spec.serviceAccountName, 'vmcp-admission-test')
+      const [node = '', main = ''] = command
+      const dockerfile = read('Dockerfile')
+      t.match(dockerfile, `ENTRYPOINT ["${node}", "/app/dist/`)
+      t.match([main, dockerfile], ['/app/dist/cli/main.js', /COPY --from=build \/app\/dist \/app\/dist/])
+      t.equal(args[0], 'doctor')
+      t.doesNotThrow(() => readFlags(DOCTOR_FLAGS, args.slice(1), {}))
+      // Of a Service this is the selector itself.
+      for (const { kind, spec: one } of rendered({ ...values, ...MONITOR }).objects) {
+        if (kind !== 'Service') continue
+        const isSelected = Object.entries(one.selector).every(
+          ([label, value]) => Reflect.get(metadata.labels, label) === value,
+        )
+        t.notOk(isSelected, 'no Service leads to the pod of the test')
+      }
+    }
+    t.notOk(rendered().text.includes('vmcp-admission-test'))
   })
 
   t.test('who chose to fail open is not told of it for ever', async (t) => {
@@ -652,6 +767,7 @@ function chartTests(): void {
       const slow = podOf(rendered({ shutdownDelay: delay }).objects)
       t.equal(slow.terminationGracePeriodSeconds, grace)
     }
+    t.equal(podOf(rendered({ 'arming.timeoutSeconds': 30 }).objects).terminationGracePeriodSeconds, 55)
     for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'] as const)
       t.equal(container[probe].httpGet.port, 'probe')
     t.equal(container.readinessProbe.httpGet.path, '/readyz')

@@ -12,12 +12,24 @@ export const CHART = join(ROOT, 'deploy/helm/vmcp-admission')
 /** What helm renders, with the parts that tests look at. */
 export interface Manifest {
   readonly kind: string
-  readonly metadata: { readonly name: string; readonly namespace?: string; readonly labels: object }
+  readonly metadata: {
+    readonly name: string
+    readonly namespace?: string
+    readonly labels: object
+    readonly annotations?: object
+  }
   readonly automountServiceAccountToken?: boolean
   readonly rules?: readonly Rule[]
   readonly roleRef?: { readonly name: string }
   readonly subjects?: readonly { readonly kind: string; readonly name: string }[]
   readonly spec: Spec
+}
+
+/** The pod of `helm test`. */
+export interface TestPod {
+  readonly kind: string
+  readonly metadata: Manifest['metadata']
+  readonly spec: Pod & { readonly serviceAccountName: string }
 }
 
 interface Rule {
@@ -42,7 +54,8 @@ interface Spec {
 interface Pod {
   readonly securityContext: unknown
   readonly containers: readonly [Container, ...Container[]]
-  readonly volumes?: unknown
+  readonly volumes?: readonly { readonly name: string }[]
+  readonly imagePullSecrets?: unknown
   readonly automountServiceAccountToken?: boolean
   readonly topologySpreadConstraints?: unknown
   readonly terminationGracePeriodSeconds: number
@@ -54,10 +67,12 @@ interface Probe {
 }
 
 interface Container {
+  readonly image: string
+  readonly command?: readonly string[]
   readonly args: readonly string[]
   readonly ports: unknown
   readonly securityContext: unknown
-  readonly volumeMounts?: readonly { readonly readOnly?: boolean }[]
+  readonly volumeMounts?: readonly { readonly name: string; readonly readOnly?: boolean }[]
   readonly resources: { readonly limits: Readonly<Record<string, string>> }
   readonly lifecycle?: unknown
   readonly startupProbe: Probe
@@ -95,13 +110,15 @@ export function helm(args: readonly string[], environment: Readonly<Record<strin
   return { status, stdout, stderr }
 }
 
-/** The arguments that render the chart with some values. */
+const SKIP_TESTS = ['--skip-tests']
+
+/** The `--set-json` arguments for some values. */
+export const setArguments = (values: object): string[] =>
+  Object.entries(values).flatMap(([name, value]) => ['--set-json', `${name}=${JSON.stringify(value)}`])
+
+/** The arguments that render the chart with some values, without what only `helm test` makes. */
 export function templateArguments(values: object = {}, release = 'vmcp-admission'): string[] {
-  const set = Object.entries(values).flatMap(([name, value]) => [
-    '--set-json',
-    `${name}=${JSON.stringify(value)}`,
-  ])
-  return ['template', release, CHART, '--namespace', 'vmcp-system', ...set]
+  return ['template', release, CHART, '--namespace', 'vmcp-system', ...SKIP_TESTS, ...setArguments(values)]
 }
 
 /** What the chart renders. Throws what helm says when it refuses. */
@@ -109,7 +126,19 @@ export function rendered(values: object = {}): {
   readonly text: string
   readonly objects: readonly Manifest[]
 } {
-  const { status, stdout, stderr } = helm(templateArguments(values))
+  return read(templateArguments(values))
+}
+
+/** What `helm test` makes. */
+export const renderedTest = (values: object = {}) =>
+  read([
+    ...templateArguments(values).filter((each) => !SKIP_TESTS.includes(each)),
+    '--show-only',
+    'templates/test.yaml',
+  ])
+
+function read(args: readonly string[]) {
+  const { status, stdout, stderr } = helm(args)
   if (status !== 0) throw new Error(stderr)
   return { text: stdout, objects: parseAllDocuments(stdout).map((document) => document.toJS() as Manifest) }
 }

@@ -7,11 +7,23 @@ app.kubernetes.io/name: vmcp-admission
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
+{{- define "vmcp-admission.commonLabels" -}}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
 {{- define "vmcp-admission.labels" -}}
 {{ include "vmcp-admission.selector" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{ include "vmcp-admission.commonLabels" . }}
 app.kubernetes.io/component: admission-webhook
 app.kubernetes.io/part-of: vmcp
+{{- end }}
+
+{{/* The labels of a template by its name, and more of them, which count where both have one: (list $ NAME LABELS). */}}
+{{- define "vmcp-admission.moreLabels" -}}
+{{- toYaml (merge (deepCopy (index . 2)) (include (index . 1) (index . 0) | fromYaml)) -}}
 {{- end }}
 
 {{/* "true" where the leader is a Deployment of its own; empty otherwise. Without arming nobody leads. */}}
@@ -29,7 +41,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 
 {{- define "vmcp-admission.leaderLabels" -}}
 {{ include "vmcp-admission.leaderSelector" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{ include "vmcp-admission.commonLabels" . }}
 app.kubernetes.io/component: leader
 app.kubernetes.io/part-of: vmcp
 {{- end }}
@@ -37,12 +49,33 @@ app.kubernetes.io/part-of: vmcp
 {{- define "vmcp-admission.metricsLabels" -}}
 app.kubernetes.io/name: vmcp-admission-metrics
 app.kubernetes.io/instance: {{ .Release.Name }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{ include "vmcp-admission.commonLabels" . }}
 app.kubernetes.io/component: metrics
 app.kubernetes.io/part-of: vmcp
 {{- end }}
 
+{{/* Without part-of, which the Service of the metrics selects by. */}}
+{{- define "vmcp-admission.testLabels" -}}
+app.kubernetes.io/name: vmcp-admission-test
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: test
+{{ include "vmcp-admission.commonLabels" . }}
+{{- end }}
+
+{{/* Helm makes what `helm test` needs in the order of the weights, and removes it in the end. */}}
+{{- define "vmcp-admission.testMetadata" -}}
+name: vmcp-admission-test
+namespace: {{ .root.Release.Namespace }}
+labels:
+  {{- include "vmcp-admission.testLabels" .root | nindent 2 }}
+annotations:
+  helm.sh/hook: test
+  helm.sh/hook-weight: {{ .weight | quote }}
+  helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+{{- end }}
+
 {{- define "vmcp-admission.image" -}}
+{{- with .Values.image.registry | default .Values.global.imageRegistry }}{{ . }}/{{ end -}}
 {{- if .Values.image.digest -}}
 {{ .Values.image.repository }}@{{ .Values.image.digest }}
 {{- else -}}
@@ -97,20 +130,17 @@ egress:
 {{- define "vmcp-admission.pod" -}}
 automountServiceAccountToken: true
 enableServiceLinks: false
-{{- with .Values.imagePullSecrets }}
+{{- with concat .Values.imagePullSecrets .Values.global.imagePullSecrets | uniq }}
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with .Values.priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
+{{- with .Values.podSecurityContext }}
 securityContext:
-  runAsNonRoot: true
-  runAsUser: 65532
-  runAsGroup: 65532
-  fsGroup: 65532
-  seccompProfile:
-    type: RuntimeDefault
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- with .Values.nodeSelector }}
 nodeSelector:
   {{- toYaml . | nindent 2 }}
@@ -125,10 +155,19 @@ affinity:
 {{- end }}
 {{- end }}
 
-{{/* What their containers have in common. */}}
-{{- define "vmcp-admission.container" -}}
+{{/* What all containers have in common. */}}
+{{- define "vmcp-admission.run" -}}
 image: {{ include "vmcp-admission.image" . | quote }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
+{{- with .Values.securityContext }}
+securityContext:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* What the containers of both Deployments have in common. */}}
+{{- define "vmcp-admission.container" -}}
+{{ include "vmcp-admission.run" . }}
 env:
   - name: POD_NAMESPACE
     valueFrom:
@@ -157,12 +196,6 @@ readinessProbe:
   periodSeconds: 2
   timeoutSeconds: 2
   failureThreshold: 2
-securityContext:
-  allowPrivilegeEscalation: false
-  readOnlyRootFilesystem: true
-  runAsNonRoot: true
-  capabilities:
-    drop: [ALL]
 {{- end }}
 
 {{/* Arguments of both: who they are, and how API servers reach the webhook. */}}
@@ -187,6 +220,12 @@ securityContext:
 - --owner-cluster-role=vmcp-admission
 {{- with .Values.arming.namespaceSelector }}
 - {{ printf "--namespace-selector=%s" . | quote }}
+{{- end }}
+{{- with .Values.arming.objectSelector }}
+- {{ printf "--object-selector=%s" . | quote }}
+{{- end }}
+{{- if ne (int .Values.arming.timeoutSeconds) 5 }}
+- --webhook-timeout={{ .Values.arming.timeoutSeconds }}
 {{- end }}
 {{- end -}}
 {{- end }}
