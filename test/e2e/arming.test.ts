@@ -26,7 +26,10 @@ await withApiServer(t, async (t, api) => {
     ...['--namespace', NAMESPACE, '--certificates', 'self-managed', '--arming', 'on'],
     ...['--webhook-url', `https://127.0.0.1:${port}`],
   ]
-  const selector = ['--namespace-selector', 'kubernetes.io/metadata.name notin (left-out)']
+  const selector = [
+    ...['--namespace-selector', 'kubernetes.io/metadata.name notin (left-out)'],
+    ...['--object-selector', 'tier notin (trial)', '--webhook-timeout', '7'],
+  ]
   const flags = {
     webhook: [
       '--role',
@@ -128,6 +131,18 @@ await withApiServer(t, async (t, api) => {
       const bad = ['apply', '-f', 'examples/bad/aws-sts-without-role.yaml', '--dry-run=server']
       t.equal((await api.kubectl([...bad, '-n', 'left-out'])).code, 0)
       t.not((await api.kubectl([...bad, '-n', 'default'])).code, 0)
+      const waits = ['get', VALIDATING, 'vmcp-admission', '-o', 'jsonpath={.webhooks[*].timeoutSeconds}']
+      t.equal(await kubectl(api, waits), '7 2')
+      const trial = {
+        apiVersion: 'toolhive.stacklok.dev/v1beta1',
+        kind: 'MCPExternalAuthConfig',
+        metadata: { name: 'trial', labels: { tier: 'trial' } },
+        spec: { type: 'awsSts', awsSts: { region: 'eu-central-1' } },
+      }
+      const create = (object: object) =>
+        api.kubectl(['create', '--dry-run=server', '-f', '-'], { stdin: JSON.stringify(object) })
+      t.equal((await create(trial)).code, 0, 'an object that the settings leave out')
+      t.not((await create({ ...trial, metadata: { name: 'trial' } })).code, 0)
     },
   )
 
@@ -192,6 +207,10 @@ await withApiServer(t, async (t, api) => {
             value: { matchExpressions: [{ key: 'skip', operator: 'DoesNotExist' }] },
           },
         ],
+      ],
+      [
+        'objects left out',
+        [{ op: 'replace', path: '/webhooks/0/objectSelector', value: { matchLabels: { skip: 'no' } } }],
       ],
       [
         'conditions on deletions',

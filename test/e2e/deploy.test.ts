@@ -1,6 +1,6 @@
 import root, { type Test } from 'tap'
 import { KINDS } from '../../src/kinds/index.ts'
-import { CHART, hasHelm, helm, rendered } from '../support/helm.ts'
+import { CHART, hasHelm, helm, rendered, renderedTest } from '../support/helm.ts'
 import type { ApiServer } from './api-server.ts'
 import { installCrds, kubectl } from './cluster.ts'
 import { withApiServer } from './suite.ts'
@@ -35,12 +35,33 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
         severities: ['upstream-url-https=error'],
         tolerations: [{ operator: 'Exists' }],
       },
+      {
+        podSecurityContext: { runAsUser: null, runAsGroup: null, fsGroup: null },
+        'image.registry': 'mirror.example:5000/pulled',
+        'image.digest': `sha256:${'a'.repeat(64)}`,
+        'global.imagePullSecrets': [{ name: 'registry' }],
+        commonLabels: { team: 'platform' },
+        podLabels: { team: 'identity' },
+        'service.labels': { team: 'network' },
+        deploymentAnnotations: { note: 'a' },
+      },
+      {
+        'arming.objectSelector': 'vmcp-checked in (yes,no),!untouched',
+        'arming.timeoutSeconds': 10,
+        extraEnv: [{ name: 'NODE_EXTRA_CA_CERTS', value: '/proxy-ca/ca.crt' }],
+        extraVolumes: [{ name: 'proxy-ca', configMap: { name: 'proxy-ca' } }],
+        extraVolumeMounts: [{ name: 'proxy-ca', mountPath: '/proxy-ca', readOnly: true }],
+        'resources.limits': { memory: '1Gi', cpu: 2 },
+      },
     ]
     for (const values of rows) {
-      const { text, objects } = rendered(values)
-      const applied = (await apply(['-f', '-'], text)).trim().split('\n')
-      t.equal(applied.length, objects.length, JSON.stringify(values))
-      t.ok(applied.every((line) => line.endsWith('(server dry run)')))
+      for (const { text, objects } of [rendered(values), renderedTest(values)]) {
+        // The account of a pod must be there, unlike that of a pod template.
+        const stored = text.replace('serviceAccountName: vmcp-admission-test', 'serviceAccountName: default')
+        const applied = (await apply(['-f', '-'], stored)).trim().split('\n')
+        t.equal(applied.length, objects.length, JSON.stringify(values))
+        t.ok(applied.every((line) => line.endsWith('(server dry run)')))
+      }
     }
     const { text } = rendered({ hostNetwork: true, 'ports.webhook': 8443 })
     await t.rejects(apply(['-f', '-'], text), /Warning: would violate PodSecurity.*hostNetwork=true/)
@@ -122,18 +143,18 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
     t.match(second.stderr, /ClusterRole "vmcp-admission\S*" in namespace "" exists and cannot be imported/)
     const upgraded = run('upgrade', 'vmcp-admission', CHART, '--set', 'mode=warn', '--set', 'replicas=3')
     t.equal(upgraded.status, 0, upgraded.stderr)
-    t.equal(
-      await kubectl(api, [
-        'get',
-        'deployment',
-        'vmcp-admission',
-        '-n',
-        NAMESPACE,
-        '-o',
-        'jsonpath={.spec.replicas}',
-      ]),
-      '3',
-    )
+    const replicas = [
+      'get',
+      'deployment',
+      'vmcp-admission',
+      '-n',
+      NAMESPACE,
+      '-o',
+      'jsonpath={.spec.replicas}',
+    ]
+    t.equal(await kubectl(api, replicas), '3')
+    t.equal(run('rollback', 'vmcp-admission', '1').status, 0)
+    t.equal(await kubectl(api, replicas), '2')
     t.equal(run('uninstall', 'vmcp-admission').status, 0)
     t.strictSame(await ours(), [])
   })
