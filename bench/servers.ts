@@ -23,7 +23,7 @@ execFileSync(process.execPath, [script('../src/generate/bundle.ts'), join(folder
 export const bundled = (file: 'server/main.js' | 'cli/main.js') => join(folder, 'dist', file)
 export const bundleEnvironment = (options?: string) => ({
   ...process.env,
-  ...containerEnvironment(join(folder, 'dist')),
+  ...containerEnvironment(),
   ...(options !== undefined && { NODE_OPTIONS: options }),
 })
 

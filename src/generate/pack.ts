@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Metafile } from 'esbuild'
 import ts from 'typescript'
 import manifest from '../../package.json' with { type: 'json' }
+import { writeInventory } from './bundled-packages.ts'
 import { bundled, bundledModules, OLDEST_NODE, PROGRAMS, ROOT } from './bundling.ts'
 
 /** What the package has beside its programs and the library, at the places that the docs name. */
@@ -49,7 +49,7 @@ async function pack(artifacts: string): Promise<string> {
   for (const path of FILES) cpSync(join(ROOT, path), join(folder, path), { recursive: true })
   writeFileSync(join(folder, 'library/index.d.ts'), declarationsOf(LIBRARY))
   writeFileSync(join(folder, 'README.md'), readme())
-  writeFileSync(join(folder, 'THIRD-PARTY.txt'), licencesOf(programs))
+  writeInventory(folder, programs)
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(MANIFEST, undefined, 2)}\n`)
   const args = ['pack', folder, '--pack-destination', artifacts, '--json']
   const packed = execFileSync('npm', args, { encoding: 'utf8', shell: process.platform === 'win32' })
@@ -72,22 +72,6 @@ function declarationsOf(path: string): string {
   })
   if (diagnostics.length > 0) throw new Error(ts.formatDiagnostics(diagnostics, ts.createCompilerHost({})))
   return outputText
-}
-
-/** The licences of the packages that are in the bundles. */
-function licencesOf({ inputs }: Metafile): string {
-  const folders = Object.keys(inputs).flatMap(
-    (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [],
-  )
-  const texts = [...new Set(folders)].toSorted().map((folder) => {
-    const { name, version, license } = JSON.parse(
-      readFileSync(join(ROOT, folder, 'package.json'), 'utf8'),
-    ) as { name: string; version: string; license: string }
-    const file = readdirSync(join(ROOT, folder)).find((name) => /^(?:license|licence)/i.test(name))
-    const text = file === undefined ? '' : `\n${readFileSync(join(ROOT, folder, file), 'utf8').trim()}\n`
-    return `${name} ${version} (${license})\n${text}`
-  })
-  return `The programs hold these packages.\n\n${texts.join(`\n${'-'.repeat(80)}\n`)}`
 }
 
 await pack(process.argv[2] ?? join(ROOT, 'artifacts'))

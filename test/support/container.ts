@@ -15,20 +15,18 @@ export function chartMemory(): number {
 
 /**
  * The environment that the Dockerfile sets. The heap's share of the memory limit becomes megabytes, because there is no
- * limit outside a container; paths are those of the bundle in `dist`, and are left out without one.
+ * limit outside a container.
  */
-export function containerEnvironment(dist?: string): Record<string, string> {
+export function containerEnvironment(): Record<string, string> {
   const [, assignments] = /^ENV ((?:.*\\\n)*.*)$/m.exec(read('Dockerfile')) ?? []
   if (assignments === undefined) throw new Error('the Dockerfile has no ENV')
   const pairs = assignments.matchAll(/(\w+)=(?:"([^"]*)"|(\S+))/g)
   const heap = (_: string, share: string) =>
     `--max-old-space-size=${Math.floor((chartMemory() * Number(share)) / 100)}`
   return Object.fromEntries(
-    [...pairs].flatMap(([, name = '', quoted, plain = '']) => {
+    [...pairs].map(([, name = '', quoted, plain = '']) => {
       const value = quoted ?? plain
-      if (value.startsWith('/app/dist'))
-        return dist === undefined ? [] : [[name, value.replace('/app/dist', dist)]]
-      return [[name, value.replace(/--max-old-space-size-percentage=(\d+)/, heap)]]
+      return [name, value.replace(/--max-old-space-size-percentage=(\d+)/, heap)]
     }),
   )
 }

@@ -1,0 +1,77 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import type { Metafile } from 'esbuild'
+import manifest from '../../package.json' with { type: 'json' }
+import { ROOT } from './bundling.ts'
+
+interface Bill {
+  serialNumber?: string
+  readonly metadata: { timestamp?: string; readonly component: { name: string; type: string } }
+  components: { readonly 'bom-ref': string }[]
+  dependencies: { readonly ref: string; dependsOn: string[] }[]
+}
+
+/** A package of which the bundle has a part. */
+interface Package {
+  readonly id: string
+  readonly folder: string
+  /** As its package.json names it. */
+  readonly license: string
+}
+
+/** Writes `sbom.cdx.json` and `third-party-licenses.txt`: the packages of which the bundle has a part. */
+export function writeInventory(folder: string, { inputs }: Metafile): void {
+  const packages = packagesOf(Object.keys(inputs))
+  writeFileSync(`${folder}/sbom.cdx.json`, billOfMaterials(packages))
+  writeFileSync(`${folder}/third-party-licenses.txt`, licencesOf(packages))
+}
+
+/** The packages that these files, named from the root of the repository, belong to; sorted. */
+function packagesOf(files: readonly string[]): Package[] {
+  const folders = files.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? [])
+  return [...new Set(folders)].sort().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(`${ROOT}${folder}/package.json`, 'utf8')) as {
+      name: string
+      version: string
+      license: string
+    }
+    return { id: `${name}@${version}`, folder, license }
+  })
+}
+
+/**
+ * The SBOM of npm (CycloneDX), of these packages alone: the lockfile also names what is not in the bundle, and with
+ * `--omit=dev` npm leaves out those that a development dependency needs too (yaml, re2). It has no time and no number of
+ * its own, so that two builds are equal.
+ */
+function billOfMaterials(packages: readonly Package[]): string {
+  const output = execFileSync('npm', ['sbom', '--sbom-format=cyclonedx', '--package-lock-only'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+    shell: process.platform === 'win32',
+  })
+  const bill = JSON.parse(output) as Bill
+  delete bill.serialNumber
+  delete bill.metadata.timestamp
+  // npm says the name of the folder.
+  Object.assign(bill.metadata.component, { name: manifest.name, type: 'application' })
+  const ids = new Set(packages.map(({ id }) => id))
+  const [self] = bill.dependencies
+  bill.components = bill.components.filter((component) => ids.has(component['bom-ref']))
+  bill.dependencies = bill.dependencies
+    .filter((each) => each === self || ids.has(each.ref))
+    .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((id) => ids.has(id)) }))
+  return `${JSON.stringify(bill, undefined, 1)}\n`
+}
+
+/** Their licences and notices, one after the other. */
+function licencesOf(packages: readonly Package[]): string {
+  return packages.map((each) => `=== ${each.id}: ${licenceOf(each)}\n`).join('\n')
+}
+
+function licenceOf({ folder, license }: Package): string {
+  const names = readdirSync(ROOT + folder).filter((name) => /^(license|licence|notice|copying)/i.test(name))
+  if (names.length === 0) return `${license}; the package has no text of it\n`
+  return names.map((name) => `${name}\n\n${readFileSync(`${ROOT}${folder}/${name}`, 'utf8')}`).join('\n')
+}
