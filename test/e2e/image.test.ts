@@ -1,0 +1,238 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Spec, Validation } from '@cyclonedx/cyclonedx-library'
+import root, { type Test } from 'tap'
+import { chartMemory } from '../support/container.ts'
+import { freePort } from '../support/free-port.ts'
+import { hasHelm, rendered } from '../support/helm.ts'
+import type { ApiServer } from './api-server.ts'
+import { installCrds, kubectl, ROOT } from './cluster.ts'
+import { ACCOUNT, NAMESPACE } from './installed.ts'
+import { lead, ROUTING } from './service-network.ts'
+import { withApiServer } from './suite.ts'
+import { waitFor } from './wait-for.ts'
+
+const NAME = 'vmcp-admission-test'
+const IMAGE = `localhost/${NAME}`
+/** The goal for what an upload of the image adds to its base. */
+const MOST_MEGABYTES = 6
+const PROGRAMS = ['buildah', 'mmdebstrap', 'podman', 'runc']
+
+if (hasHelm(root) && mayBuild(root)) {
+  root.setTimeout(600_000)
+  run(`${ROOT}test/image/build.sh`, NAME)
+  await withApiServer(root, suite, { flags: [ROUTING] })
+}
+
+/** Whether images can be built and run. Where not, this is skipped with one line; in CI that is a failure. */
+function mayBuild(t: Test): boolean {
+  const absent = PROGRAMS.filter((name) => spawnSync('which', [name]).status !== 0)
+  const isRoot = process.getuid?.() === 0
+  if (absent.length === 0 && isRoot) return true
+  const missing = isRoot
+    ? `${absent.join(', ')} missing: apt-get install --no-install-recommends ${PROGRAMS.join(' ')}`
+    : 'only root can build and run the image here'
+  if (process.env.CI === 'true') t.fail(missing)
+  else t.test('the image', { skip: missing }, () => undefined)
+  return false
+}
+
+/** Runs a program that must succeed; answers with its stdout. */
+function run(program: string, ...args: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', maxBuffer: 2 ** 24 })
+  if (status !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${status}: ${stderr}`)
+  return stdout.trim()
+}
+
+/** `podman run` with what a kubelet makes of the chart's security contexts and limits. */
+function runArguments(...options: readonly string[]): string[] {
+  return [
+    ...['--runtime=runc', 'run', '--rm', '--network=host', '--read-only', '--read-only-tmpfs=false'],
+    ...['--cap-drop=all', '--security-opt=no-new-privileges', `--memory=${chartMemory()}m`],
+    // Podman's own limits are above those that a sandbox lets root set.
+    ...['--ulimit=nofile=1024:1024', '--ulimit=nproc=1024:1024'],
+    ...options,
+    IMAGE,
+  ]
+}
+
+async function suite(t: Test, api: ApiServer): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-image-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const mounted = run('podman', 'image', 'mount', IMAGE)
+  t.teardown(() => void spawnSync('podman', ['image', 'unmount', IMAGE]))
+  const bundle = join(folder, 'dist')
+  run(process.execPath, `${ROOT}src/generate/bundle.ts`, bundle)
+
+  await t.test('one small layer comes on top of the base image', async (t) => {
+    const copy = join(folder, 'copy')
+    run('podman', 'push', '--quiet', '--compress', '--format=oci', IMAGE, `dir:${copy}`)
+    const { layers } = JSON.parse(readFileSync(join(copy, 'manifest.json'), 'utf8')) as {
+      layers: { size: number; digest: string }[]
+    }
+    const sizes = run('podman', 'history', '--format={{.Size}}', IMAGE).split('\n')
+    const unpacked = sizes.filter((size) => size !== '0 B')
+    for (const [i, { size, digest }] of layers.entries())
+      t.comment(`layer ${i}: ${(size / 1e6).toFixed(2)} MB, unpacked ${unpacked.at(-1 - i)}: ${digest}`)
+    t.equal(layers.length, 2)
+    t.ok((layers[1]?.size ?? Infinity) < MOST_MEGABYTES * 1e6)
+  })
+
+  await t.test(
+    'it holds the bundle of these sources, byte by byte, and nothing that runs a script',
+    async (t) => {
+      t.equal(run('diff', '--recursive', '--brief', bundle, join(mounted, 'app/dist')), '')
+      t.strictSame(readdirSync(join(mounted, 'app')).sort(), ['LICENSE', 'dist', 'package.json'])
+      for (const shell of ['bin/sh', 'usr/bin/env', 'bin/busybox'])
+        t.notOk(existsSync(join(mounted, shell)), shell)
+    },
+  )
+
+  await t.test('its labels say what it was built from', async (t) => {
+    const labels = JSON.parse(run('podman', 'image', 'inspect', '--format={{json .Labels}}', IMAGE)) as object
+    t.match(labels, {
+      'org.opencontainers.image.title': 'vmcp-admission',
+      'org.opencontainers.image.licenses': 'Apache-2.0',
+      'org.opencontainers.image.version': /^\d+\.\d+\.\d+/,
+      'org.opencontainers.image.revision': run('git', '-C', ROOT, 'rev-parse', 'HEAD'),
+      'org.opencontainers.image.created': /^\d{4}-.*Z$/,
+      'org.opencontainers.image.source': /^https:/,
+    })
+  })
+
+  await t.test('its SBOM names the packages of the bundle, and their licences are there', async (t) => {
+    const text = readFileSync(join(mounted, 'app/dist/sbom.cdx.json'), 'utf8')
+    t.equal(await new Validation.JsonStrictValidator(Spec.Version.v1dot5).validate(text), null)
+    const { components } = JSON.parse(text) as { components: { name: string; version: string }[] }
+    const names = components.map(({ name }) => name)
+    for (const bundled of ['fastify', 'yaml', '@bufbuild/re2']) t.ok(names.includes(bundled), bundled)
+    for (const other of ['undici', 'esbuild', 'ws']) t.notOk(names.includes(other), other)
+    const licences = readFileSync(join(mounted, 'app/dist/third-party-licenses.txt'), 'utf8')
+    const without = components.filter(({ name, version }) => !licences.includes(`=== ${name}@${version}: `))
+    t.strictSame(without, [])
+  })
+
+  await t.test('it starts as the bundle does', async (t) => {
+    await Promise.resolve()
+    const timed = (program: string, args: readonly string[]) => {
+      const times = [1, 2, 3].map(() => {
+        const begun = performance.now()
+        run(program, ...args, '--help')
+        return performance.now() - begun
+      })
+      return Math.min(...times)
+    }
+    const [image, alone] = [
+      timed('podman', runArguments()),
+      timed(process.execPath, [`${bundle}/server/main.js`]),
+    ]
+    const ratio = (image / alone).toFixed(2)
+    t.comment(
+      `--help: ${alone.toFixed(0)} ms, in a new container ${image.toFixed(0)} ms: ${ratio} times that`,
+    )
+  })
+
+  await t.test('as a pod', async (t) => asPod(t, api, folder))
+}
+
+async function asPod(t: Test, api: ApiServer, folder: string): Promise<void> {
+  await installCrds(api, 'crds')
+  await kubectl(api, ['apply', '-f', 'deploy/kustomize/base/namespace.yaml'])
+  const port = await freePort()
+  const probe = await freePort()
+  const { text, objects } = rendered({
+    'ports.webhook': port,
+    'ports.probe': probe,
+    // One process with every right: what both Deployments do.
+    'leader.separate': false,
+  })
+  await kubectl(api, ['apply', '--server-side', '-f', '-'], text)
+  await lead(api, ACCOUNT, NAMESPACE, port)
+  const pod = objects.find(({ kind }) => kind === 'Deployment')?.spec.template.spec
+  if (pod === undefined) throw new Error('the chart has no Deployment')
+  const [{ args, volumeMounts, securityContext }] = pod.containers
+
+  // What the kubelet mounts.
+  const account = mkdtempSync(join(folder, 'account-'))
+  run('chmod', '755', folder, account)
+  const token = await kubectl(api, ['create', 'token', ACCOUNT, '-n', NAMESPACE])
+  writeFileSync(join(account, 'token'), token.trim())
+  writeFileSync(join(account, 'ca.crt'), api.ca)
+  writeFileSync(join(account, 'namespace'), NAMESPACE)
+  const { hostname, port: apiPort } = new URL(api.url)
+  const container = `${NAME}-${process.pid}`
+  const options = [
+    `--name=${container}`,
+    `--volume=${account}:/var/run/secrets/kubernetes.io/serviceaccount:ro`,
+    `--env=KUBERNETES_SERVICE_HOST=${hostname}`,
+    `--env=KUBERNETES_SERVICE_PORT=${apiPort}`,
+  ]
+  const given = args.map((arg) => arg.replace('$(POD_NAMESPACE)', NAMESPACE))
+  const child = spawn('podman', [...runArguments(...options), ...given], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  t.teardown(() => void spawnSync('podman', ['rm', '--force', '--ignore', '--time=0', container]))
+  const said = listen(child)
+  const isReady = async () => {
+    const answer = await fetch(`http://127.0.0.1:${probe}/readyz`).catch(() => undefined)
+    return answer?.status === 200
+  }
+  await waitFor(isReady, { seconds: 60, what: 'the pod to be ready' }).catch((error: unknown) => {
+    throw new Error(`${String(error)}: ${said()}`)
+  })
+
+  await t.test('it runs without privileges, on a file system that is read-only', async (t) => {
+    t.match(securityContext, {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    })
+    t.equal(volumeMounts, undefined, 'the chart declares no mount')
+    const process = `/proc/${run('podman', 'inspect', '--format={{.State.Pid}}', container)}`
+    const status = readFileSync(`${process}/status`, 'utf8')
+    const is = (field: string) => new RegExp(`^${field}:\\s+(\\S+)`, 'm').exec(status)?.[1]
+    const none = '0000000000000000'
+    t.strictSame(['Uid', 'Gid', 'CapEff', 'CapPrm', 'CapBnd', 'NoNewPrivs', 'Seccomp'].map(is), [
+      '65532',
+      '65532',
+      none,
+      none,
+      none,
+      '1',
+      '2',
+    ])
+    const mounts = readFileSync(`${process}/mounts`, 'utf8').trim().split('\n')
+    const writableDisks = mounts.filter((line) => /^(overlay|\/dev\/)\S* \S+ \S+ rw/.test(line))
+    t.strictSame(writableDisks, [])
+  })
+
+  await t.test('it arms by way of its Service, and judges', async (t) => {
+    const policy = 'jsonpath={.webhooks[0].failurePolicy} {.webhooks[0].clientConfig.service.name}'
+    const get = ['get', 'validatingwebhookconfiguration', 'vmcp-admission', '-o', policy]
+    const isArmed = async () => (await kubectl(api, get).catch(() => '')) === 'Fail vmcp-admission'
+    await waitFor(isArmed, { seconds: 60, what: 'the webhook to be armed' })
+    const bad = await api.kubectl(['apply', '-f', 'examples/bad/aws-sts-without-role.yaml'])
+    t.match([bad.code, bad.stderr], [1, 'aws-sts-role-configured'])
+    t.match(await kubectl(api, ['apply', '-f', 'examples/token-exchange.yaml']), 'created')
+  })
+
+  await t.test('it ends in order, within the time that the kubelet gives it', async (t) => {
+    const ended = once(child, 'exit')
+    run('podman', 'kill', '--signal=TERM', container)
+    const killTimer = setTimeout(() => child.kill('SIGKILL'), pod.terminationGracePeriodSeconds * 1_000)
+    t.strictSame(await ended, [0, null])
+    clearTimeout(killTimer)
+    t.notMatch(said(), /"level":[56]0|forbidden|EROFS|EACCES/i)
+  })
+}
+
+/** What a process says, so far. */
+function listen(child: ChildProcess): () => string {
+  let said = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (part: string) => (said += part))
+  return () => said
+}
