@@ -5,7 +5,7 @@ ARG RUN_IMAGE=gcr.io/distroless/nodejs24-debian13:nonroot
 
 FROM --platform=$BUILDPLATFORM ${BUILD_IMAGE} AS build
 WORKDIR /src
-COPY package.json package-lock.json .npmrc ./
+COPY package.json package-lock.json .npmrc tsconfig.json ./
 # Nothing of the bundle is native: one build serves every architecture.
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY LICENSE ./
