@@ -677,7 +677,7 @@ t.test('check with a release by name, or with CRDs in files', async (t: Test) =>
   await writeFile(join(cwd, 'rules.yaml'), JSON.stringify(compared))
   const wrong = [
     resourceOf('MCPRemoteProxy', { remoteURL: 'https://a.example.com' }),
-    resourceOf('MCPGroup', {}, { name: 'Bad_Name' }),
+    resourceOf('MCPGroup', {}, { name: 'Bad_Name', lables: {} }),
     resourceOf('MCPServer', { image: 'a', gruopRef: { name: 'a' } }),
   ]
   await writeFile(join(cwd, 'wrong.yaml'), wrong.map((each) => JSON.stringify(each)).join('\n---\n'))
@@ -690,6 +690,7 @@ t.test('check with a release by name, or with CRDs in files', async (t: Test) =>
     [['--release', '0.63'], 1, /spec\.remoteURL: .*did you mean 'remoteUrl'/, 'wrong.yaml'],
     [['--release', '0.63'], 1, /metadata\.name: Invalid value: "Bad_Name"/, 'wrong.yaml'],
     [['--release', '0.63'], 1, /spec\.gruopRef: .*did you mean 'groupRef'/, 'wrong.yaml'],
+    [['--release', '0.63'], 1, /metadata\.lables: .*did you mean 'labels'/, 'wrong.yaml'],
     [[], 1, /error: .*Unsupported value: "obo"/],
     [['--release', '0.44'], 0, /warning: .*; operator release 0\.44 allows this/],
     [['--release', 'v0.44.0'], 0, /warning: .*; operator release 0\.44 allows this/],

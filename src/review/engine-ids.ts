@@ -215,7 +215,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
   {
     id: 'metadata-accepted',
     severity: 'error',
-    summary: 'The API server accepts the name, the labels and the annotations of the resource.',
+    summary: 'The API server accepts the metadata of the resource: its fields, names, labels, annotations, finalizers and owners.',
     why: 'The API server refuses it before any webhook is asked. Found by the CLI alone.',
     sources: ['decision 3'],
     ...example(

@@ -1,4 +1,5 @@
 import { utf8Length } from '../cel/index.ts'
+import { nearest } from '../rule/nearest.ts'
 import type { ErrorType } from '../rule/field-error.ts'
 import type { Segment } from '../rule/path.ts'
 import { isObject, metadataOf } from '../rule/resource.ts'
@@ -78,10 +79,77 @@ const LONGEST = 1_000
 /** Most bytes of all annotations together. */
 const MOST_ANNOTATIONS = 256 * 1024
 
+/** The fields of ObjectMeta and their JSON types; those that the schemas of the kinds hold are judged there. */
+const FIELDS: Readonly<Record<string, 'schema' | 'string' | 'integer' | 'array'>> = {
+  name: 'string',
+  generateName: 'string',
+  namespace: 'string',
+  labels: 'schema',
+  annotations: 'schema',
+  finalizers: 'array',
+  ownerReferences: 'array',
+  uid: 'string',
+  resourceVersion: 'string',
+  selfLink: 'string',
+  generation: 'integer',
+  creationTimestamp: 'string',
+  deletionTimestamp: 'string',
+  deletionGracePeriodSeconds: 'integer',
+  managedFields: 'array',
+}
+
+const IS_OF_TYPE = {
+  schema: () => true,
+  string: (value: unknown) => typeof value === 'string',
+  integer: (value: unknown) => Number.isInteger(value),
+  array: (value: unknown) => Array.isArray(value),
+}
+
+/** Fields that are not of ObjectMeta, and values of another JSON type. */
+function* mistypedIn(metadata: Readonly<Record<string, unknown>>): Generator<MetadataError> {
+  for (const [field, value] of Object.entries(metadata)) {
+    const type = Object.hasOwn(FIELDS, field) ? FIELDS[field] : undefined
+    if (type === undefined) {
+      const near = nearest(field, Object.keys(FIELDS))
+      const advice = near === undefined ? 'kubectl refuses it' : `did you mean '${near}'`
+      yield ['forbidden', [field], undefined, `metadata has no such field; ${advice}`]
+    } else if (value !== null && !IS_OF_TYPE[type](value)) {
+      yield ['typeInvalid', [field], value, `must be of type ${type}`]
+    }
+  }
+}
+
+/** Finalizers are qualified names; an owner is named in full, and one controls. */
+function* ofListsIn({
+  finalizers,
+  ownerReferences,
+}: Readonly<Record<string, unknown>>): Generator<MetadataError> {
+  for (const [i, each] of listOf(finalizers).entries()) {
+    const name = each ?? ''
+    if (typeof name !== 'string') yield ['typeInvalid', ['finalizers', i], name, 'must be of type string']
+    else
+      for (const [type, , value, detail] of ofKey('', name, name))
+        yield [type, ['finalizers', i], value, detail]
+  }
+  for (const [i, each] of listOf(ownerReferences).entries()) {
+    for (const field of ['apiVersion', 'kind', 'name', 'uid'])
+      if (!isObject(each) || isEmpty(each[field]))
+        yield ['invalid', ['ownerReferences', i, field], '', 'must not be empty']
+  }
+  const controllers = listOf(ownerReferences).filter((each) => isObject(each) && each.controller === true)
+  if (controllers.length > 1)
+    yield ['forbidden', ['ownerReferences'], undefined, 'only one reference can have controller set to true']
+}
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
 function* errorsIn(
-  { name, generateName, namespace, labels, annotations }: Readonly<Record<string, unknown>>,
+  metadata: Readonly<Record<string, unknown>>,
   isJudged: (text: string) => boolean,
 ): Generator<MetadataError> {
+  yield* mistypedIn(metadata)
+  yield* ofListsIn(metadata)
+  const { name, generateName, namespace, labels, annotations } = metadata
   if (isEmpty(name) && isEmpty(generateName))
     yield ['required', ['name'], undefined, 'name or generateName is required']
   for (const [field, text, rule] of [

@@ -260,6 +260,40 @@ await withApiServer(root, async (t, api) => {
     }
   })
 
+  await t.test('which fields of metadata are refused', async (t) => {
+    const owner = { apiVersion: 'v1', kind: 'Pod', name: 'a', uid: '1' }
+    const metadata: Json[] = [
+      ...[null, 1, {}, 'x', [null], [1], [''], ['a b/c'], ['a/b/c'], ['example.com/a']].map((finalizers) => ({
+        finalizers,
+      })),
+      ...[null, {}, [], [{}], [owner], [{ ...owner, uid: '' }], [owner, { ...owner, uid: '2' }]].map(
+        (ownerReferences) => ({ ownerReferences }),
+      ),
+      { ownerReferences: ['1', '2'].map((uid) => ({ ...owner, uid, controller: true })) },
+      { lables: { a: 'b' } },
+      { clusterName: 'x' },
+      { generation: '1' },
+      { generation: 1 },
+      { uid: 1 },
+      { managedFields: {} },
+      { resourceVersion: 1 },
+      { namespace: 1 },
+      { name: true },
+      { creationTimestamp: null },
+      { annotations: null },
+    ]
+    const group = kindNamed.get('MCPGroup')
+    if (group === undefined) throw new Error('MCPGroup')
+    for (const each of metadata) {
+      const named = { name: 'example', ...each }
+      const object = { apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`, kind: 'MCPGroup', metadata: named }
+      const path = `${pathOf(group)}?dryRun=All&fieldValidation=Strict`
+      const { status } = await api.request('POST', path, object)
+      const ours = metadataFindings(object, { strict: true }).map(({ error }) => errorBody(error))
+      t.equal(ours.length > 0, status !== 201, `${JSON.stringify(each)}: ${ours.join('; ')}`)
+    }
+  })
+
   await t.test('check with a dry run by the API server', async (t) => {
     const cwd = t.testdir({
       'good.json': JSON.stringify(resourceOf('MCPGroup', {}, { name: 'good' })),
