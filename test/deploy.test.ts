@@ -696,7 +696,7 @@ function chartTests(): void {
       const [node = '', main = ''] = command
       const dockerfile = read('Dockerfile')
       t.match(dockerfile, `ENTRYPOINT ["${node}", "/app/dist/`)
-      t.match([main, dockerfile], ['/app/dist/cli/main.js', /COPY --from=build \/app\/dist \/app\/dist/])
+      t.match([main, dockerfile], ['/app/dist/cli/main.js', /COPY --from=build \/app \/app/])
       t.equal(args[0], 'doctor')
       t.doesNotThrow(() => readFlags(DOCTOR_FLAGS, args.slice(1), {}))
       // Of a Service this is the selector itself.
