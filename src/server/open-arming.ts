@@ -61,9 +61,10 @@ export function openArming(
 
 /** The break-glass commands that last: a running leader undoes other changes within seconds. */
 function breakGlass({ role, namespace, 'webhook-url': url }: ServerConfiguration): string {
+  const deployment = role === 'leader' ? LEADER_NAME : WEBHOOK_NAME
   const stop =
     url === ''
-      ? `kubectl -n ${namespace} scale deployment ${role === 'leader' ? LEADER_NAME : WEBHOOK_NAME} --replicas=0`
+      ? `kubectl -n ${namespace} scale deployment ${deployment} --replicas=0 && kubectl -n ${namespace} wait --for=delete pod -l app.kubernetes.io/name=${deployment} --timeout=60s`
       : 'stop every server that runs with --arming'
   const remove = `kubectl delete validatingwebhookconfiguration,mutatingwebhookconfiguration ${WEBHOOK_NAME}`
   return `Changes of this object are undone within seconds. First: ${stop}. Then: ${remove}`
