@@ -1,11 +1,26 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import root, { type Test } from 'tap'
+import { parse } from 'yaml'
 import { KINDS } from '../../src/kinds/index.ts'
-import { CHART, hasHelm, helm, rendered, renderedTest } from '../support/helm.ts'
+import { CHART, hasHelm, helm, rendered, renderedTest, setArguments } from '../support/helm.ts'
 import type { ApiServer } from './api-server.ts'
 import { installCrds, kubectl } from './cluster.ts'
+import { applyAll } from './installed.ts'
 import { withApiServer } from './suite.ts'
 
 const NAMESPACE = 'vmcp-system'
+/** The CRDs of what the chart makes for others: in a Go module, the files. */
+const CRDS_OF_OTHERS = [
+  ['github.com/cert-manager/cert-manager@v1.21.2', 'deploy/crds/cert-manager.io_certificates.yaml'],
+  [
+    'github.com/prometheus-operator/prometheus-operator@v0.85.0',
+    'example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml',
+    'example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml',
+  ],
+] as const
 
 if (hasHelm(root)) await withApiServer(root, suite)
 
@@ -19,7 +34,7 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
   for (const name of ['team-a', 'team-b']) await kubectl(api, ['create', 'namespace', name])
 
   await t.test('the API server accepts what the chart renders', async (t) => {
-    const rows = [
+    const rows: object[] = [
       {},
       { 'certificates.mode': 'files', 'arming.enabled': false },
       { 'leader.separate': false, 'arming.namespaceSelector': 'kubernetes.io/metadata.name notin (team-a)' },
@@ -54,6 +69,22 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
         'resources.limits': { memory: '1Gi', cpu: 2 },
       },
     ]
+    const others = crdsOfOthers()
+    if ('missing' in others)
+      t.comment(`without Certificate, ServiceMonitor and PrometheusRule: ${others.missing}`)
+    else {
+      await applyAll(api, others)
+      const named = others.map(({ metadata }) => `crd/${metadata.name}`)
+      await kubectl(api, ['wait', '--for=condition=Established', ...named])
+      rows.push({
+        'certificates.mode': 'files',
+        'certificates.certManager.enabled': true,
+        'certificates.certManager.issuerRef.name': 'internal',
+        'serviceMonitor.enabled': true,
+        'prometheusRule.enabled': true,
+        commonLabels: { team: 'platform' },
+      })
+    }
     for (const values of rows) {
       for (const { text, objects } of [rendered(values), renderedTest(values)]) {
         // The account of a pod must be there, unlike that of a pod template.
@@ -113,6 +144,25 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
     t.notMatch(install().stderr, /is not ours/)
   })
 
+  await t.test('the notes have the leader gone before they remove anything', async (t) => {
+    await Promise.resolve()
+    for (const [values, leader] of [
+      [{}, 'vmcp-admission-leader'],
+      [{ 'leader.separate': false }, 'vmcp-admission'],
+    ] as const) {
+      const { stdout } = run('install', 'vmcp-admission', CHART, '--dry-run=server', ...setArguments(values))
+      t.strictSame(stdout.split('Break glass.')[1]?.match(/(?<=^ {4}kubectl ).*/gm), [
+        `-n ${NAMESPACE} scale deployment ${leader} --replicas=0`,
+        `-n ${NAMESPACE} wait --for=delete pod -l app.kubernetes.io/name=${leader} --timeout=60s`,
+        'delete validatingwebhookconfiguration,mutatingwebhookconfiguration vmcp-admission',
+      ])
+      const named = rendered(values).objects.find(
+        ({ kind, metadata }) => kind === 'Deployment' && metadata.name === leader,
+      )
+      t.match(named?.spec.template.metadata.labels, { 'app.kubernetes.io/name': leader })
+    }
+  })
+
   await t.test('it is installed once in a cluster, upgraded and uninstalled', async (t) => {
     const ours = async () => {
       const kinds =
@@ -158,4 +208,32 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
     t.equal(run('uninstall', 'vmcp-admission').status, 0)
     t.strictSame(await ours(), [])
   })
+}
+
+interface Definition {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string }
+  readonly spec: object
+}
+
+/** The CRDs as they are served, without labels, which templates write. Needs Go; in CI that is there. */
+function crdsOfOthers(): readonly Definition[] | { readonly missing: string } {
+  const definitions: Definition[] = []
+  for (const [module, ...files] of CRDS_OF_OTHERS) {
+    const { status, stdout, stderr } = spawnSync('go', ['mod', 'download', '-json', module], {
+      encoding: 'utf8',
+      cwd: tmpdir(),
+    })
+    if (status !== 0) {
+      if (process.env.CI === 'true') throw new Error(`${module}: ${stderr}${stdout}`)
+      return { missing: `go mod download ${module} failed` }
+    }
+    const { Dir } = JSON.parse(stdout) as { Dir: string }
+    for (const file of files) {
+      const { apiVersion, kind, metadata, spec } = parse(readFileSync(join(Dir, file), 'utf8')) as Definition
+      definitions.push({ apiVersion, kind, metadata: { name: metadata.name }, spec })
+    }
+  }
+  return definitions
 }
