@@ -1,6 +1,5 @@
 import { networkInterfaces } from 'node:os'
 import type { ApiServer } from './api-server.ts'
-import { applyAll } from './installed.ts'
 
 /**
  * The flag with which an API server calls the endpoints of a Service itself, so that a webhook is reached by its Service
@@ -16,15 +15,35 @@ function ownAddress(): string {
   return found.address
 }
 
-/** Does what the endpoint controller does for a Service of the chart: its port `webhook` leads to a port of this machine. */
-export async function lead(api: ApiServer, service: string, namespace: string, port: number): Promise<void> {
+/**
+ * Does what the endpoint controller does for a pod of a Service of the chart: its port `webhook` leads to a port of this
+ * machine as well, or no longer.
+ */
+export async function lead(
+  api: ApiServer,
+  service: string,
+  namespace: string,
+  port: number,
+  ready = true,
+): Promise<void> {
   const slice = {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
-    metadata: { name: `${service}-1`, namespace, labels: { 'kubernetes.io/service-name': service } },
+    metadata: {
+      name: `${service}-${port}`,
+      namespace,
+      labels: { 'kubernetes.io/service-name': service },
+    },
     addressType: 'IPv4',
-    endpoints: [{ addresses: [ownAddress()], conditions: { ready: true } }],
+    endpoints: [{ addresses: [ownAddress()], conditions: { ready } }],
     ports: [{ name: 'webhook', port, protocol: 'TCP' }],
   }
-  await applyAll(api, [slice])
+  const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices/${slice.metadata.name}`
+  const applied = await api.request(
+    'PATCH',
+    `${path}?fieldManager=endpoints&force=true`,
+    slice,
+    'application/apply-patch+yaml',
+  )
+  if (applied.status >= 300) throw new Error(`the EndpointSlice: ${JSON.stringify(applied.body)}`)
 }

@@ -143,14 +143,17 @@ function read(args: readonly string[]) {
   return { text: stdout, objects: parseAllDocuments(stdout).map((document) => document.toJS() as Manifest) }
 }
 
-/** The text alone, while others are rendered. */
-export async function rendersTo(values: object): Promise<string> {
-  const env = { PATH: process.env.PATH, HOME: '/nonexistent' }
-  const { stdout } = await promisify(execFile)(helmPath(), templateArguments(values), {
-    env,
-    maxBuffer: 2 ** 24,
-  })
+/** One run of helm that must succeed, while the rest of this program goes on; answers with its stdout. */
+export async function helmMeanwhile(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const env = { PATH: process.env.PATH, HOME: '/nonexistent', ...environment }
+  const { stdout } = await promisify(execFile)(helmPath(), args, { env, maxBuffer: 2 ** 24 })
   return stdout
 }
+
+/** What the chart renders as text, while others are rendered. */
+export const rendersTo = (values: object): Promise<string> => helmMeanwhile(templateArguments(values))
 
 export const helmPath = (): string => found ?? 'helm'
