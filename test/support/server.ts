@@ -36,9 +36,10 @@ export async function startServer(
   flags: readonly string[] = [],
   certificates?: string,
   environment: Readonly<Record<string, string>> = {},
+  main = MAIN,
 ): Promise<RunningServer> {
   const folder = certificates ?? (await mkdtemp(join(tmpdir(), 'vmcp-admission-')))
-  const args = [MAIN, '--port', '0', '--probe-port', '0', '--cert-dir', folder, ...flags]
+  const args = [main, '--port', '0', '--probe-port', '0', '--cert-dir', folder, ...flags]
   const child = spawn(process.execPath, args, {
     env: { ...process.env, ...COMPILE_CACHE, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
