@@ -398,6 +398,7 @@ t.test('a kind that cannot be read, and one that is not there', async (t) => {
       ['--output', 'json'],
       3,
       jsonOf({
+        version: 1,
         findings: [],
         notes: [],
         unread: [{ ...place, message: `MCPGroup: 403 ${FORBIDDEN}` }],
@@ -409,6 +410,7 @@ t.test('a kind that cannot be read, and one that is not there', async (t) => {
       ['--output', 'json'],
       0,
       jsonOf({
+        version: 1,
         findings: [],
         notes: [{ ...place, message: note }],
         unread: [],

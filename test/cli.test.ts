@@ -1362,9 +1362,18 @@ t.test('wrong usage', async (t) => {
     [['check', '-o', 'json', 'a'], "there is no flag -o; did you mean '--output'"],
     [['check', '-n', 'tools', 'a'], "there is no flag -n; did you mean '--namespace'"],
     [['check', '-v', 'a'], 'there is no flag -v'],
-    [['check', '--output', 'xml', 'a'], "--output: 'xml' is not one of human, line, json"],
-    [['check', 'a', '--output'], '--output needs a value: --output human|line|json'],
-    [['check', 'a', '--output', '--strict'], '--output needs a value: --output human|line|json'],
+    [
+      ['check', '--output', 'xml', 'a'],
+      "--output: 'xml' is not one of human, line, json, sarif, github, gitlab, junit",
+    ],
+    [
+      ['check', 'a', '--output'],
+      '--output needs a value: --output human|line|json|sarif|github|gitlab|junit',
+    ],
+    [
+      ['check', 'a', '--output', '--strict'],
+      '--output needs a value: --output human|line|json|sarif|github|gitlab|junit',
+    ],
     [['check', '--strict=yes', 'a'], '--strict takes no value'],
     [['check', '--set', 'REGION', 'a'], "--set: 'REGION' is not NAME=VALUE"],
     [['check', '--set', '=x', 'a'], "--set: '=x' is not NAME=VALUE"],
@@ -1379,7 +1388,11 @@ t.test('wrong usage', async (t) => {
     [['check', '--exclude', '', 'a'], "--exclude: '' is not the name or path of a file or folder"],
     [['check', '--exclude', './', 'a'], "--exclude: './' is not the name or path of a file or folder"],
     [['check', '--severity', 'schema-type=off', 'a'], "--severity: 'schema-type' is always an error"],
-    [['check', 'a'], "VMCP_OUTPUT: 'xml' is not one of human, line, json", { VMCP_OUTPUT: 'xml' }],
+    [
+      ['check', 'a'],
+      "VMCP_OUTPUT: 'xml' is not one of human, line, json, sarif, github, gitlab, junit",
+      { VMCP_OUTPUT: 'xml' },
+    ],
     [['check', 'a'], "VMCP_STRICT: 'yes' is not true or false", { VMCP_STRICT: 'yes' }],
     [
       ['check', 'a'],
@@ -1448,7 +1461,7 @@ t.test('wrong usage ends with exit code 2', async (t) => {
     [['check'], 'name the files or folders to check, or - for standard input', 'check --help'],
     [
       ['check', 'a'],
-      "VMCP_OUTPUT: 'xml' is not one of human, line, json",
+      "VMCP_OUTPUT: 'xml' is not one of human, line, json, sarif, github, gitlab, junit",
       'check --help',
       { VMCP_OUTPUT: 'xml' },
     ],

@@ -43,7 +43,7 @@ function byWebhook(object: unknown, state: ClusterState): Found[] {
 }
 
 function byCli(text: string, strict: boolean, state: ClusterState): { findings: Found[]; report: Report } {
-  const report: Report = { files: [], resources: 0, others: 0, findings: [], notes: [], unread: [] }
+  const report: Report = { files: [], judged: [], others: 0, findings: [], notes: [], unread: [] }
   const judging = { group: DEFAULT_API_GROUP, namespace: 'default', strict, severities: [] }
   for (const document of loadDocuments(text)) {
     if ('error' in document) report.unread.push({ file: 'a', ...document.error })

@@ -117,10 +117,13 @@ export function flagTexts(table: object): FlagText[] {
   })
 }
 
+/** A longer flag does not push the texts of all others to the right. */
+const WIDEST = 36
+
 /** The lines of `--help` for a table. */
 export function helpLines(table: object): string[] {
   const texts = flagTexts(table)
-  const width = Math.max(...texts.map(({ usage }) => usage.length))
+  const width = Math.min(WIDEST, Math.max(...texts.map(({ usage }) => usage.length)))
   return texts.map(
     ({ usage, help, fallback, variable }) =>
       `  ${usage.padEnd(width)}  ${help}${fallback === '' ? '' : ` (default ${fallback})`} [${variable}]`,

@@ -6,6 +6,7 @@ import { failuresPage } from './failures-page.ts'
 import { flagsPage } from './flags-page.ts'
 import { fieldsPage } from './fields-page.ts'
 import { jsonSchemas } from './json-schemas.ts'
+import { reportSchema } from './report-schema.ts'
 import { mutatingPolicies } from './mutating-policies.ts'
 import { policies } from './policies.ts'
 import { policiesPage } from './policies-page.ts'
@@ -18,6 +19,7 @@ import { validatorsModule } from './validators.ts'
 export function* generatedFiles(): Iterable<GeneratedFile> {
   yield { path: 'src/review/validators.js', text: validatorsModule() }
   yield* jsonSchemas()
+  yield* reportSchema()
   yield* crds()
   yield* rbac()
   yield* chart()

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import root, { type Test } from 'tap'
 import { DEFAULT_API_GROUP } from '../../src/kinds/index.ts'
 import { type Run, runCli } from '../support/cli.ts'
@@ -60,6 +61,9 @@ const aws = (region: string, name = 'aws') =>
     spec: { type: 'awsSts', awsSts: { region, fallbackRoleArn: ARN } },
   })
 
+const POLICY_REPORTS = fileURLToPath(new URL('../formats/policyreports-crd.yaml', import.meta.url))
+const REPORTS = '/apis/wgpolicyk8s.io/v1alpha2/namespaces'
+
 /** What audit says of the contradictions. */
 const CONTRADICTIONS = [
   `MCPExternalAuthConfig shop/aws: error: spec.awsSts.region: Invalid value: "europe": must be an AWS region, such as 'eu-central-1' (schema-pattern)`,
@@ -110,6 +114,23 @@ await withApiServer(root, async (t, api) => {
   await createNamespaces(api, ['tools', 'shop'])
   await storeAll(api, all)
 
+  await t.test('policy reports are applied', async (t) => {
+    const report = async () => (await cli.run('audit', '--output', 'policyreport')).stdout
+    const stored = async () =>
+      (
+        await api.request<{ summary: object; results: object[] }>(
+          'GET',
+          `${REPORTS}/tools/policyreports/vmcp-admission`,
+        )
+      ).body
+    await api.kubectl(['apply', '-f', POLICY_REPORTS])
+    await api.kubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', POLICY_REPORTS])
+    await api.kubectl(['apply', '-f', '-'], { stdin: await report() })
+    t.match(await stored(), { summary: { pass: 1, fail: 2, warn: 3 } })
+    t.equal((await stored()).results.length, 5)
+    t.match((await api.kubectl(['apply', '-f', '-'], { stdin: await report() })).stdout, 'unchanged')
+  })
+
   await t.test('what is stored in contradiction', async (t) => {
     const [human, json] = await Promise.all([
       cli.run('audit'),
@@ -122,6 +143,7 @@ await withApiServer(root, async (t, api) => {
       json.stdout,
       `${JSON.stringify(
         {
+          version: 1,
           findings: [
             {
               file: null,

@@ -13,11 +13,11 @@ import type { Live, LiveObject, NameInNamespace } from '../input/live/index.ts'
 import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
 import { printUnread } from '../input/reading.ts'
 import { progressOn } from '../output/progress.ts'
-import { printReport, REPORT_FLAGS } from '../output/formats.ts'
+import { AUDIT_REPORT_FLAGS, printReport } from '../output/formats.ts'
 import { addVerdict, exitCode, IN_CLUSTER, type Report } from '../output/report.ts'
 
 export const AUDIT_FLAGS = {
-  ...REPORT_FLAGS,
+  ...AUDIT_REPORT_FLAGS,
   ...LIVE_FLAGS,
   ...JUDGING_FLAGS,
   ...RELEASE_FLAGS,
@@ -51,7 +51,7 @@ export async function audit(
   const report = judgeAll(live, { group, severities: chosenSeverities(flags), release })
   progress.end()
   printUnread(report.unread)
-  printReport(report, flags, { scope: scopeOf(live, namespaces) }, environment)
+  await printReport(report, flags, { scope: scopeOf(live, namespaces) }, environment)
   return exitCode(report)
 }
 
@@ -70,7 +70,12 @@ interface Judging {
 function judgeAll(live: Live, { group, severities, release }: Judging): Report {
   const report: Report = {
     files: [],
-    resources: live.objects.length,
+    judged: live.objects.map(({ kind, namespace, name }) => ({
+      file: null,
+      kind: kind.kind,
+      namespace,
+      name,
+    })),
     others: 0,
     findings: [],
     notes: [...missingKindNotes(live.absent, group), ...emptyNamespaceNotes(live.doubtful)],

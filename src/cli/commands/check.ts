@@ -17,11 +17,11 @@ import { unevaluatedRules } from '../../release/refused.ts'
 import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
 import { READING_FLAGS, printEmpty, printUnread, readOptions } from '../input/reading.ts'
 import { progressOn } from '../output/progress.ts'
-import { printReport, REPORT_FLAGS } from '../output/formats.ts'
+import { CHECK_REPORT_FLAGS, printReport } from '../output/formats.ts'
 import { counted, exitCode, IN_CLUSTER, type Located, type Report } from '../output/report.ts'
 
 export const CHECK_FLAGS = {
-  ...REPORT_FLAGS,
+  ...CHECK_REPORT_FLAGS,
   strict: toggle(
     'unknown fields are errors, and placeholders are judged as they stand; --profile strict includes it',
   ),
@@ -65,7 +65,7 @@ export async function check(
     : judgeAlone(documents, { ...judging, namespace: namespace || 'default', progress })
   progress.end()
   printUnread(report.unread)
-  printReport(report, flags, { scope, strict, names: positionals, texts: documents.texts }, environment)
+  await printReport(report, flags, { scope, strict, names: positionals, texts: documents.texts }, environment)
   return exitCode(report)
 }
 
@@ -135,7 +135,7 @@ function judgeBesideCluster(
 
 function judgeDocuments(documents: Documents, judging: Judging, beside: Omit<Beside, 'placeOf'>): Report {
   const { files, patches, unread } = documents
-  const report: Report = { files, resources: 0, others: 0, findings: [], notes: [...patches], unread }
+  const report: Report = { files, judged: [], others: 0, findings: [], notes: [...patches], unread }
   const placed = { ...beside, placeOf: placesIn(documents, judging) }
   const count = documents.documents.length
   for (const [i, { file, document }] of documents.documents.entries()) {

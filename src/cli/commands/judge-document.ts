@@ -53,8 +53,8 @@ export function judgeDocument(
     reportNotJudged(file, document, judging, report)
     return
   }
-  report.resources += 1
   const subject = subjectOf(kind.kind, value as Resource, judging)
+  report.judged.push({ file, ...subject })
   const self = { kind: kind.kind, name: nameOf(value as Resource) }
   const old = stored?.get({ ...subject, name: self.name })
   const { strict, severities, group, release } = judging

@@ -81,7 +81,7 @@ export class Workspace {
     const beside = { state, placeOf }
     const report: Report = {
       files: [file.name],
-      resources: 0,
+      judged: [],
       others: 0,
       findings: [],
       notes: patches.filter((note) => note.file === file.name),

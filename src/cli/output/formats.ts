@@ -1,30 +1,46 @@
 import { choice, toggle } from '../../configuration/flags.ts'
 import type { Profile } from '../../review/profiles.ts'
-import { printHuman } from './human.ts'
-import { printJson } from './json.ts'
-import { printLines } from './line.ts'
 import type { Format, Report } from './report.ts'
 import { terminalOf } from './terminal.ts'
 
-const FORMATS = { human: printHuman, line: printLines, json: printJson } satisfies Record<string, Format>
+/** Loaded when they are asked for: two bring a library along. */
+const FORMATS = {
+  human: async () => (await import('./human.ts')).printHuman,
+  line: async () => (await import('./line.ts')).printLines,
+  json: async () => (await import('./json.ts')).printJson,
+  sarif: async () => (await import('./sarif.ts')).printSarif,
+  github: async () => (await import('./github.ts')).printGitHub,
+  gitlab: async () => (await import('./gitlab.ts')).printGitLab,
+  junit: async () => (await import('./junit.ts')).printJUnit,
+  policyreport: async () => (await import('./policy-report.ts')).printPolicyReport,
+} satisfies Record<string, () => Promise<Format>>
+
+type FormatName = keyof typeof FORMATS
 
 /** The flags of the commands that report findings. */
-export const REPORT_FLAGS = {
+const reportFlags = <Name extends FormatName>(names: readonly Name[]) => ({
   output: choice(
     'format of the output: human on a terminal by default, elsewhere line, which is one line for each finding',
-    Object.keys(FORMATS) as (keyof typeof FORMATS)[],
+    names,
     undefined,
   ),
   advice: toggle('show advice too, which is otherwise only counted; --profile strict shows it'),
   quiet: toggle('print findings only: no notes, no counts, no progress'),
-}
+})
+
+/** For findings in files. */
+export const CHECK_REPORT_FLAGS = reportFlags(['human', 'line', 'json', 'sarif', 'github', 'gitlab', 'junit'])
+
+/** For findings in a cluster. */
+export const AUDIT_REPORT_FLAGS = reportFlags(['human', 'line', 'json', 'sarif', 'junit', 'policyreport'])
 
 /** The flags as they were given. */
 interface Chosen {
-  readonly output: keyof typeof FORMATS | undefined
+  readonly output: FormatName | undefined
   readonly advice: boolean
   readonly quiet: boolean
   readonly profile: Profile
+  readonly 'api-group': string
 }
 
 interface Told {
@@ -37,14 +53,14 @@ interface Told {
 }
 
 /** Prints the report in the format; without one, for people on a terminal and in lines elsewhere. */
-export function printReport(
+export async function printReport(
   report: Report,
-  { output, advice, quiet, profile }: Chosen,
+  { output, advice, quiet, profile, 'api-group': group }: Chosen,
   { scope, strict = false, names = [], texts }: Told,
   environment: Readonly<Record<string, string | undefined>>,
-): void {
+): Promise<void> {
   const { stdout } = process
-  const format = FORMATS[output ?? (stdout.isTTY ? 'human' : 'line')]
+  const format = await FORMATS[output ?? (stdout.isTTY ? 'human' : 'line')]()
   const sources = new Map<string, readonly string[]>()
   const source = (file: string) => {
     const known =
@@ -59,6 +75,7 @@ export function printReport(
   stdout.write(
     format(report, {
       scope,
+      group,
       names,
       quiet,
       advice: advice || strict || profile === 'strict',

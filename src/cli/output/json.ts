@@ -1,15 +1,16 @@
+import { REPORT_VERSION } from './report-schema.ts'
 import type { Format } from './report.ts'
 
 /** What only our own front ends read; the text of an edit may hold what the user wrote. */
 const HIDDEN = new Set(['causes', 'edits'])
 
-/** The report as one JSON object. */
+/** The report as one JSON object, of REPORT_SCHEMA. */
 export const printJson: Format = (report) => {
-  const { files, resources, others, findings, notes, unread } = report
+  const { files, judged, others, findings, notes, unread } = report
   const count = (wanted: string) => findings.filter(({ severity }) => severity === wanted).length
   const counts = {
     files: files.length,
-    resources,
+    resources: judged.length,
     others,
     errors: count('error'),
     warnings: count('warning'),
@@ -18,6 +19,5 @@ export const printJson: Format = (report) => {
     unread: unread.length,
   }
   const shown = (key: string, value: unknown) => (HIDDEN.has(key) ? undefined : value)
-  return `${JSON.stringify({ findings, notes, unread, counts }, shown, 2)}
-`
+  return `${JSON.stringify({ version: REPORT_VERSION, findings, notes, unread, counts }, shown, 2)}\n`
 }

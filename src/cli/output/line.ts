@@ -46,7 +46,7 @@ const compare = (a: number, b: number) => (a < b ? -1 : a > b ? 1 : 0)
 const placeOf = ({ file, line, column }: Located) => (file === null ? '' : `${file}:${line}:${column}: `)
 
 /** The line of a finding; one in a cluster begins with the object in place of the file. */
-function findingLine(finding: ReportedFinding, others: number): string {
+export function findingLine(finding: ReportedFinding, others = 0): string {
   const { file, kind, namespace, name, severity, path, message } = finding
   const text = `${path === '' ? '' : `${path}: `}${message}`
   const more = others === 0 ? '' : ` and ${others} more`
@@ -57,7 +57,7 @@ function findingLine(finding: ReportedFinding, others: number): string {
 
 /** The counts, as the last line says them. */
 export function summary(
-  { resources, others, notes, unread, findings }: Report,
+  { judged, others, notes, unread, findings }: Report,
   { scope, advice }: Printing,
 ): string {
   const count = (severity: string) => findings.filter((finding) => finding.severity === severity).length
@@ -69,5 +69,5 @@ export function summary(
     ...(unread.length === 0 ? [] : [`${unread.length} that could not be read`]),
   ]
   const left = others === 0 ? '' : ` (${counted(others, 'document')} of other kinds not judged)`
-  return `${counted(resources, 'resource')} in ${scope}${left}: ${parts.join(', ')}`
+  return `${counted(judged.length, 'resource')} in ${scope}${left}: ${parts.join(', ')}`
 }

@@ -43,6 +43,11 @@ export interface ReportedFix {
   readonly edits: readonly (Edit & Pick<Place, 'line' | 'column'>)[]
 }
 
+export interface JudgedResource extends Subject {
+  /** Null for an object in a cluster. */
+  readonly file: string | null
+}
+
 /** A place in another object, or elsewhere in the same. */
 export interface ReportedEnd extends Located, Subject {
   readonly path: string
@@ -55,8 +60,8 @@ export const IN_CLUSTER = { file: null, line: 0, column: 0 } as const
 export interface Report {
   /** The files that were read, in this order. */
   readonly files: string[]
-  /** Documents of our kinds. */
-  resources: number
+  /** The resources that were judged, in this order. */
+  readonly judged: JudgedResource[]
   /** Documents of other kinds, which are not judged. */
   others: number
   readonly findings: ReportedFinding[]
@@ -68,6 +73,7 @@ export interface Report {
 export interface Printing {
   /** Where the resources are, such as `3 files`. */
   readonly scope: string
+  readonly group: string
   /** Whether advice is shown, and not only counted. */
   readonly advice: boolean
   /** Whether findings are all that is printed. */
@@ -146,6 +152,9 @@ function reportedFix({ title, edits }: Fix, { part }: Places): ReportedFix {
 }
 
 const textOf = (at: readonly Segment[]): string => (at.length === 0 ? '' : pathText(at))
+
+/** A path as an address has it. */
+export const slashed = (path: string) => path.replaceAll('\\', '/')
 
 export const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
 

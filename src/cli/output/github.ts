@@ -1,0 +1,41 @@
+import { foldCauses, type Told } from './fold.ts'
+import { inFileOrder, notesIn, shownIn, summary } from './line.ts'
+import type { Format, Located } from './report.ts'
+
+const COMMANDS = { error: 'error', warning: 'warning', advice: 'notice' } as const
+
+/** Workflow commands of GitHub Actions, which annotate the lines of a pull request; the summary follows as a line of the log. */
+export const printGitHub: Format = (report, printing) => {
+  const told = foldCauses(shownIn(report, printing).toSorted(inFileOrder(report)))
+  const lines = [
+    ...report.unread.map((each) => command('error', each, 'not read', each.message)),
+    ...told.map((each) =>
+      command(COMMANDS[each.finding.severity], each.finding, each.finding.id, textOf(each)),
+    ),
+    ...notesIn(report, printing).map((note) => command('notice', note, 'note', note.message)),
+    ...(printing.quiet ? [] : [inLine(summary(report, printing))]),
+  ]
+  return lines.map((line) => `${line}\n`).join('')
+}
+
+function textOf({ finding, others }: Told): string {
+  const { kind, name, path, message, related } = finding
+  const ends = related.map((end) => `${end.kind} ${end.name}${placeOf(end)}: ${end.path} ${end.message}`)
+  const same = others.map((other) => `same cause: ${other.kind} ${other.name}${placeOf(other)}`)
+  return [`${kind} ${name}: ${path === '' ? '' : `${path}: `}${message}`, ...ends, ...same].join('\n')
+}
+
+const placeOf = ({ file, line }: Located) => (file === null ? '' : ` (${file}:${line})`)
+
+/** https://docs.github.com/actions/reference/workflow-commands-for-github-actions */
+function command(name: string, { file, line, column }: Located, title: string, message: string): string {
+  const place =
+    file === null
+      ? []
+      : [`file=${inProperty(file)}`, ...(line === 0 ? [] : [`line=${line}`, `col=${column}`])]
+  return `::${name} ${[...place, `title=${inProperty(title)}`].join(',')}::${inLine(message)}`
+}
+
+const inLine = (text: string) => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+
+const inProperty = (text: string) => inLine(text).replaceAll(':', '%3A').replaceAll(',', '%2C')

@@ -1,0 +1,99 @@
+import { stringify } from 'yaml'
+import { allRules, examplesOf, placesOf } from '../../kinds/places.ts'
+import { ALL_IDS, ENGINE_IDS, type EngineId } from '../../review/engine-ids.ts'
+import { isStrictError } from '../../review/profiles.ts'
+import { parseSeveritySetting } from '../../review/settings.ts'
+import { describedId, describedSource, pathOf, threadUrl } from '../../review/documentation.ts'
+import { pathText } from '../../rule/path.ts'
+import { type Rule, sourceNames } from '../../rule/rule.ts'
+
+type Described = Pick<EngineId, 'id' | 'severity' | 'summary' | 'why' | 'sources'>
+
+/** The rule of an id, or what the engine says of it; undefined for any other text. */
+export const describedAs = (id: string): Described | undefined =>
+  allRules().find((rule) => rule.id === id) ?? ENGINE_IDS.find((each) => each.id === id)
+
+/** Everything that is known of an id, with the manifests of its examples; undefined for any other text. */
+export function idPage(id: string): string[] | undefined {
+  const rule = allRules().find((each) => each.id === id)
+  if (rule !== undefined)
+    return [
+      ...headLines(rule),
+      placeLine(rule),
+      ...symptomLines(rule),
+      ...readLines(rule),
+      ...severityLines(rule),
+      ...exampleLines(rule),
+    ]
+  const found = ENGINE_IDS.find((each) => each.id === id)
+  return found && [...headLines(found), ...severityLines(found), ...engineExample(found)]
+}
+
+function headLines({ id, severity, summary, why, sources }: Described): string[] {
+  const from = sourceNames(sources)
+    .map(describedSource)
+    .map((source) => `${source.text} (${pathOf(source)})`)
+  return [
+    `${id} (${severity}${isStrictError(id) ? '; error with --profile strict' : ''})`,
+    '',
+    summary,
+    why,
+    '',
+    `page: ${pathOf(describedId(id))}`,
+    `from: ${from.join(', ')}`,
+  ]
+}
+
+function placeLine(rule: Rule): string {
+  const texts = placesOf(rule).map(({ kind, at }) =>
+    at.length === 0 ? kind.kind : `${pathText(at)} of ${kind.kind}`,
+  )
+  return `on: ${texts.join(', ')}`
+}
+
+const readLines = (rule: Rule): string[] =>
+  rule.reads.length === 0 ? [] : [`reads: ${rule.reads.join(', ')}`]
+
+/** The symptom that users saw where the rule was broken, and where they reported it. */
+function symptomLines({ failure }: Rule): string[] {
+  if (failure === undefined) return []
+  const { symptom, releases, threads } = failure
+  return [
+    `seen as: ${symptom}${releases === undefined ? '' : ` (${releases})`}`,
+    ...(threads.length === 0 ? [] : [`reported in: ${threads.map(threadUrl).join(', ')}`]),
+  ]
+}
+
+/** The flag that changes its severity. */
+function severityLines({ id, severity }: Described): string[] {
+  if (typeof parseSeveritySetting(`${id}=off`, ALL_IDS) === 'string')
+    return ['relax: not possible, it is always an error']
+  const change = severity === 'error' ? ['relax', 'warning|off'] : ['silence', 'off']
+  return [`${change[0]}: --severity ${id}[:PATH]=${change[1]}[@NAMESPACE,...]`]
+}
+
+function exampleLines(rule: Rule): string[] {
+  const verdict = rule.severity === 'error' ? 'denied' : 'warned about'
+  return examplesOf(rule).flatMap(({ title, resource, others, old, findings }) => [
+    '',
+    `${findings.length === 0 ? 'accepted' : verdict}: ${title}`,
+    ...others.flatMap((other) => [...manifest(other), '    ---']),
+    ...manifest(resource),
+    ...(old === undefined ? [] : ['  which was before:', ...manifest(old)]),
+    ...findings.map((text) => `  => ${text}`),
+  ])
+}
+
+function engineExample({ example }: EngineId): string[] {
+  if (example === undefined) return []
+  const { resource, findings } = example
+  return ['', 'found in:', ...manifest(resource), ...findings.map((text) => `  => ${text}`)]
+}
+
+function manifest(resource: object): string[] {
+  const text = stringify(resource, { aliasDuplicateObjects: false, lineWidth: 0 })
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => `    ${line.length > 160 ? `${line.slice(0, 160)}…` : line}`)
+}

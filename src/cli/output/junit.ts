@@ -1,0 +1,88 @@
+import { findingLine, shownIn } from './line.ts'
+import type { Format, JudgedResource, ReportedFinding } from './report.ts'
+import { visible } from './visible.ts'
+
+/**
+ * JUnit XML, as Jenkins and GitLab read it: a suite for each file, a test case for each resource, which fails by its errors;
+ * warnings are its output. What could not be read is an error of its own case.
+ */
+export const printJUnit: Format = (report, printing) => {
+  const findings = Map.groupBy(shownIn(report, printing), keyOf)
+  // A document of a misspelt kind has a finding and is not judged.
+  const all = [...report.judged, ...[...findings.values()].flatMap((own) => own.slice(0, 1))]
+  const resources = [...new Map(all.map((each) => [keyOf(each), each])).values()]
+  const suiteOf = (file: string | null) => file ?? printing.scope
+  const cases = [
+    ...resources.map((resource) => {
+      const own = findings.get(keyOf(resource)) ?? []
+      return { suite: suiteOf(resource.file), ...testCase(resource, own) }
+    }),
+    ...report.unread.map(({ file, message }) => ({
+      suite: suiteOf(file),
+      result: 'error' as const,
+      text: element('testcase', { classname: 'file', name: 'can be read' }, [element('error', { message })]),
+    })),
+  ]
+  const suites = [...Map.groupBy(cases, ({ suite }) => suite)].map(([name, own]) =>
+    element(
+      'testsuite',
+      { name, ...countsOf(own) },
+      own.map(({ text }) => text),
+    ),
+  )
+  const document = element('testsuites', { name: 'vmcp-admission', ...countsOf(cases) }, suites)
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${document}`
+}
+
+type Result = 'passed' | 'failure' | 'error'
+
+function testCase(
+  { file, kind, namespace, name }: JudgedResource,
+  findings: readonly ReportedFinding[],
+): { readonly result: Result; readonly text: string } {
+  const lines = (own: readonly ReportedFinding[]) =>
+    own.map((finding) => escaped(visible(findingLine(finding)))).join('\n')
+  const errors = findings.filter(({ severity }) => severity === 'error')
+  const others = findings.filter(({ severity }) => severity !== 'error')
+  const [first] = errors
+  const text = element(
+    'testcase',
+    { classname: kind, name: `${namespace}/${name}`, ...(file === null ? {} : { file }) },
+    [
+      ...(first === undefined
+        ? []
+        : [element('failure', { message: first.message, type: first.id }, lines(errors))]),
+      ...(others.length === 0 ? [] : [element('system-out', {}, lines(others))]),
+    ],
+  )
+  return { result: first === undefined ? 'passed' : 'failure', text }
+}
+
+const countsOf = (cases: readonly { readonly result: Result }[]) => ({
+  tests: String(cases.length),
+  failures: String(cases.filter(({ result }) => result === 'failure').length),
+  errors: String(cases.filter(({ result }) => result === 'error').length),
+})
+
+/** An element with other elements, or with a text that is escaped. */
+function element(
+  name: string,
+  attributes: Readonly<Record<string, string>>,
+  content: readonly string[] | string = [],
+): string {
+  const start = [
+    name,
+    ...Object.entries(attributes).map(([key, value]) => `${key}="${escaped(visible(value))}"`),
+  ]
+  if (content.length === 0) return `<${start.join(' ')}/>\n`
+  return `<${start.join(' ')}>${typeof content === 'string' ? content : `\n${content.join('')}`}</${name}>\n`
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+
+/** Control characters are not of XML; `visible` has written them in other words. */
+const escaped = (text: string): string =>
+  text.toWellFormed().replaceAll(/[&<>"\ufffe\uffff]/g, (character) => ENTITIES[character] ?? '\ufffd')
+
+const keyOf = ({ file, kind, namespace, name }: JudgedResource): string =>
+  JSON.stringify([file, kind, namespace, name])

@@ -1,0 +1,54 @@
+import { API_VERSION } from '../../kinds/index.ts'
+import { shownIn } from './line.ts'
+import type { Format, ReportedFinding } from './report.ts'
+
+const RESULTS = { error: 'fail', warning: 'warn', advice: 'warn' } as const
+const SEVERITIES = { error: 'high', warning: 'medium', advice: 'info' } as const
+const NAME = 'vmcp-admission'
+
+/**
+ * A List of one PolicyReport (wgpolicyk8s.io/v1alpha2) for each namespace with resources, for `kubectl apply -f -` and the
+ * dashboards that read them. A resource without findings counts as one that passes.
+ */
+export const printPolicyReport: Format = (report, printing) => {
+  const apiVersion = `${printing.group}/${API_VERSION}`
+  const findings = shownIn(report, printing)
+  const failing = new Set(findings.map(keyOf))
+  const items = [...Map.groupBy(report.judged, ({ namespace }) => namespace)].map(
+    ([namespace, resources]) => {
+      const own = findings.filter((finding) => finding.namespace === namespace)
+      const count = (result: string) => own.filter(({ severity }) => RESULTS[severity] === result).length
+      return {
+        apiVersion: 'wgpolicyk8s.io/v1alpha2',
+        kind: 'PolicyReport',
+        metadata: { name: NAME, namespace, labels: { 'app.kubernetes.io/managed-by': NAME } },
+        summary: {
+          pass: resources.filter((resource) => !failing.has(keyOf(resource))).length,
+          fail: count('fail'),
+          warn: count('warn'),
+          error: 0,
+          skip: 0,
+        },
+        results: own.map((finding) => resultOf(finding, apiVersion)),
+      }
+    },
+  )
+  return `${JSON.stringify({ apiVersion: 'v1', kind: 'List', items }, null, 2)}\n`
+}
+
+const resultOf = (
+  { id, severity, kind, namespace, name, path, message }: ReportedFinding,
+  apiVersion: string,
+) => ({
+  source: NAME,
+  policy: id,
+  category: 'Authentication of vMCP',
+  result: RESULTS[severity],
+  severity: SEVERITIES[severity],
+  message: `${path === '' ? '' : `${path}: `}${message}`,
+  resources: [{ apiVersion, kind, namespace, name }],
+  properties: { path },
+})
+
+const keyOf = ({ kind, namespace, name }: Pick<ReportedFinding, 'kind' | 'namespace' | 'name'>): string =>
+  JSON.stringify([kind, namespace, name])

@@ -1,0 +1,59 @@
+import Type, { type TProperties } from 'typebox'
+
+/** Grows when a script that reads the report has to change; fields are added without. */
+export const REPORT_VERSION = 1
+
+const object = (properties: TProperties, description?: string) =>
+  Type.Object(properties, description === undefined ? {} : { description })
+
+const LOCATED = {
+  file: Type.Union([Type.String(), Type.Null()], { description: 'Null for an object in a cluster.' }),
+  line: Type.Integer({
+    minimum: 0,
+    description: 'From 1; 0 where the file as a whole is meant, or a cluster.',
+  }),
+  column: Type.Integer({ minimum: 0, description: 'From 1, in UTF-16 code units; 0 as for `line`.' }),
+  message: Type.String({ description: 'For people; its wording may change in any version.' }),
+}
+
+const SUBJECT = { kind: Type.String(), namespace: Type.String(), name: Type.String() }
+
+const PATH = Type.String({
+  description: 'The path of the field, such as `spec.awsSts.roleMappings[0].matcher`.',
+})
+
+const COUNT = Type.Integer({ minimum: 0 })
+
+/** What `check` and `audit` print with `--output json`. */
+export const REPORT_SCHEMA = object({
+  version: Type.Literal(REPORT_VERSION),
+  findings: Type.Array(
+    object({
+      ...LOCATED,
+      severity: Type.Enum(['error', 'warning', 'advice']),
+      id: Type.String({ description: 'The id of the rule; `vmcp-admission explain ID` describes it.' }),
+      path: PATH,
+      ...SUBJECT,
+      related: Type.Array(object({ ...LOCATED, path: PATH, ...SUBJECT }), {
+        description: 'The other ends of a contradiction between objects.',
+      }),
+      fix: Type.Union([object({ title: Type.String() }), Type.Null()], {
+        description: 'What `vmcp-admission fix` would do; null where there is no safe fix.',
+      }),
+    }),
+  ),
+  notes: Type.Array(object(LOCATED), { description: 'What was not judged, and why.' }),
+  unread: Type.Array(object({ ...LOCATED, template: Type.Optional(Type.Literal(true)) }), {
+    description: 'What could not be read; the exit code is then 3.',
+  }),
+  counts: object({
+    files: COUNT,
+    resources: COUNT,
+    others: Type.Integer({ minimum: 0, description: 'Documents of other kinds, which are not judged.' }),
+    errors: COUNT,
+    warnings: COUNT,
+    advice: COUNT,
+    notes: COUNT,
+    unread: COUNT,
+  }),
+})

@@ -1,0 +1,105 @@
+import { pathToFileURL } from 'node:url'
+import type { Location, Log, Notification, ReportingDescriptor, Result } from 'sarif'
+import manifest from '../../../package.json' with { type: 'json' }
+import { fingerprints } from './fingerprint.ts'
+import { describedAs, idPage } from './id-page.ts'
+import { notesIn, shownIn } from './line.ts'
+import { type Format, type Located, slashed, type Subject } from './report.ts'
+
+const LEVELS = { error: 'error', warning: 'warning', advice: 'note' } as const
+
+/** SARIF 2.1.0, as code scanning reads it. https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html */
+export const printSarif: Format = (report, printing) => {
+  const findings = shownIn(report, printing)
+  const ids = [...new Set(findings.map(({ id }) => id))].sort()
+  const prints = fingerprints(findings)
+  const results = findings.map((finding, i): Result => {
+    const { id, severity, kind, name, path, message, related } = finding
+    return {
+      ruleId: id,
+      ruleIndex: ids.indexOf(id),
+      level: LEVELS[severity],
+      message: { text: `${kind} ${name}: ${path === '' ? '' : `${path}: `}${message}` },
+      locations: [locationOf(finding)],
+      ...(related.length === 0
+        ? {}
+        : {
+            relatedLocations: related.map((end, id) => ({
+              id,
+              ...locationOf(end),
+              message: { text: `${end.kind} ${end.name}: ${end.path} ${end.message}` },
+            })),
+          }),
+      partialFingerprints: { 'vmcpAdmission/v1': prints[i] ?? '' },
+    }
+  })
+  const log: Log = {
+    $schema: 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json',
+    version: '2.1.0',
+    runs: [
+      {
+        tool: {
+          driver: {
+            name: manifest.name,
+            semanticVersion: manifest.version,
+            rules: ids.map(ruleOf),
+          },
+        },
+        columnKind: 'utf16CodeUnits',
+        invocations: [
+          {
+            executionSuccessful: report.unread.length === 0,
+            toolExecutionNotifications: [
+              ...report.unread.map((each) => notificationOf(each, 'error')),
+              ...notesIn(report, printing).map((note) => notificationOf(note, 'note')),
+            ],
+          },
+        ],
+        results,
+      },
+    ],
+  }
+  return `${JSON.stringify(log, null, 2)}\n`
+}
+
+function ruleOf(id: string): ReportingDescriptor {
+  const { summary, why, severity } = describedAs(id) ?? { summary: id, why: '', severity: 'error' }
+  const page = (idPage(id) ?? []).join('\n')
+  return {
+    id,
+    shortDescription: { text: summary },
+    fullDescription: { text: `${summary} ${why}` },
+    defaultConfiguration: { level: LEVELS[severity] },
+    help: { text: page, markdown: `\`\`\`text\n${page}\n\`\`\`` },
+  }
+}
+
+const notificationOf = (each: Located, level: 'error' | 'note'): Notification => ({
+  level,
+  message: { text: each.message },
+  ...(each.file === null ? {} : { locations: [{ physicalLocation: physicalLocationOf(each) }] }),
+})
+
+const locationOf = (at: Located & Subject & { readonly path: string }): Location => ({
+  ...(at.file === null ? {} : { physicalLocation: physicalLocationOf(at) }),
+  logicalLocations: [
+    {
+      fullyQualifiedName: `${at.namespace}/${at.kind}/${at.name}${at.path === '' ? '' : `: ${at.path}`}`,
+      kind: 'resource',
+    },
+  ],
+})
+
+function physicalLocationOf({ file, line, column }: Located) {
+  return {
+    artifactLocation: { uri: uriOf(file ?? '') },
+    ...(line === 0 ? {} : { region: { startLine: line, startColumn: Math.max(1, column) } }),
+  }
+}
+
+/** A path from the working folder stays relative: code scanning reads it from the top of the repository. */
+function uriOf(file: string): string {
+  const path = slashed(file)
+  if (/^(?:\/|[A-Za-z]:\/)/.test(path)) return pathToFileURL(file).href
+  return path.split('/').map(encodeURIComponent).join('/')
+}

@@ -1,0 +1,267 @@
+import { readFileSync } from 'node:fs'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Ajv, type AnySchemaObject } from 'ajv'
+import draft4 from 'ajv-draft-04'
+import formats from 'ajv-formats'
+import type { Log } from 'sarif'
+import t from 'tap'
+import { parse } from 'yaml'
+import { printPolicyReport } from '../src/cli/output/policy-report.ts'
+import { IN_CLUSTER, type Report, type ReportedFinding } from '../src/cli/output/report.ts'
+import { runCli } from './support/cli.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const EXAMPLES = ['examples/together/three-mistakes.yaml', 'examples']
+const FORMATS = ['human', 'line', 'json', 'sarif', 'github', 'gitlab', 'junit'] as const
+
+const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-output-'))
+t.teardown(() => rm(folder, { recursive: true }))
+t.setTimeout(300_000)
+
+/** Names and values with everything that a format has to escape. */
+const AWKWARD = `apiVersion: toolhive.stacklok.dev/v1beta1
+kind: MCPExternalAuthConfig
+metadata: { name: 'a<b>&"%0A::error,]]>' }
+spec: { type: awsSts, awsSts: { region: "eu\\ncentral\\u0001\\ufffe-1 %25 ::" } }
+`
+await writeFile(join(folder, 'a%20b, c.yaml'), AWKWARD)
+await writeFile(join(folder, 'broken.yaml'), 'kind: [')
+
+const read = (path: string): unknown => JSON.parse(readFileSync(join(ROOT, path), 'utf8'))
+const runs: [args: string[], cwd: string][] = [
+  ...EXAMPLES.map((path): [string[], string] => [[path], ROOT]),
+  [['--advice', 'examples'], ROOT],
+  [['.'], folder],
+]
+
+t.test('the exit code does not depend on the format', async (t) => {
+  for (const [args, cwd] of runs) {
+    const codes = new Set<number | null>()
+    for (const format of FORMATS)
+      codes.add((await runCli(['check', '--output', format, ...args], { cwd })).status)
+    t.equal(codes.size, 1, args.join(' '))
+  }
+})
+
+t.test('json is of its schema, which names every field', async (t) => {
+  const schema = read('schemas/output/report.json') as AnySchemaObject
+  const closed = JSON.parse(
+    JSON.stringify(schema, (_, value: unknown) =>
+      typeof value === 'object' && value !== null && 'properties' in value
+        ? { ...value, additionalProperties: false }
+        : value,
+    ),
+  ) as AnySchemaObject
+  const validate = new Ajv({ strict: true, allowUnionTypes: true }).compile(closed)
+  for (const [args, cwd] of runs) {
+    const { stdout } = await runCli(['check', '--output', 'json', ...args], { cwd })
+    t.ok(validate(JSON.parse(stdout)), `${args.join(' ')}: ${JSON.stringify(validate.errors)}`)
+  }
+})
+
+t.test('SARIF is of the schema of OASIS', async (t) => {
+  const ajv = new draft4.default({ strict: false })
+  formats.default(ajv)
+  const validate = ajv.compile(read('test/formats/sarif-schema-2.1.0.json') as AnySchemaObject)
+  for (const [args, cwd] of runs) {
+    const { stdout } = await runCli(['check', '--output', 'sarif', ...args], { cwd })
+    const log = JSON.parse(stdout) as Log
+    t.ok(validate(log), `${args.join(' ')}: ${JSON.stringify(validate.errors)}`)
+    const [run] = log.runs
+    const rules = run?.tool.driver.rules ?? []
+    for (const { ruleId, ruleIndex, partialFingerprints } of run?.results ?? []) {
+      const rule = rules[ruleIndex ?? -1]
+      t.equal(rule?.id, ruleId)
+      t.match(rule?.help?.markdown, 'page: docs/rules')
+      t.match(partialFingerprints?.['vmcpAdmission/v1'], /^[0-9a-f]{64}$/)
+    }
+    const prints = run?.results?.map(({ partialFingerprints }) => partialFingerprints?.['vmcpAdmission/v1'])
+    t.equal(new Set(prints).size, prints?.length, 'each finding has a fingerprint of its own')
+  }
+})
+
+t.test('SARIF leads to both ends, and says what could not be read', async (t) => {
+  const { stdout } = await runCli(['check', '--output', 'sarif', 'examples/together/three-mistakes.yaml'], {
+    cwd: ROOT,
+  })
+  const results = (JSON.parse(stdout) as Log).runs[0]?.results ?? []
+  const between = results.find(({ ruleId }) => ruleId === 'upstream-inject-provider-exists')
+  t.match(between, {
+    level: 'error',
+    locations: [
+      {
+        physicalLocation: {
+          artifactLocation: { uri: 'examples/together/three-mistakes.yaml' },
+          region: { startLine: 77, startColumn: 17 },
+        },
+      },
+    ],
+    relatedLocations: [{ physicalLocation: { region: { startLine: Number } }, message: { text: /octa/ } }],
+  })
+  const broken = JSON.parse(
+    (await runCli(['check', '--output', 'sarif', '.'], { cwd: folder })).stdout,
+  ) as Log
+  t.match(broken.runs[0], {
+    invocations: [
+      {
+        executionSuccessful: false,
+        toolExecutionNotifications: [{ level: 'error', message: { text: String } }],
+      },
+    ],
+  })
+  t.match(
+    broken.runs[0]?.results?.[0]?.locations?.[0]?.physicalLocation?.artifactLocation?.uri,
+    /^a%2520b%2C%20c\.yaml$/,
+  )
+})
+
+t.test('fingerprints stay when lines move', async (t) => {
+  const path = join(folder, 'moving.yaml')
+  const text = await readFile(join(ROOT, 'examples/together/three-mistakes.yaml'), 'utf8')
+  const outputs: string[][][] = []
+  for (const before of ['', '# a line\n\n# more\n']) {
+    await writeFile(path, before + text)
+    const sarif = JSON.parse(
+      (await runCli(['check', '--output', 'sarif', path], { cwd: ROOT })).stdout,
+    ) as Log
+    const gitlab = JSON.parse(
+      (await runCli(['check', '--output', 'gitlab', path], { cwd: ROOT })).stdout,
+    ) as {
+      fingerprint: string
+    }[]
+    outputs.push([
+      (sarif.runs[0]?.results ?? []).map(({ partialFingerprints }) => JSON.stringify(partialFingerprints)),
+      gitlab.map(({ fingerprint }) => fingerprint),
+    ])
+  }
+  t.ok((outputs[0]?.[0]?.length ?? 0) > 3)
+  t.strictSame(outputs[0], outputs[1])
+  await rm(path)
+})
+
+t.test('a name cannot forge an annotation', async (t) => {
+  const { stdout } = await runCli(['check', '--output', 'github', '.'], { cwd: folder })
+  const lines = stdout.trimEnd().split('\n')
+  for (const line of lines.slice(0, -1))
+    t.match(line, /^::(error|warning|notice) file=[^:,]*(,[a-z]+=[^:,]*)*::/)
+  t.match(lines[0], /^::error file=broken\.yaml,line=1,col=\d+,title=not read::/)
+  t.match(stdout, 'file=a%2520b%2C c.yaml,')
+  t.match(lines.at(-1), /^1 resource in 2 files: /)
+})
+
+t.test('GitLab has what it requires of each entry', async (t) => {
+  for (const [args, cwd] of runs) {
+    const entries = JSON.parse(
+      (await runCli(['check', '--output', 'gitlab', ...args], { cwd })).stdout,
+    ) as unknown[]
+    for (const entry of entries)
+      t.match(entry, {
+        description: String,
+        check_name: String,
+        fingerprint: String,
+        severity: /^(info|minor|major|critical|blocker)$/,
+        location: { path: /^(?!\.\/|\/)/, lines: { begin: /^[1-9]\d*$/ } },
+      })
+  }
+})
+
+t.test('JUnit is XML, with a case for each resource', async (t) => {
+  const junit = async (args: string[], cwd: string) =>
+    (await runCli(['check', '--output', 'junit', ...args], { cwd })).stdout
+  for (const [args, cwd] of runs) {
+    const text = await junit(args, cwd)
+    t.equal(text.match(/<testcase /g)?.length, Number(/ tests="(\d+)"/.exec(text)?.[1]), args.join(' '))
+    t.equal(text.match(/<failure /g)?.length ?? 0, Number(/ failures="(\d+)"/.exec(text)?.[1]))
+    t.equal(text.match(/<error /g)?.length ?? 0, Number(/ errors="(\d+)"/.exec(text)?.[1]))
+    // Elements close in order, and nothing outside of them is markup.
+    const open: string[] = []
+    const rest = text.replaceAll(
+      /<(\/?)([a-z-]+)(?: [a-z]+="[^"<&]*(?:&[a-z]+;[^"<&]*)*")*(\/?)>/g,
+      (_, end: string, name: string, empty: string) => {
+        if (end !== '') t.equal(open.pop(), name)
+        else if (empty === '') open.push(name)
+        return ''
+      },
+    )
+    t.strictSame(open, [])
+    t.notMatch(rest.replace('<?xml version="1.0" encoding="UTF-8"?>', ''), /[<>]|&(?!(amp|lt|gt|quot);)/)
+    t.notMatch(text, /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/)
+  }
+  t.match(await junit(['examples/together/three-mistakes.yaml'], ROOT), 'tests="7" failures="2" errors="0"')
+})
+
+t.test('a policy report is of its CRD', async (t) => {
+  const crd = parse(readFileSync(join(ROOT, 'test/formats/policyreports-crd.yaml'), 'utf8')) as {
+    spec: { versions: { name: string; schema: { openAPIV3Schema: AnySchemaObject } }[] }
+  }
+  const version = crd.spec.versions.find(({ name }) => name === 'v1alpha2')
+  const ajv = new Ajv({ strict: false })
+  formats.default(ajv)
+  const validate = ajv.compile(version?.schema.openAPIV3Schema ?? { not: {} })
+  const finding = (severity: ReportedFinding['severity'], name: string): ReportedFinding => ({
+    ...IN_CLUSTER,
+    severity,
+    id: 'schema-enum',
+    path: 'spec.type',
+    message: 'not supported',
+    kind: 'MCPExternalAuthConfig',
+    namespace: 'team-a',
+    name,
+    related: [],
+    causes: [],
+    fix: null,
+  })
+  const subject = { file: null, kind: 'MCPExternalAuthConfig' }
+  const report: Report = {
+    files: [],
+    judged: [
+      { ...subject, namespace: 'team-a', name: 'wrong' },
+      { ...subject, namespace: 'team-a', name: 'doubtful' },
+      { ...subject, namespace: 'team-a', name: 'right' },
+      { ...subject, namespace: 'team-b', name: 'right' },
+    ],
+    others: 0,
+    findings: [finding('error', 'wrong'), finding('warning', 'wrong'), finding('warning', 'doubtful')],
+    notes: [],
+    unread: [],
+  }
+  const text = printPolicyReport(report, {
+    scope: 'the cluster',
+    group: 'toolhive.stacklok.dev',
+    advice: false,
+    quiet: false,
+    names: [],
+    terminal: { columns: 80, paint: (_, line) => line },
+    source: () => undefined,
+  })
+  const { items } = JSON.parse(text) as {
+    items: { metadata: unknown; summary: unknown; results: unknown[] }[]
+  }
+  for (const item of items) t.ok(validate(item), JSON.stringify(validate.errors))
+  t.match(items, [
+    {
+      metadata: { namespace: 'team-a' },
+      summary: { pass: 1, fail: 1, warn: 2, error: 0, skip: 0 },
+      results: [
+        {
+          policy: 'schema-enum',
+          result: 'fail',
+          resources: [
+            {
+              apiVersion: 'toolhive.stacklok.dev/v1beta1',
+              kind: 'MCPExternalAuthConfig',
+              namespace: 'team-a',
+              name: 'wrong',
+            },
+          ],
+        },
+        {},
+        {},
+      ],
+    },
+    { metadata: { namespace: 'team-b' }, summary: { pass: 1, fail: 0 }, results: [] },
+  ])
+})
