@@ -213,7 +213,119 @@ const set =
     else holder[last] = value
   }
 const discovered = set('gateway.spec.outgoingAuth', { source: 'discovered' })
+const XAA = {
+  idpTokenUrl: 'https://example.okta.com/oauth2/v1/token',
+  targetTokenUrl: 'https://wiki.example.com/token',
+  targetAudience: 'https://wiki.example.com',
+}
 const ROWS: readonly Row[] = [
+  {
+    story: 17,
+    title: 'documents of clients, and three of the four scopes of a proxy',
+    world: proxyWorld,
+    wrong: (w) => {
+      E(w).cimd = { enabled: true }
+      refOf(w).scopes = ['openid', 'profile', 'offline_access']
+    },
+    finds: ['client-document-scopes-advertised'],
+    right: [
+      (w) => {
+        E(w).cimd = { enabled: true }
+      },
+    ],
+  },
+  {
+    story: 19,
+    title: 'a proxy that advertises no offline_access',
+    world: proxyWorld,
+    wrong: set('proxy.spec.oidcConfigRef.scopes', ['openid']),
+    finds: ['offline-access-advertised'],
+    right: [set('proxy.spec.oidcConfigRef.scopes', ['openid', 'offline_access'])],
+  },
+  {
+    story: 24,
+    title: 'two replicas of a proxy with logins in memory',
+    world: proxyWorld,
+    wrong: (w) => {
+      w.proxy.spec.replicas = 2
+      delete E(w).storage
+    },
+    finds: ['auth-server-storage-shared'],
+    right: [set('proxy.spec.replicas', 2)],
+  },
+  {
+    story: 24,
+    title: 'two replicas that sign with keys of their own',
+    world: gatewayWorld,
+    wrong: (w) => {
+      w.gateway.spec.replicas = 2
+      delete E(w).signingKeySecretRefs
+    },
+    finds: ['auth-server-storage-shared'],
+    right: [set('gateway.spec.replicas', 2)],
+  },
+  {
+    story: 2,
+    title: 'a cross-application access of a proxy that is in no group',
+    world: proxyWorld,
+    wrong: (w) => {
+      w.wiki = object('MCPExternalAuthConfig', 'wiki', { type: 'xaa', xaa: XAA })
+      w.proxy.spec.externalAuthConfigRef = { name: 'wiki' }
+    },
+    finds: ['workload-auth-type-suited', 'auth-config-type-suits-consumers'],
+    right: [() => undefined],
+  },
+  {
+    story: 1,
+    title: 'a member that checks tokens, beside an entry that adds its credential itself',
+    world: gatewayWorld,
+    wrong: both(
+      discovered,
+      set('jira.spec.oidcConfigRef', { name: 'tokens', audience: 'https://jira.example.com' }),
+    ),
+    finds: ['backend-credentials-configured'],
+    right: [
+      (w) => {
+        discovered(w)
+        w.jira = object('MCPServerEntry', 'jira', {
+          remoteUrl: 'https://jira.example.com/mcp',
+          transport: 'streamable-http',
+          groupRef: { name: 'tools' },
+          headerForward: {
+            addHeadersFromSecret: [{ headerName: 'X-Api-Key', valueSecretRef: secret('jira') }],
+          },
+        })
+      },
+    ],
+  },
+  {
+    story: 15,
+    title: 'a delegate client that asks for another audience and scope than a proxy has',
+    world: proxyWorld,
+    wrong: (w) => {
+      E(w).delegateClients = [
+        {
+          clientId: 'agent',
+          clientSecretRef: secret('agent'),
+          scopes: ['admin'],
+          audiences: ['https://mcp.example.com'],
+        },
+      ]
+    },
+    finds: ['workload-delegate-client-served'],
+    right: [
+      (w) => {
+        E(w).delegateClients = [
+          {
+            clientId: 'agent',
+            clientSecretRef: secret('agent'),
+            scopes: ['openid'],
+            audiences: ['https://mcp.example.com/mcp'],
+          },
+        ]
+      },
+    ],
+  },
   {
     story: 1,
     title: 'the member of a discovering gateway names no credentials, and checks tokens',

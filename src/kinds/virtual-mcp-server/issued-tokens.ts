@@ -4,7 +4,7 @@ import { isUnreadable, type Server } from '../embedded-auth-server/effective.ts'
 import type { Spec } from './examples.ts'
 
 /** The embedded authorization server of a VirtualMCPServer, and what it issues tokens for. */
-interface Issuing {
+export interface Issuing {
   readonly server: Server
   /** Undefined where they cannot be read, or stand in an inline configuration of older releases. */
   readonly scopes: readonly string[] | undefined

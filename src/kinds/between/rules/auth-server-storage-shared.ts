@@ -1,0 +1,104 @@
+import { advice, relatedTo } from '../../../rule/field-error.ts'
+import { pathTo } from '../../../rule/path.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { type Server, storageType } from '../../embedded-auth-server/effective.ts'
+import { redis, without } from '../../embedded-auth-server/examples.ts'
+import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
+import { MCPServer } from '../../mcp-server/schema.ts'
+import { embedded, server } from '../../virtual-mcp-server/examples.ts'
+import { VirtualMCPServer } from '../../virtual-mcp-server/schema.ts'
+import { serverConfig, serving } from '../examples.ts'
+import { issuingBeside, serverEnd } from '../issuing.ts'
+
+const SPLIT =
+  'each replica has its own logins and tokens with storage in memory: requests to another one fail; use redis, or 1'
+const OWN_KEYS =
+  'each replica makes keys of its own, and refuses the tokens of the others; set `signingKeySecretRefs` and `hmacSecretRefs`, or 1'
+
+const stored = { ...embedded, storage: { type: 'redis' as const, redis } }
+
+/** What replicas do not share; undefined when they share all. */
+function problemOf(server: Server): string | undefined {
+  if (storageType(server) === 'memory') return SPLIT
+  const lacks = (field: 'signingKeySecretRefs' | 'hmacSecretRefs') =>
+    isAbsent(server, field) || server[field]?.length === 0
+  return lacks('signingKeySecretRefs') || lacks('hmacSecretRefs') ? OWN_KEYS : undefined
+}
+
+export const authServerStorageShared = defineRule({
+  id: 'auth-server-storage-shared',
+  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
+  reads: ['MCPExternalAuthConfig'],
+  severity: 'warning',
+  summary:
+    'Several replicas with an embedded authorization server share its storage, in Redis, and its keys, in Secrets.',
+  why: 'A login that begins at one replica and returns to another is lost, and so are clients, codes and refresh tokens that another replica stored. Without keys in Secrets each replica makes its own at its start.',
+  failure: {
+    symptom:
+      'logins and refreshes fail by turns with "invalid_grant" or an unknown client, or requests with 401, depending on the replica',
+    toldBy: 'nobody',
+    threads: [],
+  },
+  sources: [
+    {
+      section: '5.3',
+      says: 'Upstream tokens in memory are lost at a restart; for production use redis with Sentinel.',
+    },
+    { section: '5.3', says: 'Keys that are not given are generated at startup.' },
+    'decision 21',
+  ],
+  *check(resource, { cluster, self }) {
+    const replicas = resource.spec?.replicas
+    if (replicas === undefined || replicas < 2) return
+    for (const issuing of issuingBeside(resource, self, cluster)) {
+      const problem = problemOf(issuing.server)
+      if (problem === undefined) continue
+      const end = serverEnd(issuing, self, 'is in each replica')
+      yield relatedTo(advice(pathTo<number>(['spec', 'replicas']), problem), [end])
+      return
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'Redis, and keys in Secrets',
+        kind: 'VirtualMCPServer',
+        value: server({ replicas: 3, authServerConfig: stored }),
+      },
+      {
+        title: 'one replica',
+        kind: 'VirtualMCPServer',
+        value: server({ replicas: 1, authServerConfig: embedded }),
+      },
+      { title: 'tokens of another issuer', kind: 'VirtualMCPServer', value: server({ replicas: 3 }) },
+      {
+        title: 'one replica of a workload',
+        kind: 'MCPServer',
+        value: { spec: { ...serving({}).spec, replicas: 1 } },
+        others: [serverConfig('auth', 'okta')],
+      },
+    ],
+    invalid: [
+      {
+        title: 'memory, by default',
+        kind: 'VirtualMCPServer',
+        value: server({ replicas: 2, authServerConfig: embedded }),
+        findings: [`spec.replicas: ${SPLIT}`],
+      },
+      {
+        title: 'Redis, and a signing key of each replica',
+        kind: 'VirtualMCPServer',
+        value: server({ replicas: 2, authServerConfig: without(stored, 'signingKeySecretRefs') }),
+        findings: [`spec.replicas: ${OWN_KEYS}`],
+      },
+      {
+        title: 'the server that a workload names',
+        kind: 'MCPRemoteProxy',
+        value: { spec: { ...serving({}).spec, replicas: 2 } },
+        others: [serverConfig('auth', 'okta')],
+        findings: [`spec.replicas: ${SPLIT}`],
+      },
+    ],
+  },
+})
