@@ -28,6 +28,8 @@ export function useOf(kind: string, workload: Workload, config: string): Use {
 }
 
 type AuthType = NonNullable<NonNullable<AuthConfig['spec']>['type']>
+/** Types of releases that the specification does not name (decision 3). */
+type NewerType = 'obo' | 'xaa'
 
 /** The contradiction between the type of a configuration and those who use it. */
 export const unsuitedCause = (config: string): Thing => ['unsuited type', config]
@@ -50,16 +52,18 @@ export function hasIgnoredHeader({ spec }: AuthConfig): boolean {
 const NO_STRATEGY = 'cannot be used for backends by ToolHive releases'
 
 /** By kind and type: why the type has no effect on the workload itself, apart from its use by a VirtualMCPServer. */
-const NOT_FOR_WORKLOAD: Readonly<Record<string, Readonly<Partial<Record<AuthType, string>>>>> = {
+const NOT_FOR_WORKLOAD: Readonly<Record<string, Readonly<Partial<Record<AuthType | NewerType, string>>>>> = {
   MCPServer: {
     headerInjection: 'has no effect on an MCPServer outside a group',
     upstreamInject: 'has no effect on an MCPServer outside a group',
+    xaa: 'has no effect on an MCPServer outside a group',
     bearerToken: 'has no effect on an MCPServer, which has no remote URL',
     awsSts: 'makes an MCPServer fail, which has no remote URL',
   },
   MCPRemoteProxy: {
     headerInjection: 'has no effect on an MCPRemoteProxy outside a group',
     upstreamInject: 'has no effect on an MCPRemoteProxy outside a group',
+    xaa: 'has no effect on an MCPRemoteProxy outside a group',
   },
   MCPServerEntry: {
     bearerToken: NO_STRATEGY,
@@ -77,7 +81,11 @@ export function unsuitedForBackends(config: AuthConfig): string | undefined {
 }
 
 /** The types that a VirtualMCPServer uses for a workload that is one of its backends. */
-const USED_BY_GATEWAY: ReadonlySet<string> = new Set<AuthType>(['headerInjection', 'upstreamInject'])
+const USED_BY_GATEWAY: ReadonlySet<string> = new Set<AuthType | NewerType>([
+  'headerInjection',
+  'upstreamInject',
+  'xaa',
+])
 
 /**
  * Why the type of a configuration does nothing for a workload that names it in the field, or makes it fail; undefined
@@ -85,10 +93,9 @@ const USED_BY_GATEWAY: ReadonlySet<string> = new Set<AuthType>(['headerInjection
  * The specification lets every kind refer to every type (section 1); this is what releases do with it.
  */
 export function unsuited(use: Use, field: string, { spec }: AuthConfig): string | undefined {
-  const type = spec?.type
+  const type = spec?.type as AuthType | NewerType | undefined
   if (type === undefined) return undefined
-  if ((type as string) === 'obo')
-    return 'is refused by open-source builds of the operator (EnterpriseRequired)'
+  if (type === 'obo') return 'is refused by open-source builds of the operator (EnterpriseRequired)'
   const { kind, inGroup, validatesTokens } = use
   if (type !== 'embeddedAuthServer' && field === 'authServerRef')
     return `cannot be the authorization server of an ${kind}`

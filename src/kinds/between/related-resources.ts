@@ -75,6 +75,13 @@ export function hasNoStrategy({ spec }: Gateway): boolean {
   return backends === undefined ? isAbsent(outgoingAuth, 'backends') : Object.keys(backends).length === 0
 }
 
+/** Whether a workload itself adds a header from a Secret to each request; MCPServer has no such field. */
+export function addsHeaderFromSecret({ spec }: Workload): boolean {
+  const { headerForward } = (spec ?? {}) as { readonly headerForward?: unknown }
+  const headers = isObject(headerForward) ? headerForward.addHeadersFromSecret : undefined
+  return Array.isArray(headers) && headers.length > 0
+}
+
 /** The names of the upstream providers of an authorization server, in order. */
 export interface Providers {
   readonly names: readonly string[]

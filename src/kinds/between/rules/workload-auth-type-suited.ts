@@ -184,6 +184,17 @@ export const workloadAuthTypeSuited = defineRule({
         ],
       },
       {
+        title: 'a cross-application access of a proxy alone',
+        kind: 'MCPRemoteProxy',
+        value: workload('wiki'),
+        others: [
+          { kind: 'MCPExternalAuthConfig', metadata: { name: 'wiki' }, spec: { type: 'xaa', xaa: {} } },
+        ],
+        findings: [
+          'spec.externalAuthConfigRef.name: type xaa of MCPExternalAuthConfig "wiki" has no effect on an MCPRemoteProxy outside a group',
+        ],
+      },
+      {
         title: 'on behalf of the user, which open-source builds do not do',
         kind: 'MCPServerEntry',
         value: workload('graph', 'tools'),

@@ -6,6 +6,7 @@ import { MCPServerEntry } from '../../mcp-server-entry/schema.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import { gateway, headerConfig, inline, workload } from '../examples.ts'
 import { frontingsOf } from '../reach.ts'
+import { addsHeaderFromSecret } from '../related-resources.ts'
 import { GATEWAY, withoutCredentialsCause } from '../ends.ts'
 
 const thing = (gateway: ObjectName) => ['workload-credentials-configured', gateway.name] as const
@@ -33,6 +34,8 @@ export const workloadCredentialsConfigured = defineRule({
     'decision 21',
   ],
   *check(resource, { path, cluster, self }) {
+    const isChecking = 'oidcConfigRef' in (resource.spec ?? {})
+    if (!isChecking && addsHeaderFromSecret(resource)) return
     const without = frontingsOf(self.name, resource, cluster).filter(({ from }) => from === 'none')
     const ofSource = (wanted: string) =>
       without.filter(({ source }) => source === wanted).map(({ gateway }) => gateway)
@@ -40,7 +43,6 @@ export const workloadCredentialsConfigured = defineRule({
     const ends = (gateways: readonly ObjectName[], text: string) =>
       gateways.map((gateway) => end(gateway, GATEWAY.spec.outgoingAuth, text))
     const causes = () => [withoutCredentialsCause(self)]
-    const isChecking = 'oidcConfigRef' in (resource.spec ?? {})
     if (discovering.length > 0)
       yield relatedTo(
         aboutEach(
@@ -79,6 +81,21 @@ export const workloadCredentialsConfigured = defineRule({
         title: 'a default there',
         value: { spec: { groupRef: { name: 'tools' } } },
         others: [headerConfig('key'), gateway('tools', { outgoingAuth: inline({}, 'key') })],
+      },
+      {
+        title: 'a credential in a header that it adds itself',
+        kind: 'MCPServerEntry',
+        value: {
+          spec: {
+            groupRef: { name: 'tools' },
+            headerForward: {
+              addHeadersFromSecret: [
+                { headerName: 'X-Api-Key', valueSecretRef: { name: 'jira', key: 'api-key' } },
+              ],
+            },
+          },
+        },
+        others: [gateway('tools')],
       },
       {
         title: 'no VirtualMCPServer yet',

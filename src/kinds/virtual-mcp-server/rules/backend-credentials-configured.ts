@@ -3,7 +3,12 @@ import { aboutEach, advice, end, relatedTo, type FieldError } from '../../../rul
 import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule, type Other } from '../../../rule/rule.ts'
 import { backend, gatewayOf, headerConfig, inline } from '../../between/examples.ts'
-import { authConfigNamed, getWorkload, hasNoStrategy } from '../../between/related-resources.ts'
+import {
+  addsHeaderFromSecret,
+  authConfigNamed,
+  getWorkload,
+  hasNoStrategy,
+} from '../../between/related-resources.ts'
 import { configsReached, REACHED_KINDS, sourceOf, withoutStrategy } from '../../between/reach.ts'
 import { VirtualMCPServer } from '../schema.ts'
 import { NAME, withoutCredentialsCause } from '../../between/ends.ts'
@@ -70,7 +75,10 @@ export const backendCredentialsConfigured = defineRule({
       checksTokens(member, cluster) ? 'refusing' : 'others',
     )
     const isDiscovered = sourceOf(gateway) === 'discovered'
-    const { refusing = [], others = [] } = without
+    const { refusing = [] } = without
+    const others = (without.others ?? []).filter(
+      (member) => !addsHeaderFromSecret(getWorkload(cluster, member) ?? {}),
+    )
     if (refusing.length > 0) {
       const remedy = isDiscovered
         ? 'set `externalAuthConfigRef` in the workload'
@@ -95,6 +103,23 @@ export const backendCredentialsConfigured = defineRule({
         title: 'inline: an entry, and a default for the others',
         value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }, 'key') }),
         others: [backend('jira'), backend('wiki'), headerConfig('key')],
+      },
+      {
+        title: 'discovered: an entry whose credential is a header that it adds itself',
+        value: gatewayOf(),
+        others: [
+          {
+            ...backend('jira', undefined, 'MCPServerEntry'),
+            spec: {
+              groupRef: { name: 'tools' },
+              headerForward: {
+                addHeadersFromSecret: [
+                  { headerName: 'X-Api-Key', valueSecretRef: { name: 'jira', key: 'api-key' } },
+                ],
+              },
+            },
+          },
+        ],
       },
       {
         title: 'inline: nothing at all, which another rule tells without looking at the group',
