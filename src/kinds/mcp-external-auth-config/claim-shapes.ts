@@ -25,7 +25,7 @@ export interface Misfit {
 /** What a misfit means for a matcher, with what follows from it. */
 export const misfitText = ({ claim, is }: Misfit, consequence: string): string =>
   is === 'text'
-    ? `claims.${claim} is one text, in which \`in\` fails at run time: ${consequence}; compare it, or use matches()`
+    ? `claims.${claim} is a string, not a list, so \`in\` fails at run time: ${consequence}; compare it, or use matches()`
     : `claims.${claim} is a list, of which functions of texts fail at run time: ${consequence}; write '… in claims.${claim}'`
 
 /** The claim that a whole expression is, if it is one that no identity provider issues as a bool. */

@@ -84,7 +84,7 @@ export const actorMatcherReadsClaims = defineRule({
         title: 'a value in a text',
         value: trusting({ ...partner, actorMatcher: '"agent" in claims.azp' }),
         findings: [
-          'trustedIssuers[0].actorMatcher: claims.azp is one text, in which `in` fails at run time: it authorizes no actor; compare it, or use matches()',
+          'trustedIssuers[0].actorMatcher: claims.azp is a string, not a list, so `in` fails at run time: it authorizes no actor; compare it, or use matches()',
         ],
       },
       {

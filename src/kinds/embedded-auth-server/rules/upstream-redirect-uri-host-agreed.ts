@@ -30,7 +30,7 @@ export const upstreamRedirectUriHostAgreed = defineRule({
         if (callback !== '' && callback !== host)
           yield advice(
             path.upstreamProviders.at(i)[config].redirectUri,
-            `has not the host of \`${authorizationField(server)}\`, ${shortQuote(host)}: from release 0.55 on the callback rejects every login`,
+            `must have the host of \`${authorizationField(server)}\`, ${shortQuote(host)}: from release 0.55 on the callback rejects every login otherwise`,
           )
       }
     }
@@ -54,7 +54,7 @@ export const upstreamRedirectUriHostAgreed = defineRule({
         title: 'the host of the resource',
         value: withOidc({ redirectUri: 'https://mcp.example.com/oauth/callback' }),
         findings: [
-          'upstreamProviders[0].oidcConfig.redirectUri: has not the host of `issuer`, "auth.example.com": from release 0.55 on the callback rejects every login',
+          'upstreamProviders[0].oidcConfig.redirectUri: must have the host of `issuer`, "auth.example.com": from release 0.55 on the callback rejects every login otherwise',
         ],
       },
       {
@@ -64,7 +64,7 @@ export const upstreamRedirectUriHostAgreed = defineRule({
           authorizationEndpointBaseUrl: 'https://login.example.com',
         },
         findings: [
-          'upstreamProviders[0].oidcConfig.redirectUri: has not the host of `authorizationEndpointBaseUrl`, "login.example.com": from release 0.55 on the callback rejects every login',
+          'upstreamProviders[0].oidcConfig.redirectUri: must have the host of `authorizationEndpointBaseUrl`, "login.example.com": from release 0.55 on the callback rejects every login otherwise',
         ],
       },
     ],

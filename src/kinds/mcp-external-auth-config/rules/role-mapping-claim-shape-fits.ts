@@ -32,10 +32,10 @@ export const roleMappingClaimShapeFits = defineRule({
     const mappings = awsSts.roleMappings ?? []
     const { roleClaim } = awsSts
     if (roleClaim !== undefined && TEXT_CLAIMS.has(roleClaim) && mappings.some(hasClaim)) {
-      const later = roleClaim === 'scope' ? ', later only one that is the whole text' : ''
+      const later = roleClaim === 'scope' ? ', later only one that is the whole string' : ''
       yield advice(
         path.roleClaim,
-        `${shortQuote(roleClaim)} is one text, no list: up to release 0.44 no \`claim\` matches${later}; use \`matcher\` with claims.${roleClaim}`,
+        `${shortQuote(roleClaim)} is a string, not a list: up to release 0.44 no \`claim\` matches${later}; use \`matcher\` with claims.${roleClaim}`,
       )
     }
     for (const { index, verdict } of factsAbout(awsSts.roleMappings, context).notable) {
@@ -89,15 +89,15 @@ export const roleMappingClaimShapeFits = defineRule({
           ],
         }),
         findings: [
-          'spec.awsSts.roleClaim: "scope" is one text, no list: up to release 0.44 no `claim` matches, later only one that is the whole text; use `matcher` with claims.scope',
-          'spec.awsSts.roleMappings[1].matcher: claims.scope is one text, in which `in` fails at run time: the mapping is skipped; compare it, or use matches()',
+          'spec.awsSts.roleClaim: "scope" is a string, not a list: up to release 0.44 no `claim` matches, later only one that is the whole string; use `matcher` with claims.scope',
+          'spec.awsSts.roleMappings[1].matcher: claims.scope is a string, not a list, so `in` fails at run time: the mapping is skipped; compare it, or use matches()',
         ],
       },
       {
         title: 'the client, as `claim`',
         value: signing({ roleClaim: 'azp', roleMappings: [{ roleArn: role('agent'), claim: 'agent' }] }),
         findings: [
-          'spec.awsSts.roleClaim: "azp" is one text, no list: up to release 0.44 no `claim` matches; use `matcher` with claims.azp',
+          'spec.awsSts.roleClaim: "azp" is a string, not a list: up to release 0.44 no `claim` matches; use `matcher` with claims.azp',
         ],
       },
       {
@@ -109,7 +109,7 @@ export const roleMappingClaimShapeFits = defineRule({
           ],
         }),
         findings: [
-          'spec.awsSts.roleMappings[0].matcher: claims.email is one text, in which `in` fails at run time: the mapping is skipped; compare it, or use matches()',
+          'spec.awsSts.roleMappings[0].matcher: claims.email is a string, not a list, so `in` fails at run time: the mapping is skipped; compare it, or use matches()',
           "spec.awsSts.roleMappings[1].matcher: claims.groups is a list, of which functions of texts fail at run time: the mapping is skipped; write '… in claims.groups'",
         ],
       },

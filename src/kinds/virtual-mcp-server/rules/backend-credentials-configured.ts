@@ -13,7 +13,7 @@ import { configsReached, REACHED_KINDS, sourceOf, withoutStrategy } from '../../
 import { VirtualMCPServer } from '../schema.ts'
 import { NAME, withoutCredentialsCause } from '../../between/ends.ts'
 
-const REFUSED = 'what checks tokens (`oidcConfigRef`) answers 401, and its tools are missing'
+const REFUSED = 'workloads that check tokens (`oidcConfigRef`) answer 401, and their tools are missing'
 
 const thing = ({ kind, name }: ObjectName) => ['backend-credentials-configured', kind, name] as const
 
@@ -133,7 +133,7 @@ export const backendCredentialsConfigured = defineRule({
         value: gatewayOf(),
         others: [checking('wiki')],
         findings: [
-          'spec.outgoingAuth: set `externalAuthConfigRef` in the workload; without a token, what checks tokens (`oidcConfigRef`) answers 401, and its tools are missing: MCPServer "wiki"',
+          'spec.outgoingAuth: set `externalAuthConfigRef` in the workload; without a token, workloads that check tokens (`oidcConfigRef`) answer 401, and their tools are missing: MCPServer "wiki"',
         ],
       },
       {
@@ -141,7 +141,7 @@ export const backendCredentialsConfigured = defineRule({
         value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
         others: [backend('jira'), checking('wiki'), headerConfig('key')],
         findings: [
-          'spec.outgoingAuth.backends: list the workload, or set a `default`; without a token, what checks tokens (`oidcConfigRef`) answers 401, and its tools are missing: MCPServer "wiki"',
+          'spec.outgoingAuth.backends: list the workload, or set a `default`; without a token, workloads that check tokens (`oidcConfigRef`) answer 401, and their tools are missing: MCPServer "wiki"',
         ],
       },
       {
@@ -152,7 +152,7 @@ export const backendCredentialsConfigured = defineRule({
           { kind: 'MCPExternalAuthConfig', metadata: { name: 'none' }, spec: { type: 'unauthenticated' } },
         ],
         findings: [
-          'spec.outgoingAuth: type unauthenticated sends no token; what checks tokens (`oidcConfigRef`) answers 401, and its tools are missing: MCPServer "wiki", by MCPExternalAuthConfig "none"',
+          'spec.outgoingAuth: type unauthenticated sends no token; workloads that check tokens (`oidcConfigRef`) answer 401, and their tools are missing: MCPServer "wiki", by MCPExternalAuthConfig "none"',
         ],
       },
       {
