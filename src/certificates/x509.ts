@@ -8,6 +8,9 @@ export const BACKDATE = 60 * 60 * 1_000
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 
+/** `CryptoKeyPair` of browsers, which the types of Node 20 do not have. */
+type KeyPair = Parameters<typeof x509.X509CertificateGenerator.createSelfSigned>[0]['keys']
+
 /** A CA as plain data; times are Unix milliseconds. */
 export interface Authority {
   /** PEM. */
@@ -37,7 +40,7 @@ export interface Lifetime {
  * one bundle are told apart by key identifiers alone, and not every client looks at these.
  */
 export async function makeAuthority(name: string, { now, lifetime }: Lifetime): Promise<KeyedCertificate> {
-  x509.cryptoProvider.set(webcrypto as Crypto)
+  x509.cryptoProvider.set(webcrypto as typeof crypto)
   const keys = await generateKeys()
   const serial = serialNumber()
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
@@ -62,7 +65,7 @@ export async function signLeaf(
   names: readonly string[],
   { now, lifetime }: Lifetime,
 ): Promise<KeyedCertificate> {
-  x509.cryptoProvider.set(webcrypto as Crypto)
+  x509.cryptoProvider.set(webcrypto as typeof crypto)
   const ca = new x509.X509Certificate(authority.certificate)
   const keys = await generateKeys()
   const leaf = await x509.X509CertificateGenerator.create({
@@ -112,21 +115,21 @@ export function publicPart({ certificate, fingerprint, issued, expires }: Author
   return { certificate, fingerprint, issued, expires }
 }
 
-function generateKeys(): Promise<CryptoKeyPair> {
-  return webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']) as Promise<CryptoKeyPair>
+function generateKeys(): Promise<KeyPair> {
+  return webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']) as Promise<KeyPair>
 }
 
-function signingKey(pem: string): Promise<CryptoKey> {
+function signingKey(pem: string): Promise<KeyPair['privateKey']> {
   const [der] = x509.PemConverter.decode(pem)
   if (der === undefined) throw new Error('no key in PEM')
-  return webcrypto.subtle.importKey('pkcs8', der, ALGORITHM, false, ['sign']) as Promise<CryptoKey>
+  return webcrypto.subtle.importKey('pkcs8', der, ALGORITHM, false, ['sign']) as Promise<KeyPair['privateKey']>
 }
 
 function pemOf(certificate: x509.X509Certificate): string {
   return `${certificate.toString('pem')}\n`
 }
 
-async function keyPem(key: CryptoKey): Promise<string> {
+async function keyPem(key: KeyPair['privateKey']): Promise<string> {
   return `${x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')}\n`
 }
 

@@ -23,7 +23,7 @@ export class LatestPair {
   within(milliseconds: number): Promise<ServingPair | undefined> {
     if (this.latest !== undefined) return Promise.resolve(this.latest)
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, milliseconds)
+      const timer = setTimeout(() => resolve(undefined), milliseconds)
       this.#arrived = () => {
         clearTimeout(timer)
         resolve(this.latest)
