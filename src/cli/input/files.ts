@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { readdir, readFile, stat } from 'node:fs/promises'
-import { join, normalize } from 'node:path'
+import { posix, sep } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 
 /** A file named in the arguments or found in a folder; `problem` when it could not be read. */
@@ -25,8 +25,11 @@ export async function* readSources(
   excluded: Excluded = () => false,
 ): AsyncIterable<SourceFile> {
   if (name === '-') yield await readInput()
-  else yield* readNamed(name, excluded)
+  else yield* readNamed(withSlashes(name), excluded)
 }
+
+/** A path as findings print it on every system; Windows reads it too. */
+export const withSlashes = (path: string): string => path.replaceAll(sep, '/')
 
 /**
  * What `--exclude` leaves out. A pattern with a "/" is matched against the path as findings print it, one without
@@ -37,12 +40,12 @@ export function excluding(patterns: readonly string[]): Excluded {
   const texts = patterns.map(patternText)
   if (texts.length === 0) return () => false
   const matched = new RegExp(`^(?:${texts.join('|')})(?:/|$)`)
-  return (path) => matched.test(normalize(path))
+  return (path) => matched.test(posix.normalize(withSlashes(path)))
 }
 
 function patternText(pattern: string): string {
   const named = pattern.replace(/\/+$/, '')
-  const text = normalize(named).replaceAll(
+  const text = posix.normalize(named).replaceAll(
     /\*\*\/?|[*?]|[\\^$.+()[\]{}|]/g,
     (part) => GLOBS[part] ?? `\\${part}`,
   )
@@ -78,7 +81,7 @@ async function* readFolder(folder: string, excluded: Excluded): AsyncIterable<So
   const entries = await readdir(folder, { withFileTypes: true })
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const hidden = entry.name.startsWith('.') || entry.name === 'node_modules'
-    const name = join(folder, entry.name)
+    const name = posix.join(folder, entry.name)
     if (!hidden && entry.isDirectory()) yield* readNamed(name, excluded)
     else if (!hidden && MANIFEST.test(entry.name)) yield* readFound(name, excluded)
   }

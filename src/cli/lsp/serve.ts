@@ -12,7 +12,7 @@ import {
 } from 'vscode-languageserver'
 import { TextDocument } from 'vscode-languageserver-textdocument'
 import manifest from '../../../package.json' with { type: 'json' }
-import { readSources } from '../input/files.ts'
+import { readSources, withSlashes } from '../input/files.ts'
 import type { ReadOptions } from '../input/documents.ts'
 import type { Judging } from '../commands/judge-document.ts'
 import { completionsAt } from './completion.ts'
@@ -192,7 +192,7 @@ export class LanguageServer {
   #nameOf(uri: string): string {
     const path = fileURLToPath(uri)
     const folder = this.#folders.find((each) => path.startsWith(each))
-    return folder === undefined ? path : relative(folder, path)
+    return withSlashes(folder === undefined ? path : relative(folder, path))
   }
 
   /** The answer about a file; null where there is none. */
