@@ -1,6 +1,5 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import {
-  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -15,11 +14,10 @@ import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import manifest from '../package.json' with { type: 'json' }
-import { COMMANDS } from '../src/cli/commands.ts'
 import { OLDEST_NODE } from '../src/generate/bundling.ts'
+import { COMMAND_ROWS, writeInputs } from './support/command-rows.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const EXAMPLE = join(ROOT, 'examples/together/three-mistakes.yaml')
 const OLDEST = Number(OLDEST_NODE.split('.')[0])
 
 /** A Node of the oldest version: that of NODE_OLDEST, or one on the PATH. */
@@ -40,8 +38,7 @@ const tarball = join(folder, `${manifest.name}-${manifest.version}.tgz`)
 const project = join(folder, 'project')
 mkdirSync(project)
 writeFileSync(join(project, 'package.json'), '{"private":true,"type":"module"}')
-writeFileSync(join(project, 'claims.json'), '{"sub":"alice","groups":["billing-admins"]}')
-cpSync(EXAMPLE, join(project, 'gateway.yaml'))
+writeInputs(project)
 const installed = join(project, 'node_modules', manifest.name)
 const npm = (...args: string[]) =>
   execFileSync(
@@ -92,43 +89,6 @@ t.test('installs for all folders', async (t) => {
     '/',
   )
   t.strictSame([status, stdout], [0, `${manifest.version}\n`])
-})
-
-const NO_CLUSTER = /there is no kubeconfig/
-const COMMAND_ROWS: [args: string[], status: number, said: RegExp][] = [
-  [['--help'], 0, /^Usage: vmcp-admission COMMAND/],
-  [['no-such-command'], 2, /is not a command/],
-  [['check', 'gateway.yaml'], 1, /7 resources in 1 file: 3 errors, 2 warnings/],
-  [['check', '--release', '0.63', '--output', 'json', 'gateway.yaml'], 1, /"errors": 3/],
-  [
-    ['check', '--crds', `node_modules/${manifest.name}/deploy/crds`, 'gateway.yaml'],
-    2,
-    /no CustomResourceDefinition of an operator/,
-  ],
-  [['check', `node_modules/${manifest.name}/examples/aws-sts.yaml`], 0, /0 errors/],
-  [['check', '--cluster', 'gateway.yaml'], 3, NO_CLUSTER],
-  [['check', 'no-such-file.yaml'], 3, /no-such-file\.yaml/],
-  [['audit'], 3, NO_CLUSTER],
-  [['explain'], 0, /^role-mapping-matcher-compiles /m],
-  [['explain', 'role-mapping-matcher-compiles'], 0, /A matcher is a CEL expression/],
-  [['explain', 'VirtualMCPServer'], 0, /spec\.incomingAuth/],
-  [['plan', 'gateway.yaml'], 0, /^VirtualMCPServer gateway/m],
-  [
-    ['role', '--config', `node_modules/${manifest.name}/examples/aws-sts.yaml`, '--claims', 'claims.json'],
-    0,
-    /^role: arn:/m,
-  ],
-  [['fix', 'gateway.yaml'], 0, /^0 changes in 0 files$/m],
-  [['lsp', '--help'], 0, /vmcp-admission lsp/],
-  [['doctor'], 3, NO_CLUSTER],
-  [['uninstall'], 3, NO_CLUSTER],
-]
-
-t.test('every command is tried', async (t) => {
-  t.strictSame(
-    [...COMMANDS.keys()].filter((name) => !COMMAND_ROWS.some(([args]) => args[0] === name)),
-    [],
-  )
 })
 
 for (const [title, node] of nodes) {

@@ -52,7 +52,7 @@ function workflowProblems(text: string): string[] {
         ? ['checkout keeps credentials']
         : []),
       ...(run.includes('${{') ? [`an expression in a script: ${run}`] : []),
-      ...[...run.matchAll(/npm run (?!--if-present)(\S+)/g)].flatMap(([, script = '']) =>
+      ...[...run.matchAll(/npm run (\S+)/g)].flatMap(([, script = '']) =>
         script in manifest.scripts ? [] : [`no script ${script}`],
       ),
       ...[...run.matchAll(/(?<![\w./])(?:src|test|deploy)\/[\w./-]+\.(?:ts|sh|yaml)/g)].flatMap(([path]) =>

@@ -9,7 +9,9 @@ process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
   process.exit(EXIT.unread)
 })
 
-process.exitCode = await run(process.argv.slice(2), process.env)
-
-// Exits although a credential plugin may hang: everything is written by now.
-process.stdout.write('', () => setTimeout(() => process.exit(), 100).unref())
+// Without a top-level await, which CommonJS, the form of single-file executables, does not have.
+void run(process.argv.slice(2), process.env).then((code) => {
+  process.exitCode = code
+  // Exits although a credential plugin may hang: everything is written by now.
+  process.stdout.write('', () => setTimeout(() => process.exit(), 100).unref())
+})

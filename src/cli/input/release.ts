@@ -1,17 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import { text, UsageError, type Values } from '../../configuration/flags.ts'
 import { type Release, releaseOf } from '../../release/release.ts'
 import type { ReleaseSchema } from '../../release/schema.ts'
+import { readReleaseFile, releaseFiles } from '../program-files.ts'
 import { readDocuments } from './documents.ts'
-
-/** Beside this module, or in the bundle, whose folders are all of the same depth. */
-const RELEASES = fileURLToPath(
-  import.meta.url.endsWith('.ts')
-    ? new URL('../../../releases/', import.meta.url)
-    : new URL('../releases/', import.meta.url),
-)
 
 const NO_RELEASE = 'none'
 
@@ -36,7 +28,7 @@ interface KnownRelease {
 
 /** The releases that can be named, the oldest first. */
 const knownReleases = (): readonly string[] =>
-  readdirSync(RELEASES)
+  releaseFiles()
     .map((name) => name.replace(/\.json$/, ''))
     .sort((a, b) => Number(a.split('.')[1]) - Number(b.split('.')[1]))
 
@@ -66,7 +58,7 @@ function knownRelease(written: string): Release {
 }
 
 function schemasOf(minor: string): ReadonlyMap<string, ReleaseSchema> {
-  const { schemas } = JSON.parse(readFileSync(`${RELEASES}${minor}.json`, 'utf8')) as KnownRelease
+  const { schemas } = JSON.parse(readReleaseFile(`${minor}.json`)) as KnownRelease
   return new Map(Object.entries(schemas))
 }
 

@@ -1,7 +1,7 @@
-import { Worker } from 'node:worker_threads'
 import type { CelGoVersion } from '../../../cel/index.ts'
 import type { Claims } from '../../../access/role/claims.ts'
 import { type Evaluation, type Limits, LIMITS, outOfTime } from '../../../access/role/matcher.ts'
+import { startWorker } from '../../program-files.ts'
 
 /** The input of the worker thread. */
 export interface Task {
@@ -10,11 +10,6 @@ export interface Task {
   readonly celGo: CelGoVersion
   readonly limits: Limits
 }
-
-/** The worker's module: beside this one, and in the bundle at the same depth. */
-const WORKER = import.meta.url.endsWith('.ts')
-  ? new URL('worker.ts', import.meta.url)
-  : new URL('../cli/worker.js', import.meta.url)
 
 /** For the running thread to load its modules, before its own clock starts. */
 const START_MILLISECONDS = 3_000
@@ -42,7 +37,7 @@ export async function evaluations(
 function work(task: Task, found: Map<string, Evaluation>): Promise<string> {
   const { limits } = task
   return new Promise((resolve, reject) => {
-    const worker = new Worker(WORKER, {
+    const worker = startWorker({
       workerData: task,
       resourceLimits: { maxOldGenerationSizeMb: limits.megabytes },
     })
