@@ -22,6 +22,12 @@ export async function kubectl(api: ApiServer, args: readonly string[], stdin?: s
 }
 
 /** Installs one set of our CRDs and waits until every kind can be listed. */
+/** The minor version of the API server: 36 of 1.36.3. */
+export async function minorOf(api: ApiServer): Promise<number> {
+  const { body } = await api.request<{ minor: string }>('GET', '/version')
+  return Number.parseInt(body.minor)
+}
+
 export async function installCrds(api: ApiServer, folder: 'crds' | 'crds-strict'): Promise<void> {
   const files = readdirSync(`${ROOT}deploy/${folder}`).map((name) => `${ROOT}deploy/${folder}/${name}`)
   await kubectl(api, [
