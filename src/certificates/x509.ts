@@ -122,7 +122,9 @@ function generateKeys(): Promise<KeyPair> {
 function signingKey(pem: string): Promise<KeyPair['privateKey']> {
   const [der] = x509.PemConverter.decode(pem)
   if (der === undefined) throw new Error('no key in PEM')
-  return webcrypto.subtle.importKey('pkcs8', der, ALGORITHM, false, ['sign']) as Promise<KeyPair['privateKey']>
+  return webcrypto.subtle.importKey('pkcs8', der, ALGORITHM, false, ['sign']) as Promise<
+    KeyPair['privateKey']
+  >
 }
 
 function pemOf(certificate: x509.X509Certificate): string {

@@ -45,10 +45,9 @@ export function excluding(patterns: readonly string[]): Excluded {
 
 function patternText(pattern: string): string {
   const named = pattern.replace(/\/+$/, '')
-  const text = posix.normalize(named).replaceAll(
-    /\*\*\/?|[*?]|[\\^$.+()[\]{}|]/g,
-    (part) => GLOBS[part] ?? `\\${part}`,
-  )
+  const text = posix
+    .normalize(named)
+    .replaceAll(/\*\*\/?|[*?]|[\\^$.+()[\]{}|]/g, (part) => GLOBS[part] ?? `\\${part}`)
   return named.includes('/') ? text : `(?:.*/)?${text}`
 }
 
