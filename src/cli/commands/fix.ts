@@ -1,20 +1,15 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { readFlags, toggle, UsageError } from '../../configuration/flags.ts'
 import { chosenSeverities, JUDGING_FLAGS } from '../../configuration/judging.ts'
-import { kindOf, namespaceOf } from '../../review/given-objects.ts'
-import { mutate, submissionOf } from '../../review/index.ts'
-import { DEFAULT_SETTINGS } from '../../review/settings.ts'
-import { jsonKey, pathText } from '../../rule/path.ts'
-import { metadataOf } from '../../rule/resource.ts'
+import { pathText } from '../../rule/path.ts'
 import { unifiedDiff } from '../fix/diff.ts'
-import { type PlacedEdit, withEdit } from '../fix/text-edits.ts'
-import { documentsOf, type Documents, readDocuments } from '../input/documents.ts'
+import { type Change, fixAll } from '../fix/fix-all.ts'
+import { type Documents, readDocuments } from '../input/documents.ts'
 import { excluding, INPUT } from '../input/files.ts'
 import { printEmpty, printLines, printUnread, READING_FLAGS } from '../input/reading.ts'
 import { readRelease, RELEASE_FLAGS } from '../input/release.ts'
-import { counted, EXIT, type Located } from '../output/report.ts'
+import { counted, EXIT } from '../output/report.ts'
 import { visible } from '../output/visible.ts'
-import { judgeAlone } from './check.ts'
 import type { Judging } from './judge-document.ts'
 
 const { namespace, exclude } = READING_FLAGS
@@ -26,15 +21,6 @@ export const FIX_FLAGS = {
   exclude,
   ...JUDGING_FLAGS,
   ...RELEASE_FLAGS,
-}
-
-/** A change of a file, and the reason. */
-interface Change {
-  readonly file: string
-  readonly edit: PlacedEdit
-  readonly title: string
-  /** The id of the finding; empty for a default. */
-  readonly id: string
 }
 
 /** Mends what can be mended safely; returns the exit code. Throws UsageError. */
@@ -89,88 +75,4 @@ async function write(
   const problem = { file, line: 0, column: 0, message: 'not written: it is not in UTF-8, or has changed' }
   printLines([problem])
   unread.push(problem)
-}
-
-interface Fixed {
-  readonly texts: ReadonlyMap<string, string>
-  readonly changes: readonly Change[]
-  /** What has a fix that the text does not take. */
-  readonly left: readonly Located[]
-}
-
-/** A fix may bring up another: a field that is renamed is judged then. */
-const MOST_ROUNDS = 5
-
-/** Applies fixes until there are no more. */
-export function fixAll(given: ReadonlyMap<string, string>, judging: Judging, addDefaults: boolean): Fixed {
-  const texts = new Map(given)
-  const changes: Change[] = []
-  let left: Located[] = []
-  for (let round = 0; round < MOST_ROUNDS; round++) {
-    const wanted = changesIn(texts, judging)
-    const isDone = wanted.length === 0
-    const more = isDone && addDefaults ? defaultsIn(texts, judging) : wanted
-    const applied = apply(texts, more)
-    changes.push(...applied.done)
-    left = applied.left
-    if (applied.done.length === 0) {
-      if (isDone || !addDefaults) break
-      const { done, left: lacking } = apply(texts, defaultsIn(texts, judging))
-      changes.push(...done)
-      left.push(...lacking)
-      break
-    }
-  }
-  return { texts, changes, left }
-}
-
-/** From the end of each file to its start, so that places stay right. */
-function apply(texts: Map<string, string>, changes: readonly Change[]): { done: Change[]; left: Located[] } {
-  const [done, left]: [Change[], Located[]] = [[], []]
-  const ordered = changes.toSorted((a, b) => b.edit.line - a.edit.line || b.edit.column - a.edit.column)
-  for (const change of ordered) {
-    const { file, edit, title } = change
-    const after = withEdit(texts.get(file) ?? '', edit)
-    if (after !== undefined) {
-      texts.set(file, after)
-      done.unshift(change)
-      continue
-    }
-    const reason = 'an alias or a merge shares the text, or it spans lines'
-    const message = `${pathText(edit.at)}: not fixed (${title}): ${reason}`
-    left.unshift({ file, line: edit.line, column: edit.column, message })
-  }
-  return { done, left }
-}
-
-/** The fixes of all findings, each once. */
-function changesIn(texts: ReadonlyMap<string, string>, judging: Judging): Change[] {
-  const { report } = judgeAlone(documentsOf(texts), judging)
-  const found = new Map<string, Change>()
-  for (const { file, fix: mend, id } of report.findings)
-    for (const edit of mend?.edits ?? []) {
-      const key = `${file ?? ''}:${edit.line}:${edit.column}`
-      if (file !== null && !found.has(key)) found.set(key, { file, edit, title: mend?.title ?? '', id })
-    }
-  return [...found.values()]
-}
-
-/** The documented defaults that the objects lack, as /mutate writes them. */
-function defaultsIn(texts: ReadonlyMap<string, string>, judging: Judging): Change[] {
-  const { group, release } = judging
-  return documentsOf(texts).documents.flatMap(({ file, document }) => {
-    const { value } = document
-    const kind = kindOf(value, judging)
-    if (kind === undefined) return []
-    const { name } = metadataOf(value)
-    const self = { kind: kind.kind, name: typeof name === 'string' ? name : '' }
-    const submission = submissionOf(self, { namespace: namespaceOf(value, judging), group, object: value })
-    const missing = mutate(submission, { group, settings: DEFAULT_SETTINGS, release })
-    return missing.flatMap(({ at, value: written }): Change[] => {
-      if (written === undefined) return []
-      const place = document.locate(at.slice(0, -1).map(jsonKey), 'value')
-      const edit = { op: 'add', at, value: written, ...place } as const
-      return [{ file, edit, title: `write the default, ${JSON.stringify(written)}`, id: '' }]
-    })
-  })
 }

@@ -26,7 +26,8 @@ export function readClaims(text: string): ReadClaims {
 
 function payloadOf(token: string): Claims {
   try {
-    const bytes = Buffer.from(token.split('.')[1] ?? '', 'base64url')
+    const payload = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/')
+    const bytes = Uint8Array.from(atob(payload), (byte) => byte.charCodeAt(0))
     return jsonObject(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch (error) {
     if (error instanceof TooLong) throw error
@@ -37,7 +38,8 @@ function payloadOf(token: string): Claims {
 class TooLong extends ReadError {}
 
 function jsonObject(text: string): Claims {
-  if (Buffer.byteLength(text) > LONGEST_CLAIMS) throw new TooLong('claims may have at most 64 KiB of JSON', 0)
+  if (new TextEncoder().encode(text).length > LONGEST_CLAIMS)
+    throw new TooLong('claims may have at most 64 KiB of JSON', 0)
   if (text.trim() === '')
     throw new ReadError('there are no claims: write a JSON object such as {"sub": "ann"}', 0)
   const { node, end } = readJson(text, 0)

@@ -1,8 +1,8 @@
 import { UsageError } from '../../configuration/flags.ts'
 import { type Excluded, INPUT, readSources } from './files.ts'
-import { fillPlaceholders, quoteTemplates } from './fill.ts'
+import { documentsIn } from './texts.ts'
 import { withoutPatches } from './kustomize.ts'
-import { type FileDocument, loadDocuments, type UnreadDocument } from './load.ts'
+import type { FileDocument } from './load.ts'
 import type { Located, Unread } from '../output/report.ts'
 
 /** The settings for reading files. */
@@ -43,16 +43,6 @@ export async function readDocuments(names: readonly string[], options: ReadOptio
   }
 }
 
-/** The documents of texts that were read, by the name of the file. */
-export function documentsOf(texts: ReadonlyMap<string, string>): Documents {
-  const documents = [...texts].flatMap(([file, text]) =>
-    loadDocuments(quoteTemplates(text)).flatMap((document) =>
-      'error' in document ? [] : [{ file, document }],
-    ),
-  )
-  return { files: [...texts.keys()], texts, ...withoutPatches(documents), unread: [], empty: [] }
-}
-
 /** The documents of one argument. */
 interface Read {
   readonly name: string
@@ -87,19 +77,6 @@ async function readArgument(name: string, { filled, excluded }: ReadOptions): Pr
   return { name, texts, documents, unread, reduced }
 }
 
-/** The documents in the text of a file, with the placeholders filled in whose values are given. */
-export function documentsIn(
-  file: string,
-  text: string,
-  filled: ReadOptions['filled'],
-): { readonly documents: readonly FileDocument[]; readonly unread: readonly Unread[] } {
-  const loaded = loadDocuments(quoteTemplates(fillPlaceholders(text, filled)))
-  return {
-    documents: loaded.flatMap((document) => ('error' in document ? [] : [{ file, document }])),
-    unread: loaded.flatMap((each) => ('error' in each ? [{ file, ...markTemplate(each.error, text) }] : [])),
-  }
-}
-
 function emptyPlaces({ name, texts, documents, unread, reduced }: Read): Located[] {
   if (documents.length + unread.length > 0) return []
   const without = reduced ? '--exclude leaves nothing of it' : NO_MANIFEST
@@ -108,11 +85,3 @@ function emptyPlaces({ name, texts, documents, unread, reduced }: Read): Located
 }
 
 const NO_MANIFEST = 'no file in this folder ends in .yaml, .yml or .json'
-
-/** Marks an error in a file with template lines (`{{ if … }}`), which are not YAML. */
-function markTemplate(
-  error: UnreadDocument['error'],
-  text: string,
-): UnreadDocument['error'] & Pick<Unread, 'template'> {
-  return /\{\{|\{%/.test(text) ? { ...error, template: true } : error
-}

@@ -1,4 +1,3 @@
-import { basename, dirname, join, normalize } from 'node:path'
 import { isObject } from '../../rule/resource.ts'
 import type { FileDocument } from './load.ts'
 import type { Located } from '../output/report.ts'
@@ -14,11 +13,11 @@ export function withoutPatches(documents: readonly FileDocument[]): {
   const kustomizations = documents.filter(isKustomization)
   const named = (list: (value: unknown) => string[]) =>
     kustomizations.flatMap(({ file, document }) =>
-      list(document.value).map((path) => [normalize(join(dirname(file), path)), file] as const),
+      list(document.value).map((path) => [normalized(`${folderOf(file)}/${path}`), file] as const),
     )
   const resources = new Map(named(resourcesOf))
   const users = new Map(named(patchesOf).filter(([path]) => !resources.has(path)))
-  const userOf = ({ file }: FileDocument) => users.get(normalize(file))
+  const userOf = ({ file }: FileDocument) => users.get(normalized(file))
   return {
     documents: documents.filter((each) => userOf(each) === undefined),
     patches: documents.flatMap((each) => {
@@ -33,7 +32,7 @@ const KUSTOMIZATION = /^(kustomization\.ya?ml|Kustomization)$/
 
 /** kustomize fills in the kind where there is none. */
 function isKustomization({ file, document: { value } }: FileDocument): boolean {
-  if (!KUSTOMIZATION.test(basename(file)) || !isObject(value)) return false
+  if (!KUSTOMIZATION.test(normalized(file).split('/').at(-1) ?? '') || !isObject(value)) return false
   return [undefined, null, '', 'Kustomization', 'Component'].includes(value.kind as string | null | undefined)
 }
 
@@ -55,7 +54,19 @@ const pathOf = (patch: unknown): string | undefined => {
 }
 
 function patchNote({ file, document }: FileDocument, user: string): Located {
-  const built = `kubectl kustomize ${dirname(user)} | vmcp-admission check -`
+  const built = `kubectl kustomize ${folderOf(user)} | vmcp-admission check -`
   const message = `not judged, because ${user} uses it as a patch; to judge the result: ${built}`
   return { file, ...document.locate([], 'value'), message }
+}
+
+const folderOf = (file: string): string => normalized(`${file}/..`)
+
+/** A path without `.` and without `..` behind a name. A drive of Windows is a name. */
+function normalized(path: string): string {
+  const parts: string[] = []
+  for (const part of path.replaceAll('\\', '/').split('/')) {
+    if (part === '..' && parts.length > 0 && parts.at(-1) !== '..') parts.pop()
+    else if (part !== '' && part !== '.') parts.push(part)
+  }
+  return (/^[\\/]/.test(path) ? '/' : '') + (parts.join('/') || '.')
 }

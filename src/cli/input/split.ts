@@ -60,12 +60,14 @@ function onlySeparator(text: string, error: ReadError): ReadError | undefined {
  */
 function skipLineEnd(text: string, from: number): number | undefined {
   for (let position = from; ; position++) {
-    if (Buffer.byteLength(text.slice(position, position + 4)) < 4) return undefined
+    if (bytesOf(text.slice(position, position + 4)) < 4) return undefined
     const character = text[position] ?? ''
     if (character === '\n') return position + 1
     if (!goSpace.test(character)) return position
   }
 }
+
+const bytesOf = (text: string): number => new TextEncoder().encode(text).length
 
 /** unicode.IsSpace of Go. */
 const goSpaces = '[\\t\\n\\v\\f\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]'

@@ -138,7 +138,7 @@ const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]
 function decodeBase64(text: string): string {
   const clean = text.replace(/[\r\n]/g, '')
   if (!base64Pattern.test(clean)) throw new Error('!!binary holds text that is not base64')
-  return decodeUtf8(Buffer.from(clean, 'base64'))
+  return decodeUtf8(Uint8Array.from(atob(clean), (byte) => byte.charCodeAt(0)))
 }
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

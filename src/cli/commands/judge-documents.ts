@@ -1,0 +1,114 @@
+import type { ClusterState } from '../../review/cluster-state.ts'
+import { jsonKey } from '../../rule/path.ts'
+import { isObject, metadataOf } from '../../rule/resource.ts'
+import type { Documents } from '../input/documents.ts'
+import type { FileDocument } from '../input/load.ts'
+import { objectKey } from '../../rule/cluster.ts'
+import { kindOf, namespaceOf, stateOf } from '../../review/given-objects.ts'
+import { type Beside, judgeDocument, type Judging, targetIn } from './judge-document.ts'
+import { unevaluatedRules } from '../../release/refused.ts'
+import { counted, IN_CLUSTER, type Located, type Report } from '../output/report.ts'
+
+export interface Checked {
+  readonly report: Report
+  /** Where the resources are, for the last line: `in 3 files`. */
+  readonly scope: string
+}
+
+/** Judges the documents of all files beside each other. */
+export function judgeAlone(documents: Documents, judging: Judging): Checked {
+  const state = stateOf(
+    documents.documents.map(({ document }) => document.value),
+    judging,
+  )
+  return {
+    report: judgeDocuments(documents, judging, { state }),
+    scope: counted(documents.files.length, 'file'),
+  }
+}
+
+/** Judges the documents beside what is given. */
+export function judgeDocuments(
+  documents: Documents,
+  judging: Judging,
+  beside: Omit<Beside, 'placeOf'>,
+): Report {
+  const { files, patches, unread } = documents
+  const report: Report = { files, judged: [], others: 0, findings: [], notes: [...patches], unread }
+  const placed = { ...beside, placeOf: placesIn(documents, judging) }
+  const count = documents.documents.length
+  for (const [i, { file, document }] of documents.documents.entries()) {
+    judging.progress?.tell(() => `judging ${i + 1} of ${counted(count, 'document')}`)
+    judgeDocument(file, document, judging, placed, report)
+  }
+  report.notes.push(
+    ...noteRepetitions(documents, judging, beside.state),
+    ...rulesNotEvaluated(documents, judging, beside.stored !== undefined),
+  )
+  return report
+}
+
+/** Finds places in the documents by the name of their object; of two with one name the last counts. */
+function placesIn({ documents }: Documents, judging: Judging): Beside['placeOf'] {
+  const named = new Map<string, FileDocument>()
+  for (const each of documents) {
+    const { value } = each.document
+    const { name } = metadataOf(value)
+    if (!isObject(value) || typeof value.kind !== 'string' || typeof name !== 'string') continue
+    named.set(objectKey({ kind: value.kind, namespace: namespaceOf(value, judging), name }), each)
+  }
+  return (object, at) => {
+    const { file, document } = named.get(objectKey(object)) ?? {}
+    if (file === undefined || document === undefined) return IN_CLUSTER
+    return { file, ...document.locate(at.map(jsonKey), targetIn(document.value, at)) }
+  }
+}
+
+/** Most places of rules that are listed. */
+const MOST_PLACES = 5
+
+/** A note on the rules of the release's CRDs that are not evaluated here: only the API server knows what they refuse. */
+function rulesNotEvaluated({ documents }: Documents, judging: Judging, besideStored: boolean): Located[] {
+  const { release } = judging
+  if (release === undefined) return []
+  const kinds = new Set(documents.flatMap(({ document }) => kindOf(document.value, judging)?.kind ?? []))
+  const places = [...kinds].flatMap((kind) =>
+    [...unevaluatedRules(release.schemas.get(kind) ?? {}, besideStored)].map((at) => `${kind} ${at}`.trim()),
+  )
+  if (places.length === 0) return []
+  const named = [...new Set(places)]
+  const more = named.length > MOST_PLACES ? ` and ${named.length - MOST_PLACES} more` : ''
+  const count = counted(places.length, 'CEL rule')
+  const message = `${count} of ${release.name} cannot be evaluated here, so the API server may refuse what passes: ${named.slice(0, MOST_PLACES).join(', ')}${more}`
+  return [{ ...IN_CLUSTER, message }]
+}
+
+/** Notes on resources that are given twice and are referred to: the last one counts for their referrers. */
+function noteRepetitions({ documents }: Documents, judging: Judging, state: ClusterState): Located[] {
+  const keyed = documents.flatMap((each) => {
+    const key = resourceKey(each.document.value, judging, state)
+    return key === undefined ? [] : [[key, each] as const]
+  })
+  const last = new Map(keyed)
+  return keyed.flatMap(([key, each]) => {
+    const { file, document } = each
+    const next = last.get(key)
+    if (next === undefined || next === each) return []
+    const { line } = next.document.locate(NAME, 'value')
+    const message = `comes again in ${next.file}:${line}; who refers to it is judged beside the last one`
+    return [{ file, ...document.locate(NAME, 'value'), message }]
+  })
+}
+
+const NAME = ['metadata', 'name']
+
+/** Undefined for another kind of document, one without a name, and one without referrers. */
+function resourceKey(value: unknown, judging: Judging, state: ClusterState): string | undefined {
+  const kind = kindOf(value, judging)?.kind
+  const { name } = metadataOf(value)
+  if (kind === undefined || typeof name !== 'string') return undefined
+  const namespace = namespaceOf(value, judging)
+  return state.in(namespace).referrers(kind, name).length === 0
+    ? undefined
+    : objectKey({ kind, namespace, name })
+}

@@ -1,0 +1,103 @@
+import { kindOf, namespaceOf } from '../../review/given-objects.ts'
+import { mutate, submissionOf } from '../../review/index.ts'
+import { DEFAULT_SETTINGS } from '../../review/settings.ts'
+import { jsonKey, pathText } from '../../rule/path.ts'
+import { metadataOf } from '../../rule/resource.ts'
+import type { Judging } from '../commands/judge-document.ts'
+import { judgeAlone } from '../commands/judge-documents.ts'
+import { documentsOf } from '../input/texts.ts'
+import type { Located } from '../output/report.ts'
+import { type PlacedEdit, withEdit } from './text-edits.ts'
+
+/** A change of a file, and the reason. */
+export interface Change {
+  readonly file: string
+  readonly edit: PlacedEdit
+  readonly title: string
+  /** The id of the finding; empty for a default. */
+  readonly id: string
+}
+
+interface Fixed {
+  readonly texts: ReadonlyMap<string, string>
+  readonly changes: readonly Change[]
+  /** What has a fix that the text does not take. */
+  readonly left: readonly Located[]
+}
+
+/** A fix may bring up another: a field that is renamed is judged then. */
+const MOST_ROUNDS = 5
+
+/** Applies fixes until there are no more. */
+export function fixAll(given: ReadonlyMap<string, string>, judging: Judging, addDefaults: boolean): Fixed {
+  const texts = new Map(given)
+  const changes: Change[] = []
+  let left: Located[] = []
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const wanted = changesIn(texts, judging)
+    const isDone = wanted.length === 0
+    const more = isDone && addDefaults ? defaultsIn(texts, judging) : wanted
+    const applied = apply(texts, more)
+    changes.push(...applied.done)
+    left = applied.left
+    if (applied.done.length === 0) {
+      if (isDone || !addDefaults) break
+      const { done, left: lacking } = apply(texts, defaultsIn(texts, judging))
+      changes.push(...done)
+      left.push(...lacking)
+      break
+    }
+  }
+  return { texts, changes, left }
+}
+
+/** From the end of each file to its start, so that places stay right. */
+function apply(texts: Map<string, string>, changes: readonly Change[]): { done: Change[]; left: Located[] } {
+  const [done, left]: [Change[], Located[]] = [[], []]
+  const ordered = changes.toSorted((a, b) => b.edit.line - a.edit.line || b.edit.column - a.edit.column)
+  for (const change of ordered) {
+    const { file, edit, title } = change
+    const after = withEdit(texts.get(file) ?? '', edit)
+    if (after !== undefined) {
+      texts.set(file, after)
+      done.unshift(change)
+      continue
+    }
+    const reason = 'an alias or a merge shares the text, or it spans lines'
+    const message = `${pathText(edit.at)}: not fixed (${title}): ${reason}`
+    left.unshift({ file, line: edit.line, column: edit.column, message })
+  }
+  return { done, left }
+}
+
+/** The fixes of all findings, each once. */
+function changesIn(texts: ReadonlyMap<string, string>, judging: Judging): Change[] {
+  const { report } = judgeAlone(documentsOf(texts), judging)
+  const found = new Map<string, Change>()
+  for (const { file, fix: mend, id } of report.findings)
+    for (const edit of mend?.edits ?? []) {
+      const key = `${file ?? ''}:${edit.line}:${edit.column}`
+      if (file !== null && !found.has(key)) found.set(key, { file, edit, title: mend?.title ?? '', id })
+    }
+  return [...found.values()]
+}
+
+/** The documented defaults that the objects lack, as /mutate writes them. */
+function defaultsIn(texts: ReadonlyMap<string, string>, judging: Judging): Change[] {
+  const { group, release } = judging
+  return documentsOf(texts).documents.flatMap(({ file, document }) => {
+    const { value } = document
+    const kind = kindOf(value, judging)
+    if (kind === undefined) return []
+    const { name } = metadataOf(value)
+    const self = { kind: kind.kind, name: typeof name === 'string' ? name : '' }
+    const submission = submissionOf(self, { namespace: namespaceOf(value, judging), group, object: value })
+    const missing = mutate(submission, { group, settings: DEFAULT_SETTINGS, release })
+    return missing.flatMap(({ at, value: written }): Change[] => {
+      if (written === undefined) return []
+      const place = document.locate(at.slice(0, -1).map(jsonKey), 'value')
+      const edit = { op: 'add', at, value: written, ...place } as const
+      return [{ file, edit, title: `write the default, ${JSON.stringify(written)}`, id: '' }]
+    })
+  })
+}
