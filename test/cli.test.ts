@@ -162,6 +162,7 @@ t.test('data on stdout, talk on stderr', async (t) => {
     errors: 1,
     warnings: 1,
     advice: 0,
+    ignored: 0,
     notes: 0,
     unread: 2,
   })

@@ -6,6 +6,7 @@ import { stringify } from 'yaml'
 import { fixAll } from '../src/cli/fix/fix-all.ts'
 import { judgeAlone } from '../src/cli/commands/judge-documents.ts'
 import { documentsOf } from '../src/cli/input/texts.ts'
+import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
 import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
 import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
 import { isObject } from '../src/rule/resource.ts'
@@ -19,7 +20,7 @@ const JUDGING = {
   group: DEFAULT_API_GROUP,
   namespace: 'default',
   strict: false,
-  severities: [],
+  settings: DEFAULT_SETTINGS,
   release: undefined,
 }
 

@@ -43,8 +43,16 @@ function byWebhook(object: unknown, state: ClusterState): Found[] {
 }
 
 function byCli(text: string, strict: boolean, state: ClusterState): { findings: Found[]; report: Report } {
-  const report: Report = { files: [], judged: [], others: 0, findings: [], notes: [], unread: [] }
-  const judging = { group: DEFAULT_API_GROUP, namespace: 'default', strict, severities: [] }
+  const report: Report = {
+    files: [],
+    judged: [],
+    others: 0,
+    findings: [],
+    ignored: [],
+    notes: [],
+    unread: [],
+  }
+  const judging = { group: DEFAULT_API_GROUP, namespace: 'default', strict, settings: DEFAULT_SETTINGS }
   for (const document of loadDocuments(text)) {
     if ('error' in document) report.unread.push({ file: 'a', ...document.error })
     else judgeDocument('a', document, judging, { state, placeOf: () => IN_CLUSTER }, report)

@@ -1,7 +1,8 @@
 import { DEFAULT_API_GROUP } from '../kinds/index.ts'
 import { ALL_IDS } from '../review/engine-ids.ts'
 import { type Profile, severitiesOf } from '../review/profiles.ts'
-import { parseSeveritySetting, type SeveritySetting } from '../review/settings.ts'
+import { parseSeveritySetting, type Settings, type SeveritySetting } from '../review/settings.ts'
+import { type Configuration, holdsAt } from './file.ts'
 import { choice, type Flag, text } from './flags.ts'
 
 const severity: Flag<readonly SeveritySetting[]> = {
@@ -20,15 +21,38 @@ const severity: Flag<readonly SeveritySetting[]> = {
 export const JUDGING_FLAGS = {
   'api-group': text('API group of the resources', 'GROUP', DEFAULT_API_GROUP),
   profile: choice(
-    'severities to begin with: strict makes errors of warnings that are wrong for certain, see docs/rules',
+    'severities to begin with: standard, or strict, which makes errors of warnings that are wrong for certain, see docs/rules',
     ['standard', 'strict'],
-    'standard',
+    undefined,
   ),
   severity,
 }
 
-/** The severities of the profile, and after them those of `--severity`. */
-export const chosenSeverities = (flags: {
-  readonly profile: Profile
+/** The configuration file, as the CLI finds it. */
+export const CONFIGURATION_FLAG = {
+  'config-file': text(
+    'file of settings and exemptions, or off; by default vmcp-admission.yaml beside the manifests or above them, see docs/configuration.md',
+    'FILE',
+    '',
+  ),
+}
+
+interface Flags {
+  readonly profile: Profile | undefined
   readonly severity: readonly SeveritySetting[]
-}): readonly SeveritySetting[] => [...severitiesOf(flags.profile), ...flags.severity]
+}
+
+export const chosenProfile = (flags: Pick<Flags, 'profile'>, { profile }: Configuration): Profile =>
+  flags.profile ?? profile ?? 'standard'
+
+/** The settings of the flags and the file: flags come last, so they count; expired exemptions are left out. */
+export function chosenSettings(flags: Flags, configuration: Configuration, now: number): Settings {
+  const { severities, exemptions, allowIgnores, leftOut } = configuration
+  return {
+    mode: 'enforce',
+    severities: [...severitiesOf(chosenProfile(flags, configuration)), ...severities, ...flags.severity],
+    exemptions: exemptions.filter((each) => holdsAt(each, now)),
+    ...(allowIgnores && { allowIgnores }),
+    leftOut,
+  }
+}

@@ -1,3 +1,4 @@
+import { ConfigurationSchema } from '../configuration/file-schema.ts'
 import { ANNOTATIONS } from '../kinds/fields.ts'
 import { API_VERSION, DEFAULT_API_GROUP, KINDS } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
@@ -15,11 +16,16 @@ const RANGES: Readonly<Record<string, readonly [number, number]>> = {
   int64: [-(2 ** 63), 2 ** 63],
 }
 
-/** schemas/KIND.json: standard JSON Schema, for Ajv and CI. schemas/vmcp.json: all of them, for editors. */
+/** schemas/KIND.json: standard JSON Schema, for Ajv and CI. schemas/vmcp.json: all of them, for editors.
+ * schemas/vmcp-admission.json: the configuration file. */
 export function* jsonSchemas(): Iterable<GeneratedFile> {
   const text = (schema: SchemaNode) => `${JSON.stringify(schema, null, 2)}\n`
   for (const kind of KINDS) yield { path: `schemas/${kind.kind}.json`, text: text(jsonSchema(kind)) }
   yield { path: 'schemas/vmcp.json', text: text(editorSchema()) }
+  yield {
+    path: 'schemas/vmcp-admission.json',
+    text: text({ $schema: DRAFT, ...(ConfigurationSchema as object) }),
+  }
 }
 
 /**

@@ -215,7 +215,8 @@ export const ENGINE_IDS: readonly EngineId[] = [
   {
     id: 'metadata-accepted',
     severity: 'error',
-    summary: 'The API server accepts the metadata of the resource: its fields, names, labels, annotations, finalizers and owners.',
+    summary:
+      'The API server accepts the metadata of the resource: its fields, names, labels, annotations, finalizers and owners.',
     why: 'The API server refuses it before any webhook is asked. Found by the CLI alone.',
     sources: ['decision 3'],
     ...example(
@@ -287,6 +288,26 @@ export const ENGINE_IDS: readonly EngineId[] = [
       awsSts({ sessionduration: 3600 }),
       awsSts({ sessionDuration: 3600 }),
       "spec.awsSts.sessionduration: is not in the specification; did you mean 'sessionDuration' (unknown-field)",
+    ),
+  },
+  {
+    id: 'ignore-effective',
+    severity: 'warning',
+    summary:
+      'A line of the annotation `vmcp-admission-ignore` names an id and a reason, and may ignore what it names.',
+    why: 'The line has no effect otherwise, and the finding is reported. By default an annotation ignores warnings only: the author of an object must not switch off what refuses it.',
+    sources: ['decision 7'],
+    ...example(
+      {
+        metadata: {
+          name: 'example',
+          namespace: 'default',
+          annotations: { [`${DEFAULT_API_GROUP}/vmcp-admission-ignore`]: 'storage-redis-used' },
+        },
+        spec: { type: 'unauthenticated' },
+      },
+      { spec: { type: 'unauthenticated' } },
+      "metadata.annotations[toolhive.stacklok.dev/vmcp-admission-ignore]: 'storage-redis-used' has no effect without a reason: write ID: reason (ignore-effective)",
     ),
   },
   {

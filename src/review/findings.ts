@@ -33,8 +33,9 @@ export function findingsBeforeDeployment(
   kind: Kind,
   value: unknown,
   around: Surroundings = ALONE,
+  own?: RegExp,
 ): { readonly findings: readonly Finding[]; readonly placeholders: readonly Placeholder[] } {
-  const placeholders = isObject(value) ? placeholdersIn(kind, value) : []
+  const placeholders = isObject(value) ? placeholdersIn(kind, value, own) : []
   const found = (unknown: readonly (readonly Segment[])[]) => {
     const { findings, resource } = shape(kind, value, ANYTHING, unknown)
     return resource ? check(kind, resource, including(resource, around), around, findings) : findings

@@ -21,6 +21,8 @@ export interface Reading {
   readonly namespace: string
   /** Whether placeholders are judged as they stand (`--strict`). */
   readonly strict: boolean
+  /** Placeholders beside those that are known. */
+  readonly placeholders?: RegExp | undefined
 }
 
 /** The kind of a document of our API group, whatever its version; undefined for any other document. */
@@ -60,14 +62,18 @@ export function putAll(state: ClusterState, values: readonly unknown[], reading:
   for (const value of values) {
     const kind = kindOf(value, reading)
     if (kind !== undefined) {
-      const filled = isObject(value) && !reading.strict ? placeholdersIn(kind, value) : []
+      const filled =
+        isObject(value) && !reading.strict ? placeholdersIn(kind, value, reading.placeholders) : []
       const places = filled.map(({ at }) => at)
       state.put(kind, value, reading.namespace, places)
     } else {
       const named = factsKindOf(value, reading)
       const { name, namespace = reading.namespace } = metadataOf(value)
       if (named === undefined || typeof name !== 'string' || typeof namespace !== 'string') continue
-      const facts = FACTS[named](value as Record<string, unknown>, reading.strict ? undefined : isFilled)
+      const facts = FACTS[named](
+        value as Record<string, unknown>,
+        reading.strict ? undefined : isFilled(reading),
+      )
       state.putFacts({ kind: named, name }, namespace, facts)
     }
   }
@@ -89,7 +95,10 @@ function factsKindOf(value: unknown, { group }: Reading): keyof typeof FACTS | u
 }
 
 /** Whether a tool fills in the text of a Secret: a placeholder, or a path in angle brackets. */
-const isFilled = (text: string): boolean => holdsPlaceholder(text) || /^<[^]*>$/.test(text)
+const isFilled =
+  ({ placeholders }: Reading) =>
+  (text: string): boolean =>
+    holdsPlaceholder(text, placeholders) || /^<[^]*>$/.test(text)
 
 /**
  * The kinds, by namespace, of which not every object is known before deployment: a placeholder in a name or a namespace
@@ -104,21 +113,23 @@ export function kindsNotKnown(
     const kind = kindOf(value, reading)?.kind ?? factsKindOf(value, reading)
     if (kind === undefined || !isObject(value)) continue
     const { name, namespace = reading.namespace } = metadataOf(value)
-    const isOpen = isFilledIn(name) || (BACKEND_KINDS.includes(kind) && hasUnknownGroup(value.spec))
-    if (isFilledIn(namespace)) hidden.add(kind)
+    const isOpen =
+      isFilledIn(name, reading) || (BACKEND_KINDS.includes(kind) && hasUnknownGroup(value.spec, reading))
+    if (isFilledIn(namespace, reading)) hidden.add(kind)
     else if (isOpen) hidden.add(`${kind}/${String(namespace)}`)
   }
   return (kind, namespace) => hidden.has(kind) || hidden.has(`${kind}/${namespace}`)
 }
 
-const isFilledIn = (value: unknown): boolean => typeof value === 'string' && holdsPlaceholder(value)
+const isFilledIn = (value: unknown, { placeholders }: Reading): boolean =>
+  typeof value === 'string' && holdsPlaceholder(value, placeholders)
 
-function hasUnknownGroup(spec: unknown): boolean {
+function hasUnknownGroup(spec: unknown, reading: Reading): boolean {
   if (!isObject(spec)) return spec !== undefined && spec !== null
   const { groupRef } = spec
   if (groupRef === undefined || groupRef === null) return false
   const name = nameIn(groupRef, 'MCPGroup')
-  return typeof name !== 'string' || holdsPlaceholder(name)
+  return typeof name !== 'string' || isFilledIn(name, reading)
 }
 
 /** The namespace that a document names, or that of documents which name none. */

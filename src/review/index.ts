@@ -11,7 +11,8 @@ import type { Finding } from './finding.ts'
 import { findingsBeforeDeployment, findingsIn, findingsOnDelete } from './findings.ts'
 import { type Confirmed, judge, NO_FINDINGS, type Verdict } from './judge.ts'
 import type { Placeholder } from './placeholder.ts'
-import { type Settings, severityByPlace } from './settings.ts'
+import { ignoresIn, isLeftOut, withAnnotationProblems, withoutIgnored } from './ignored.ts'
+import { type Ignore, type Settings, severityByPlace } from './settings.ts'
 import { type Contents, shape } from './shape.ts'
 import { type NewerField, unknownFields } from './unknown-fields.ts'
 import { overlay } from './overlay.ts'
@@ -92,6 +93,10 @@ export interface Situation {
   readonly cluster?: Cluster
   /** Which of the other objects have just been read from the API server; without it the cluster state is taken for the truth. */
   readonly confirmed?: Confirmed | undefined
+  /** Before deployment: placeholders beside those that are known. */
+  readonly placeholders?: RegExp | undefined
+  /** Before deployment: the ignores in comments. */
+  readonly ignores?: readonly Ignore[]
   /** Which defaults /mutate writes; all when absent. */
   readonly defaults?: WrittenDefaults
   /** Audience that /mutate writes for tokens of service accounts; none when empty (decision 4). */
@@ -116,14 +121,21 @@ const ADMITTED: Outcome = { ...NO_FINDINGS, ...NOTHING_TO_SAY }
 export function judgeSubmission(submission: Submission, situation: Situation): Outcome {
   const { phase = 'admission', settings, release } = situation
   if (phase === 'admission' && passesFreely(submission)) return ADMITTED
+  if (isLeftOut(settings, submission.namespace)) return ADMITTED
   const kind = kindOf(submission, situation)
   if (kind === undefined) return { ...ADMITTED, warnings: [registrationTooWide(submission)] }
   const { operation, object, oldObject, namespace, name, dryRun } = submission
+  const { ignores, problems } = ignoresIn(operation === 'DELETE' ? oldObject : object, situation.group)
+  const withIgnores = <V extends Verdict>(verdict: V): V => {
+    const self = { kind: kind.kind, namespace, name }
+    const all = [...(situation.ignores ?? []), ...ignores]
+    return withAnnotationProblems(withoutIgnored(verdict, self, settings, all), problems, situation)
+  }
   const around = surroundings(kind, submission, situation)
   const judging = { namespace, settings, dryRun, confirmed: situation.confirmed }
   if (operation === 'DELETE') {
     const judged = { findings: findingsOnDelete(kind, oldObject, around), value: () => oldObject }
-    return { ...judge(judged, judging), ...NOTHING_TO_SAY }
+    return { ...withIgnores(judge(judged, judging)), ...NOTHING_TO_SAY }
   }
   const old = operation === 'UPDATE' && isObject(oldObject) ? oldObject : undefined
   const stored = () => (phase === 'stored' ? around.cluster?.get(kind.kind, name) : readable(kind, old))
@@ -138,8 +150,9 @@ export function judgeSubmission(submission: Submission, situation: Situation): O
     const ofFile = phase === 'before deployment' ? refusedInFile(kind, old, before, situation) : []
     return { findings: [...before, ...ofFile], value: completedOf(old) }
   })
+  const kept = withIgnores(verdict)
   const isNews = phase !== 'admission' || operation === 'CREATE'
-  return { ...(isNews ? verdict : withoutAdvice(verdict)), ...told }
+  return { ...(isNews ? kept : withoutAdvice(kept)), ...told }
 }
 
 /** Advice is told at the creation, and not again at every update. */
@@ -159,7 +172,7 @@ function found(
   const { phase, strict = false, release } = situation
   const { findings, placeholders } =
     phase === 'before deployment' && !strict
-      ? findingsBeforeDeployment(kind, object, around)
+      ? findingsBeforeDeployment(kind, object, around, situation.placeholders)
       : { findings: findingsIn(kind, object, around, contents), placeholders: [] }
   const yielded = yielding(findings, { kind: kind.kind, value: object, release })
   if (phase !== 'before deployment') {
@@ -169,7 +182,11 @@ function found(
   const { findings: unknown, newer } = unknownIn(kind, object, situation)
   const stored = submission.operation === 'UPDATE' ? submission.oldObject : undefined
   const refused = refusedBy(object, { kind: kind.kind, release, stored, placeholders, known: yielded })
-  const others = [...otherVersion(object, strict), ...metadataFindings(object, { strict }), ...unknown]
+  const others = [
+    ...otherVersion(object, strict),
+    ...metadataFindings(object, { strict, placeholders: situation.placeholders }),
+    ...unknown,
+  ]
   return { findings: [...others, ...folded(yielded, refused)], placeholders, newerFields: newer }
 }
 

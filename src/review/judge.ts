@@ -2,7 +2,7 @@ import type { Cluster, ObjectName } from '../rule/cluster.ts'
 import type { FieldError, Thing } from '../rule/field-error.ts'
 import { jsonKey, valueAt } from '../rule/path.ts'
 import { compareFindings, type Finding, NOT_JUDGED } from './finding.ts'
-import { type Settings, severityAt } from './settings.ts'
+import { type Ignore, type Ignored, type Settings, severityAt } from './settings.ts'
 
 /** The decision on a resource: it is denied when there is an error. Errors and warnings are sorted by `compareFindings`. */
 export interface Verdict {
@@ -12,9 +12,20 @@ export interface Verdict {
   readonly exempted: readonly string[]
   /** Rules that failed on this resource; they are logged and counted. */
   readonly failures: readonly Finding[]
+  /** Findings that an exemption or an ignore takes out of the verdict; they are counted. */
+  readonly ignored: readonly Ignored[]
+  /** Ignores of the manifest that name a finding, and that the settings do not allow. */
+  readonly refusedIgnores: readonly Ignore[]
 }
 
-export const NO_FINDINGS: Verdict = { errors: [], warnings: [], exempted: [], failures: [] }
+export const NO_FINDINGS: Verdict = {
+  errors: [],
+  warnings: [],
+  exempted: [],
+  failures: [],
+  ignored: [],
+  refusedIgnores: [],
+}
 
 /** The findings in an object, and the object as submitted or stored, completed with the defaults that it lacks. */
 export interface Judged {
@@ -76,6 +87,8 @@ export function judge(
     warnings: ordered.filter((finding) => !isError(finding)),
     exempted,
     failures: findings.filter(({ failure }) => failure !== undefined),
+    ignored: [],
+    refusedIgnores: [],
   }
 }
 

@@ -12,10 +12,10 @@ import { holdsPlaceholder } from './placeholder.ts'
  */
 export function metadataFindings(
   object: unknown,
-  { strict }: { readonly strict: boolean },
+  { strict, placeholders }: { readonly strict: boolean; readonly placeholders?: RegExp | undefined },
 ): readonly Finding[] {
   if (!isObject(object)) return []
-  const isJudged = (text: string) => strict || !holdsPlaceholder(text)
+  const isJudged = (text: string) => strict || !holdsPlaceholder(text, placeholders)
   const found = [...errorsIn(metadataOf(object), isJudged)]
   return found.map(([type, at, value, detail]) => ({
     id: 'metadata-accepted',

@@ -71,13 +71,13 @@ function ofKind(value: Resource, reading: Reading): NotJudged | undefined {
 
 /** A document of one of the seven kinds in another API group. */
 function ofGroup(value: Resource, kind: string, reading: Reading): NotJudged {
-  const { group, strict } = reading
+  const { group, strict, placeholders } = reading
   const given = typeof value.apiVersion === 'string' ? value.apiVersion : undefined
   const isNear =
     given !== undefined &&
     (OF_THE_PRODUCT.test(given) || nearest(given.split('/', 1)[0] ?? '', [group]) !== undefined)
   const detail = wrongGroup(value, given, `${group}/${API_VERSION}`, isNear)
-  const isOpen = !strict && holdsPlaceholder(given ?? '')
+  const isOpen = !strict && holdsPlaceholder(given ?? '', placeholders)
   if (isOpen || (!isNear && kind === OF_OTHERS_TOO)) return { at: ['apiVersion'], detail, resource: value }
   const near = isNear ? `${group}/${API_VERSION}` : undefined
   return meant('api-group-known', ['apiVersion'], detail, value, reading, near)

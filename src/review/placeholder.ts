@@ -26,28 +26,41 @@ const SIGNS = ['$', '<', '{{', '\\u00']
 /** Whether a string in the JSON text may hold a placeholder. Nearly always false, and then nothing searches for one. */
 export const mayHoldPlaceholders = (json: string): boolean => SIGNS.some((sign) => json.includes(sign))
 
-/** Whether a text holds a placeholder, in a field that the specification names. */
-export const holdsPlaceholder = (text: string): boolean => PLACEHOLDER.test(text)
+/** Whether a text holds a placeholder, in a field that the specification names; `own` are those of the settings. */
+export const holdsPlaceholder = (text: string, own?: RegExp): boolean =>
+  PLACEHOLDER.test(text) || own?.test(text) === true
+
+/** The pattern of placeholders in the settings, in which `*` stands for a name; undefined without any. */
+export function placeholderPattern(placeholders: readonly string[]): RegExp | undefined {
+  const quoted = placeholders.map((text) =>
+    text.replaceAll(/[\\^$.+?()[\]{}|]/g, '\\$&').replaceAll('*', '[\\w.-]+'),
+  )
+  return quoted.length === 0 ? undefined : new RegExp(quoted.join('|'))
+}
 
 /**
  * The strings of the spec that hold a placeholder: the first one of each string, and of a thousand strings. When a
  * key of a map holds one the map comes first, because its members are unknown, and then the placeholders within.
  */
-export function placeholdersIn(kind: Kind, { spec }: Resource): Placeholder[] {
+export function placeholdersIn(kind: Kind, { spec }: Resource, own?: RegExp): Placeholder[] {
   const found: Placeholder[] = []
   const keys: (string | number)[] = ['spec']
   const search = (value: unknown, node: SchemaNode | undefined): void => {
     if (found.length === MOST_FINDINGS) return
     if (typeof value === 'string') {
-      const text = placeholder(value, node === undefined ? IN_OPEN_FIELD : PLACEHOLDER, keys)
+      const text =
+        own?.exec(value)?.[0] ?? placeholder(value, node === undefined ? IN_OPEN_FIELD : PLACEHOLDER, keys)
       if (text !== undefined) found.push({ at: segmentsOf(kind.schema, keys), text })
     } else if (Array.isArray(value)) {
       for (let i = 0; i < value.length; i++) step(i, value[i], node?.items)
     } else if (isObject(value)) {
       const names = Object.keys(value)
       const keysOfMap = node?.additionalProperties === undefined ? [] : names
-      const templates = keysOfMap.filter((key) => holdsPlaceholder(key) && isKeyOfMap(node, key))
-      const text = templates[0] === undefined ? undefined : placeholder(templates[0], PLACEHOLDER, keys)
+      const templates = keysOfMap.filter((key) => holdsPlaceholder(key, own) && isKeyOfMap(node, key))
+      const text =
+        templates[0] === undefined
+          ? undefined
+          : (own?.exec(templates[0])?.[0] ?? placeholder(templates[0], PLACEHOLDER, keys))
       if (text !== undefined) {
         const at = segmentsOf(kind.schema, keys)
         found.push({ at, text, members: templates.map((key) => [...at, { key }]) })

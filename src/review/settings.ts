@@ -9,6 +9,11 @@ export interface Settings {
   readonly mode: 'enforce' | 'warn'
   /** When several apply to a finding, the last one counts. */
   readonly severities: readonly SeveritySetting[]
+  readonly exemptions?: readonly Exemption[]
+  /** Which findings ignores in manifests may be for. */
+  readonly allowIgnores?: AllowedIgnores
+  /** Namespaces whose objects are not judged, with `*` for any characters. */
+  readonly leftOut?: readonly string[]
 }
 
 export interface SeveritySetting {
@@ -19,6 +24,39 @@ export interface SeveritySetting {
   readonly namespaces?: readonly string[]
   readonly severity: Severity
 }
+
+/** An exemption of the configuration file: findings that are not reported, and the reason. */
+export interface Exemption {
+  readonly id: string
+  /** The objects that it is for, with `*` for any characters; every object when absent. */
+  readonly object?: ObjectPattern
+  /** A path without list indexes; every path when absent. */
+  readonly path?: string
+  readonly reason: string
+}
+
+export interface ObjectPattern {
+  readonly kind?: string
+  readonly namespace?: string
+  readonly name?: string
+}
+
+/** An ignore in the manifest: a comment, or a line of the annotation. */
+export interface Ignore {
+  readonly id: string
+  readonly reason: string
+  readonly written: 'comment' | 'annotation'
+  /** The places that it is for; every place of the object when absent. */
+  readonly covers?: (at: readonly Segment[]) => boolean
+}
+
+/** A finding that is not reported, and why. */
+export interface Ignored {
+  readonly finding: Finding
+  readonly by: Exemption | Ignore
+}
+
+export type AllowedIgnores = 'none' | 'warnings' | 'all'
 
 export const DEFAULT_SETTINGS: Settings = { mode: 'enforce', severities: [] }
 
@@ -58,7 +96,7 @@ export function severityByPlace(
 }
 
 /** Whether a path without list indexes is that of a place: from the top, or from the part around it that kinds share. */
-const isPlace = (path: string, at: readonly Segment[]): boolean => {
+export const isPlace = (path: string, at: readonly Segment[]): boolean => {
   const places = [pathTextWithoutIndexes(at), pathOfField(at)]
   return places.includes(path) || PARTS.some((part) => places.includes(`${part}.${path}`))
 }
@@ -80,21 +118,24 @@ export function parseSeveritySetting(text: string, knownIds: ReadonlySet<string>
   const [, id = '', path, severity, namespaces] = match
   if (!knownIds.has(id)) return `'${id}' is not the id of a rule; docs/rules.md lists them`
   if (FIXED.has(id)) return `'${id}' is always an error`
-  if (path !== undefined && /\[\d+\]/.test(path))
-    return `'${path}': leave list indexes out, as in spec.list.field`
   const place = path?.replaceAll('[]', '')
-  if (
-    place !== undefined &&
-    !isPathOfAKind(place) &&
-    !PARTS.some((part) => isPathOfAKind(`${part}.${place}`))
-  )
-    return `'${path}' is not a field of any kind; docs/fields.md lists them, with <name> for any key of a map`
+  const problem = path === undefined ? undefined : problemWithPath(path)
+  if (problem !== undefined) return problem
   return {
     id,
     ...(place === undefined ? {} : { path: place }),
     ...(namespaces === undefined ? {} : { namespaces: namespaces.split(',') }),
     severity: severity as Severity,
   }
+}
+
+/** Why a path is not the place of a setting. */
+export function problemWithPath(path: string): string | undefined {
+  if (/\[\d+\]/.test(path)) return `'${path}': leave list indexes out, as in spec.list.field`
+  const place = path.replaceAll('[]', '')
+  return isPathOfAKind(place) || PARTS.some((part) => isPathOfAKind(`${part}.${place}`))
+    ? undefined
+    : `'${path}' is not a field of any kind; docs/fields.md lists them, with <name> for any key of a map`
 }
 
 /** Whether the kind that knows most of the path has a field there, or leaves open which fields it has. */

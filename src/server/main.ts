@@ -10,7 +10,8 @@ import { clientGate } from '../certificates/clients.ts'
 import { buildProbes, buildWebhook, type Parts, secureOptions } from './app.ts'
 import { openArming } from './open-arming.ts'
 import { Bodies } from './bodies.ts'
-import { chosenSeverities } from '../configuration/judging.ts'
+import { chosenSettings } from '../configuration/judging.ts'
+import { NO_CONFIGURATION } from '../configuration/file.ts'
 import { checkTogether, memoryBudget, SERVER_FLAGS, type ServerConfiguration } from './configuration.ts'
 import { helpLines, readFlags, UsageError } from '../configuration/flags.ts'
 import { EXAMPLES, LocalCluster, quoted } from './local-cluster.ts'
@@ -97,7 +98,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   for (const signal of SIGNALS) process.on(signal, () => void stop(signal))
   // A closed standard error must not end the process.
   process.stderr.on('error', () => undefined)
-  const settings = { mode, severities: chosenSeverities(configuration) }
+  const settings = { ...chosenSettings(configuration, NO_CONFIGURATION, Date.now()), mode }
   const connection = await openConnection(configuration)
   // The leader judges nothing, so it needs no cache.
   const cluster =

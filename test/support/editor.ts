@@ -12,12 +12,13 @@ import {
 import type { Diagnostic, Position, PublishDiagnosticsParams } from 'vscode-languageserver'
 import { createConnection } from 'vscode-languageserver/node'
 import { LanguageServer } from '../../src/cli/lsp/serve.ts'
+import { DEFAULT_SETTINGS } from '../../src/review/settings.ts'
 
 const JUDGING = {
   group: 'toolhive.stacklok.dev',
   namespace: 'default',
   strict: false,
-  severities: [],
+  settings: DEFAULT_SETTINGS,
 } as const
 const OPTIONS = { filled: new Map<string, string>(), excluded: () => false }
 

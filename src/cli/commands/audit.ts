@@ -1,13 +1,21 @@
 import { readFlags, UsageError } from '../../configuration/flags.ts'
-import { chosenSeverities, JUDGING_FLAGS } from '../../configuration/judging.ts'
+import {
+  chosenProfile,
+  chosenSettings,
+  CONFIGURATION_FLAG,
+  JUDGING_FLAGS,
+} from '../../configuration/judging.ts'
 import { configMapReferencesOf } from '../../kinds/between/config-maps.ts'
 import { policiesOf, type PolicyKind } from '../../kinds/between/policy-kinds.ts'
 import { secretReferencesOf } from '../../kinds/between/secrets.ts'
 import { judgeSubmission, storedSubmission } from '../../review/index.ts'
 import type { Release } from '../../release/release.ts'
-import type { SeveritySetting } from '../../review/settings.ts'
+import { idleIgnores, isLeftOut } from '../../review/ignored.ts'
+import type { Settings } from '../../review/settings.ts'
 import { missingKindNotes, emptyNamespaceNotes } from '../output/missing-crds.ts'
 import { LIVE_FLAGS } from '../input/cluster-flags.ts'
+import { openConfiguration } from '../input/configuration.ts'
+import { Exemptions } from './exemptions.ts'
 import { stateOfCluster } from '../input/given-state.ts'
 import type { Live, LiveObject, NameInNamespace } from '../input/live/index.ts'
 import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
@@ -19,6 +27,7 @@ import { addVerdict, exitCode, IN_CLUSTER, type Report } from '../output/report.
 export const AUDIT_FLAGS = {
   ...AUDIT_REPORT_FLAGS,
   ...LIVE_FLAGS,
+  ...CONFIGURATION_FLAG,
   ...JUDGING_FLAGS,
   ...RELEASE_FLAGS,
 }
@@ -44,14 +53,20 @@ export async function audit(
       namedBy(policiesOf(kind))(objects).map(({ namespace }) => namespace),
   }
   const named = await readRelease(flags, group)
+  const configuration = await openConfiguration(flags['config-file'], [])
+  const now = Date.now()
+  const exemptions = new Exemptions(configuration, now)
   const progress = progressOn(process.stderr, flags.quiet)
   progress.tell(() => 'reading the cluster')
   const live = await readCluster({ ...wanted, definitions: asksCluster(flags) }, environment)
   const release = named ?? installedRelease(live.definitions, group)
-  const report = judgeAll(live, { group, severities: chosenSeverities(flags), release })
+  const settings = chosenSettings(flags, configuration, now)
+  const report = judgeAll(live, { group, settings, exemptions, release })
+  report.notes.push(...exemptions.notes(namespaces.length === 0))
   progress.end()
   printUnread(report.unread)
-  await printReport(report, flags, { scope: scopeOf(live, namespaces) }, environment)
+  const profile = chosenProfile(flags, configuration)
+  await printReport(report, { ...flags, profile }, { scope: scopeOf(live, namespaces) }, environment)
   return exitCode(report)
 }
 
@@ -63,11 +78,12 @@ const namedBy =
 
 interface Judging {
   readonly group: string
-  readonly severities: readonly SeveritySetting[]
+  readonly settings: Settings
+  readonly exemptions: Exemptions
   readonly release: Release | undefined
 }
 
-function judgeAll(live: Live, { group, severities, release }: Judging): Report {
+function judgeAll(live: Live, { group, settings, exemptions, release }: Judging): Report {
   const report: Report = {
     files: [],
     judged: live.objects.map(({ kind, namespace, name }) => ({
@@ -78,20 +94,30 @@ function judgeAll(live: Live, { group, severities, release }: Judging): Report {
     })),
     others: 0,
     findings: [],
+    ignored: [],
     notes: [...missingKindNotes(live.absent, group), ...emptyNamespaceNotes(live.doubtful)],
     unread: live.unread.map((message) => ({ ...IN_CLUSTER, message })),
   }
   const state = stateOfCluster(live, group)
   for (const { kind, namespace, name, value } of live.objects) {
     const subject = { kind: kind.kind, namespace, name }
+    if (isLeftOut(settings, namespace)) {
+      exemptions.leftOut()
+      continue
+    }
     const submission = storedSubmission(subject, { namespace, group, object: value })
     const outcome = judgeSubmission(submission, {
       group,
-      settings: { mode: 'enforce', severities },
+      settings,
       phase: 'stored',
       release,
       state,
     })
+    for (const id of idleIgnores(value, group, outcome)) {
+      const message = `${kind.kind} ${namespace}/${name}: the annotation ignores '${id}', which is not found: remove the line`
+      report.notes.push({ ...IN_CLUSTER, message })
+    }
+    exemptions.judged(subject, outcome.ignored)
     addVerdict(report, outcome, subject)
   }
   return report

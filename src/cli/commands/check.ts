@@ -1,12 +1,20 @@
 import { isPolicyKind } from '../../kinds/between/policy-kinds.ts'
 import { isNamespaceName, readFlags, toggle, UsageError } from '../../configuration/flags.ts'
-import { chosenSeverities, JUDGING_FLAGS } from '../../configuration/judging.ts'
+import {
+  chosenProfile,
+  chosenSettings,
+  CONFIGURATION_FLAG,
+  JUDGING_FLAGS,
+} from '../../configuration/judging.ts'
 import { CHECK_SECRETS, CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
+import { coversAll, openConfiguration } from '../input/configuration.ts'
+import { Exemptions } from './exemptions.ts'
 import { type Documents, readDocuments } from '../input/documents.ts'
 import { kindOf, namespaceOf } from '../../review/given-objects.ts'
 import { readOverlay, type Overlay } from '../input/overlay.ts'
 import type { Judging } from './judge-document.ts'
 import { type Checked, judgeAlone, judgeDocuments } from './judge-documents.ts'
+import { placeholderPattern } from '../../review/placeholder.ts'
 import { dryRun } from './server-dry-run.ts'
 import { missingKindNotes } from '../output/missing-crds.ts'
 import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
@@ -21,6 +29,7 @@ export const CHECK_FLAGS = {
     'unknown fields are errors, and placeholders are judged as they stand; --profile strict includes it',
   ),
   ...READING_FLAGS,
+  ...CONFIGURATION_FLAG,
   ...JUDGING_FLAGS,
   ...CLUSTER_FLAGS,
   ...CHECK_SECRETS,
@@ -39,12 +48,18 @@ export async function check(
   if (positionals.length === 0)
     throw new UsageError('name the files or folders to check, or - for standard input')
   needCluster(flags.cluster, args, ['kubeconfig', 'check-secrets', 'server-dry-run'])
-  const { namespace, kubeconfig, 'check-secrets': secrets } = flags
-  const strict = flags.strict || flags.profile === 'strict'
-  const severities = chosenSeverities(flags)
+  const { kubeconfig, 'check-secrets': secrets } = flags
+  const configuration = await openConfiguration(flags['config-file'], positionals)
+  const now = Date.now()
+  const profile = chosenProfile(flags, configuration)
+  const namespace = flags.namespace || configuration.defaultNamespace
+  const strict = flags.strict || profile === 'strict'
+  const settings = chosenSettings(flags, configuration, now)
+  const placeholders = placeholderPattern(configuration.placeholders)
+  const exemptions = new Exemptions(configuration, now)
   const group = flags['api-group']
   const release = await readRelease(flags, group)
-  const judging = { group, namespace, strict, severities, release }
+  const judging = { group, namespace, strict, settings, exemptions, release, placeholders }
   const asked = { ...judging, kubeconfig, secrets, definitions: asksCluster(flags) }
   const progress = progressOn(process.stderr, flags.quiet)
   progress.tell(() => 'reading files')
@@ -58,9 +73,15 @@ export async function check(
         environment,
       )
     : judgeAlone(documents, { ...judging, namespace: namespace || 'default', progress })
+  report.notes.push(...exemptions.notes(coversAll(configuration, positionals) && flags.exclude.length === 0))
   progress.end()
   printUnread(report.unread)
-  await printReport(report, flags, { scope, strict, names: positionals, texts: documents.texts }, environment)
+  await printReport(
+    report,
+    { ...flags, profile },
+    { scope, strict, names: positionals, texts: documents.texts },
+    environment,
+  )
   return exitCode(report)
 }
 

@@ -1,10 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { readFlags, toggle, UsageError } from '../../configuration/flags.ts'
-import { chosenSeverities, JUDGING_FLAGS } from '../../configuration/judging.ts'
+import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { pathText } from '../../rule/path.ts'
 import { unifiedDiff } from '../fix/diff.ts'
 import { type Change, fixAll } from '../fix/fix-all.ts'
 import { type Documents, readDocuments } from '../input/documents.ts'
+import { placeholderPattern } from '../../review/placeholder.ts'
+import { openConfiguration } from '../input/configuration.ts'
 import { excluding, INPUT } from '../input/files.ts'
 import { printEmpty, printLines, printUnread, READING_FLAGS } from '../input/reading.ts'
 import { readRelease, RELEASE_FLAGS } from '../input/release.ts'
@@ -19,6 +21,7 @@ export const FIX_FLAGS = {
   'add-defaults': toggle('write the documented defaults that are missing too'),
   namespace,
   exclude,
+  ...CONFIGURATION_FLAG,
   ...JUDGING_FLAGS,
   ...RELEASE_FLAGS,
 }
@@ -34,11 +37,13 @@ export async function fix(
     throw new UsageError('--write changes files, not standard input')
   const group = flags['api-group']
   const release = await readRelease(flags, group)
+  const configuration = await openConfiguration(flags['config-file'], positionals)
   const judging: Judging = {
     group,
-    namespace: flags.namespace || 'default',
+    namespace: flags.namespace || configuration.defaultNamespace || 'default',
     strict: false,
-    severities: chosenSeverities(flags),
+    settings: chosenSettings(flags, configuration, Date.now()),
+    placeholders: placeholderPattern(configuration.placeholders),
     release,
   }
   const read = await readDocuments(positionals, { filled: new Map(), excluded: excluding(flags.exclude) })

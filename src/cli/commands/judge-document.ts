@@ -4,18 +4,23 @@ import { judge, type Verdict } from '../../review/judge.ts'
 import { notJudged } from '../../review/not-judged.ts'
 import { compareReleases, type Release } from '../../release/release.ts'
 import type { NewerField } from '../../review/unknown-fields.ts'
-import type { SeveritySetting } from '../../review/settings.ts'
+import { isLeftOut, problemWithIgnore, refusal, withoutIgnored } from '../../review/ignored.ts'
+import type { Ignore, Ignored, Settings } from '../../review/settings.ts'
 import type { ClusterState } from '../../review/cluster-state.ts'
 import { type Cluster, nameKey } from '../../rule/cluster.ts'
 import { jsonKey, pathText, type Segment, valueAt } from '../../rule/path.ts'
 import { isObject, type Resource } from '../../rule/resource.ts'
 import { nameOfPlaceholder } from '../input/fill.ts'
+import type { IgnoreComment } from '../input/ignore-comments.ts'
 import type { ReadDocument } from '../input/load.ts'
+import type { Exemptions } from './exemptions.ts'
 import type { Progress } from '../output/progress.ts'
 import { addVerdict, NO_PLACES, type Place, type Report, type Subject } from '../output/report.ts'
 
 export interface Judging extends Reading {
-  readonly severities: readonly SeveritySetting[]
+  readonly settings: Settings
+  /** Told what the exemptions did. */
+  readonly exemptions?: Exemptions
   readonly progress?: Progress
   /** The schemas of the API server, where they are known. */
   readonly release?: Release | undefined
@@ -48,16 +53,23 @@ export function judgeDocument(
   const { value } = document
   const kind = kindOf(value, judging)
   for (const note of document.notes) report.notes.push({ file, ...note })
+  const { settings } = judging
+  const comments = commentsOf(document)
   if (kind === undefined) {
     report.others += 1
-    reportNotJudged(file, document, judging, report)
+    const ignored = reportNotJudged(file, document, judging, report, comments)
+    noteComments(file, { comments, ignored, refused: [], settings }, report)
     return
   }
   const subject = subjectOf(kind.kind, value as Resource, judging)
+  if (isLeftOut(settings, subject.namespace)) {
+    judging.exemptions?.leftOut()
+    return
+  }
   report.judged.push({ file, ...subject })
   const self = { kind: kind.kind, name: nameOf(value as Resource) }
   const old = stored?.get({ ...subject, name: self.name })
-  const { strict, severities, group, release } = judging
+  const { strict, group, release } = judging
   const submission = submissionOf(self, {
     namespace: subject.namespace,
     group,
@@ -66,10 +78,12 @@ export function judgeDocument(
   })
   const outcome = judgeSubmission(submission, {
     group,
-    settings: { mode: 'enforce', severities },
+    settings,
     phase: 'before deployment',
+    ignores: comments.flatMap(({ ignore }) => ignore ?? []),
     strict,
     release,
+    placeholders: judging.placeholders,
     state,
     stateNow: stored?.state,
   })
@@ -77,6 +91,12 @@ export function judgeDocument(
     file,
     ...document.locate(at.map(jsonKey), target),
   })
+  judging.exemptions?.judged(subject, outcome.ignored)
+  noteComments(
+    file,
+    { comments, ignored: outcome.ignored, refused: outcome.refusedIgnores, settings },
+    report,
+  )
   addVerdict(report, outcome, subject, {
     of: ({ id, error }) => placeIn(error.at, id === 'unknown-field' ? 'key' : targetIn(value, error.at)),
     part: placeIn,
@@ -133,27 +153,82 @@ function namesOtherNamespace({ errors, warnings }: Verdict, cluster: Cluster): b
   )
 }
 
-function reportNotJudged(file: string, document: ReadDocument, judging: Judging, report: Report): void {
+/** A comment, and the ignore that it states; none where it has no effect by itself. */
+interface Comment {
+  readonly comment: IgnoreComment
+  readonly ignore?: Ignore
+  readonly problem?: string
+}
+
+/** A comment above a key or an item is for what is in it, and one at the top of a document for the whole. */
+const commentsOf = (document: ReadDocument): readonly Comment[] =>
+  (document.ignores ?? []).map((comment): Comment => {
+    const { id, reason, target } = comment
+    const problem = problemWithIgnore(id, reason, '# vmcp-admission: ignore[ID] reason')
+    if (problem !== undefined) return { comment, problem }
+    const isThere = (at: readonly Segment[]) => document.locate(at.map(jsonKey), 'key').line === target
+    const covers = (at: readonly Segment[]) =>
+      target === document.line || at.some((_, i) => isThere(at.slice(0, i + 1)))
+    return { comment, ignore: { id, reason, written: 'comment', covers } }
+  })
+
+/** Notes on the comments that ignore nothing. */
+function noteComments(
+  file: string,
+  given: {
+    readonly comments: readonly Comment[]
+    readonly ignored: readonly Ignored[]
+    readonly refused: readonly Ignore[]
+    readonly settings: Settings
+  },
+  report: Report,
+): void {
+  const used = new Set<unknown>(given.ignored.map(({ by }) => by))
+  for (const { comment, ignore, problem } of given.comments) {
+    const why =
+      ignore === undefined
+        ? problem
+        : given.refused.includes(ignore)
+          ? refusal(ignore, given.settings)
+          : used.has(ignore)
+            ? undefined
+            : `'${ignore.id}' is not found here: remove the comment that ignores it`
+    if (why !== undefined)
+      report.notes.push({ file, line: comment.line, column: comment.column, message: why })
+  }
+}
+
+function reportNotJudged(
+  file: string,
+  document: ReadDocument,
+  judging: Judging,
+  report: Report,
+  comments: readonly Comment[],
+): readonly Ignored[] {
   const found = notJudged(document.value, judging)
-  if (found === undefined) return
+  if (found === undefined) return []
   const { at, detail, finding, resource } = found
   const place = { file, ...document.locate(at, 'value') }
   if (finding === undefined) {
     report.notes.push({ ...place, message: `not checked: ${detail}` })
-    return
+    return []
   }
   const { kind } = resource
   const subject = subjectOf(typeof kind === 'string' ? kind : 'resource', resource, judging)
-  const settings = { mode: 'enforce', severities: judging.severities } as const
-  const verdict = judge(
+  const { settings } = judging
+  const judged = judge(
     { findings: [finding], value: () => document.value },
     { namespace: subject.namespace, settings },
   )
+  const ignores = comments.flatMap(({ ignore }) => ignore ?? [])
+  const verdict = withoutIgnored(judged, subject, settings, ignores)
+  judging.exemptions?.judged(subject, verdict.ignored)
   const part = (where: readonly Segment[], target: 'key' | 'value') => ({
     file,
     ...document.locate(where.map(jsonKey), target),
   })
   addVerdict(report, verdict, subject, { ...NO_PLACES, of: () => place, part })
+  return verdict.ignored
 }
 
 /** Shortens a template, which can be long and span lines. */

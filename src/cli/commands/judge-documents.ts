@@ -34,7 +34,15 @@ export function judgeDocuments(
   beside: Omit<Beside, 'placeOf'>,
 ): Report {
   const { files, patches, unread } = documents
-  const report: Report = { files, judged: [], others: 0, findings: [], notes: [...patches], unread }
+  const report: Report = {
+    files,
+    judged: [],
+    others: 0,
+    findings: [],
+    ignored: [],
+    notes: [...patches],
+    unread,
+  }
   const placed = { ...beside, placeOf: placesIn(documents, judging) }
   const count = documents.documents.length
   for (const [i, { file, document }] of documents.documents.entries()) {

@@ -1,5 +1,13 @@
 import { readFlags, toggle, UsageError } from '../../configuration/flags.ts'
-import { chosenSeverities, JUDGING_FLAGS } from '../../configuration/judging.ts'
+import {
+  chosenProfile,
+  chosenSettings,
+  CONFIGURATION_FLAG,
+  JUDGING_FLAGS,
+} from '../../configuration/judging.ts'
+import { type Configuration, NO_CONFIGURATION } from '../../configuration/file.ts'
+import { placeholderPattern } from '../../review/placeholder.ts'
+import { openConfiguration } from '../input/configuration.ts'
 import { READING_FLAGS, readOptions } from '../input/reading.ts'
 import { readRelease, RELEASE_FLAGS } from '../input/release.ts'
 
@@ -8,6 +16,7 @@ export const LSP_FLAGS = {
   // Editors add it; there is no other way to connect.
   stdio: toggle('talk over standard input and output, as always'),
   ...READING_FLAGS,
+  ...CONFIGURATION_FLAG,
   ...JUDGING_FLAGS,
   ...RELEASE_FLAGS,
 }
@@ -21,13 +30,17 @@ export async function lsp(
   if (positionals.length > 0)
     throw new UsageError('name no files: the editor names the folders of its workspace')
   const group = flags['api-group']
-  const judging = {
+  const release = await readRelease(flags, group)
+  const judging = (configuration: Configuration) => ({
     group,
-    namespace: flags.namespace || 'default',
-    strict: flags.strict || flags.profile === 'strict',
-    severities: chosenSeverities(flags),
-    release: await readRelease(flags, group),
-  }
+    namespace: flags.namespace || configuration.defaultNamespace || 'default',
+    strict: flags.strict || chosenProfile(flags, configuration) === 'strict',
+    settings: chosenSettings(flags, configuration, Date.now()),
+    placeholders: placeholderPattern(configuration.placeholders),
+    release,
+  })
   const { serveStdio } = await import('../lsp/stdio.ts')
-  return serveStdio(judging, readOptions(flags, environment))
+  const configured = async (folders: readonly string[]) =>
+    judging(await openConfiguration(flags['config-file'], folders))
+  return serveStdio(judging(NO_CONFIGURATION), readOptions(flags, environment), configured)
 }

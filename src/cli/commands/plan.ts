@@ -6,13 +6,15 @@ import {
   UsageError,
   type Values,
 } from '../../configuration/flags.ts'
-import { JUDGING_FLAGS } from '../../configuration/judging.ts'
+import { CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { virtualMcpServer } from '../../kinds/virtual-mcp-server/index.ts'
 import { compare } from '../../access/comparison.ts'
 import { type Plan, plansOf } from '../../access/effective-authentication.ts'
 import { missingKindNotes, emptyNamespaceNotes } from '../output/missing-crds.ts'
 import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
+import { openConfiguration } from '../input/configuration.ts'
 import { type Documents, readDocuments } from '../input/documents.ts'
+import { placeholderPattern } from '../../review/placeholder.ts'
 import { type Reading, stateOf } from '../../review/given-objects.ts'
 import { stateOfCluster } from '../input/given-state.ts'
 import { readOverlay } from '../input/overlay.ts'
@@ -27,6 +29,7 @@ export const PLAN_FLAGS = {
   together: toggle('two files or folders, or files and the cluster, are one plan, not an old and a new one'),
   ...READING_FLAGS,
   'api-group': JUDGING_FLAGS['api-group'],
+  ...CONFIGURATION_FLAG,
   defaults: choice(
     'as the server has it: with off, no note says what the next write changes, because /mutate writes no provider',
     ['all', 'outside-lists', 'off'],
@@ -38,8 +41,14 @@ export const PLAN_FLAGS = {
 
 /** Prints who is authenticated how, or what changes between two states; returns the exit code. Throws UsageError. */
 export async function plan(args: readonly string[], environment: Environment): Promise<number> {
-  const { values: flags, positionals } = readFlags(PLAN_FLAGS, args, environment)
-  needCluster(flags.cluster, args, ['kubeconfig', 'namespaces'])
+  const { values, positionals } = readFlags(PLAN_FLAGS, args, environment)
+  needCluster(values.cluster, args, ['kubeconfig', 'namespaces'])
+  const configuration = await openConfiguration(values['config-file'], positionals.slice(-1))
+  const flags = {
+    ...values,
+    namespace: values.namespace || configuration.defaultNamespace,
+    placeholders: placeholderPattern(configuration.placeholders),
+  }
   const { text, unread } = flags.cluster
     ? await planCluster(positionals, flags, environment)
     : await planFiles(positionals, flags, environment)
@@ -48,7 +57,7 @@ export async function plan(args: readonly string[], environment: Environment): P
   return unread.length > 0 ? EXIT.unread : EXIT.clean
 }
 
-type Flags = Values<typeof PLAN_FLAGS>
+type Flags = Values<typeof PLAN_FLAGS> & { readonly placeholders: RegExp | undefined }
 
 const writesDefaults = ({ defaults }: Flags): boolean => defaults !== 'off'
 
@@ -57,7 +66,13 @@ type Environment = Readonly<Record<string, string | undefined>>
 async function planFiles(names: readonly string[], flags: Flags, environment: Environment): Promise<Printed> {
   if (names.length === 0)
     throw new UsageError('name the files or folders to plan, an old and a new one, or - for standard input')
-  const reading = { group: flags['api-group'], namespace: flags.namespace || 'default', strict: false }
+  const { placeholders } = flags
+  const reading = {
+    group: flags['api-group'],
+    namespace: flags.namespace || 'default',
+    strict: false,
+    placeholders,
+  }
   const read = (some: readonly string[]) => readPlans(some, flags, environment, reading)
   const [old, now] = names
   return names.length === 2 && old !== undefined && now !== undefined && !flags.together
@@ -96,7 +111,14 @@ async function planCluster(
     )
   const documents = await readDocuments(names, readOptions(flags, environment))
   printLines(documents.patches)
-  const asked = { group, namespace, kubeconfig, secrets: false, strict: false }
+  const asked = {
+    group,
+    namespace,
+    kubeconfig,
+    secrets: false,
+    strict: false,
+    placeholders: flags.placeholders,
+  }
   const { live, before, after } = await readOverlay(documents, asked, environment)
   printMissingKinds(live, group)
   const unread = [...unreadLines(live), ...documents.unread, ...printEmpty([documents])]

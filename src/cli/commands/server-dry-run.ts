@@ -32,7 +32,7 @@ export async function dryRun({ documents, judging, get, ...cluster }: Run, repor
   const attempts = documents.flatMap((each): Try[] => {
     const kind = kindOf(each.document.value, judging)
     if (kind === undefined || !isObject(each.document.value)) return []
-    if (!judging.strict && holdsPlaceholders(kind, each.document.value)) {
+    if (!judging.strict && holdsPlaceholders(kind, each.document.value, judging)) {
       const place = { file: each.file, ...each.document.locate([], 'value') }
       report.notes.push({ ...place, message: 'no dry run, because of placeholders that are filled in later' })
       return []
@@ -58,8 +58,13 @@ function attemptOf(
   return { kind, namespace, name, object: value, resourceVersion: stored }
 }
 
-const holdsPlaceholders = (kind: Kind, value: Readonly<Record<string, unknown>>): boolean =>
-  placeholdersIn(kind, value).length > 0 || holdsPlaceholder(JSON.stringify(metadataOf(value)))
+const holdsPlaceholders = (
+  kind: Kind,
+  value: Readonly<Record<string, unknown>>,
+  { placeholders }: Judging,
+): boolean =>
+  placeholdersIn(kind, value, placeholders).length > 0 ||
+  holdsPlaceholder(JSON.stringify(metadataOf(value)), placeholders)
 
 function addAnswer(
   attempt: Try,
@@ -84,7 +89,7 @@ function addAnswer(
     if (id !== undefined) return severity === 'error' && !known.some((each) => each.id === id)
     return !known.some((each) => each.severity === 'error' && isWithin(each.path, error.at))
   })
-  const settings = { mode: 'enforce', severities: judging.severities } as const
+  const { settings } = judging
   const verdict = judge({ findings, value: () => document.value }, { namespace, settings })
   const of = ({ error }: Finding) => ({ file, ...document.locate(error.at.map(jsonKey), 'value') })
   addVerdict(report, verdict, { kind: kind.kind, namespace, name }, { ...NO_PLACES, of })

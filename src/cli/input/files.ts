@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { posix, sep } from 'node:path'
 import { buffer } from 'node:stream/consumers'
+import { FILE_NAME } from '../../configuration/file.ts'
 
 /** A file named in the arguments or found in a folder; `problem` when it could not be read. */
 export type SourceFile =
@@ -9,6 +10,9 @@ export type SourceFile =
 
 /** A name without an extension that kustomize reads. */
 const MANIFEST = /\.(ya?ml|json)$|^Kustomization$/i
+
+/** Names that hold no manifests: packages, and our own configuration. */
+const OURS = ['node_modules', FILE_NAME]
 
 /** The name of standard input in findings. */
 export const INPUT = '<stdin>'
@@ -79,7 +83,7 @@ async function* readNamed(name: string, excluded: Excluded): AsyncIterable<Sourc
 async function* readFolder(folder: string, excluded: Excluded): AsyncIterable<SourceFile> {
   const entries = await readdir(folder, { withFileTypes: true })
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-    const hidden = entry.name.startsWith('.') || entry.name === 'node_modules'
+    const hidden = entry.name.startsWith('.') || OURS.includes(entry.name)
     const name = posix.join(folder, entry.name)
     if (!hidden && entry.isDirectory()) yield* readNamed(name, excluded)
     else if (!hidden && MANIFEST.test(entry.name)) yield* readFound(name, excluded)

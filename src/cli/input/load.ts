@@ -3,6 +3,7 @@
  * cli-runtime over k8s.io/apimachinery's pkg/util/yaml over sigs.k8s.io/yaml; the modules beside this one say
  * which part of it they port.
  */
+import { type IgnoreComment, ignoreComments } from './ignore-comments.ts'
 import { child, locateNode, ReadError, tooDeep, toValue } from './nodes.ts'
 import type { Node, Note, Segment } from './nodes.ts'
 import { splitDocuments } from './split.ts'
@@ -32,6 +33,8 @@ export interface ReadDocument {
    * the nearest parent that does.
    */
   readonly locate: (segments: readonly Segment[], target: 'key' | 'value') => Place
+  /** The comments for lines of it that ignore findings. */
+  readonly ignores?: readonly IgnoreComment[]
 }
 
 /** A document that could not be read, and why. */
@@ -65,7 +68,7 @@ export function loadDocuments(text: string, options: LoadOptions = {}): LoadedDo
   const unread = (error: ReadError): UnreadDocument => ({
     error: { message: error.message, ...places(error.offset) },
   })
-  return splitDocuments(normal).flatMap((chunk): LoadedDocument[] => {
+  const loaded = splitDocuments(normal).flatMap((chunk): LoadedDocument[] => {
     try {
       const { node, notes } = readChunk(chunk)
       if (node.kind === 'scalar' && node.value === null) return []
@@ -80,6 +83,24 @@ export function loadDocuments(text: string, options: LoadOptions = {}): LoadedDo
       if (error instanceof RangeError) return [unread(tooDeep(start(chunk)))]
       throw error
     }
+  })
+  return withComments(loaded, ignoreComments(normal))
+}
+
+/** Each document with the comments for the lines from its start to that of the next. */
+function withComments(
+  loaded: readonly LoadedDocument[],
+  comments: readonly IgnoreComment[],
+): LoadedDocument[] {
+  if (comments.length === 0) return [...loaded]
+  const starts = loaded.map((each) => ('error' in each ? each.error.line : each.line))
+  return loaded.map((document, i) => {
+    if ('error' in document) return document
+    const from = i === 0 ? 0 : document.line
+    const ignores = comments.filter(
+      ({ target }) => target >= from && starts.every((line, at) => at <= i || target < line),
+    )
+    return ignores.length === 0 ? document : { ...document, ignores }
   })
 }
 

@@ -12,6 +12,8 @@ import {
 } from 'vscode-languageserver'
 import { TextDocument } from 'vscode-languageserver-textdocument'
 import manifest from '../../../package.json' with { type: 'json' }
+import { FILE_NAME } from '../../configuration/file.ts'
+import { errorMessage } from '../../rule/error-message.ts'
 import { readSources, withSlashes } from '../input/files.ts'
 import type { ReadOptions } from '../input/documents.ts'
 import type { Judging } from '../commands/judge-document.ts'
@@ -21,6 +23,9 @@ import { hoverAt } from './hover.ts'
 import { unquoted } from './lines.ts'
 import { definitionsOf, nameAt, rangeOf, renamed, usesOf } from './navigation.ts'
 import { Workspace, type WorkspaceFile } from './workspace.ts'
+
+/** The settings with the configuration file of the folders. Throws an Error that says what is wrong with the file. */
+export type Configured = (folders: readonly string[]) => Promise<Judging>
 
 /** Files that are read; the editor may open others too. */
 const MANIFESTS = '**/*.{yaml,yml,json}'
@@ -32,6 +37,7 @@ export class LanguageServer {
   readonly #connection: Connection
   readonly #workspace: Workspace
   readonly #options: ReadOptions
+  readonly #configured: Configured | undefined
   readonly #opened = new TextDocuments(TextDocument)
   /** Resolved when the folders are read: what is asked before waits. */
   readonly #read = Promise.withResolvers<undefined>()
@@ -44,10 +50,11 @@ export class LanguageServer {
   readonly #waiting = new Set<string>()
   #judging: NodeJS.Immediate | undefined
 
-  constructor(connection: Connection, judging: Judging, options: ReadOptions) {
+  constructor(connection: Connection, judging: Judging, options: ReadOptions, configured?: Configured) {
     this.#connection = connection
     this.#workspace = new Workspace(judging, options)
     this.#options = options
+    this.#configured = configured
     connection.onInitialize((params) => this.#initialize(params))
     connection.onInitialized(() => this.#readFolders())
     connection.onDidChangeWatchedFiles(({ changes }) => this.#reread(changes.map(({ uri }) => uri)))
@@ -115,10 +122,20 @@ export class LanguageServer {
     this.#connection.client
       .register(DidChangeWatchedFilesNotification.type, { watchers: [{ globPattern: MANIFESTS }] })
       .catch(() => undefined)
+    await this.#readConfiguration()
     for (const folder of this.#folders) await this.#readFrom(folder)
     this.#isRead = true
     this.#read.resolve(undefined)
     this.#judgeAll()
+  }
+
+  /** Keeps the settings where the file is wrong. */
+  async #readConfiguration(): Promise<void> {
+    try {
+      if (this.#configured !== undefined) this.#workspace.judging = await this.#configured(this.#folders)
+    } catch (error) {
+      this.#connection.window.showErrorMessage(errorMessage(error))
+    }
   }
 
   async #readFrom(path: string): Promise<void> {
@@ -131,6 +148,7 @@ export class LanguageServer {
 
   /** Files that changed on disk; what is open in the editor counts as it is there. */
   async #reread(uris: readonly string[]): Promise<void> {
+    if (uris.some((uri) => uri.endsWith(`/${FILE_NAME}`))) await this.#readConfiguration()
     for (const uri of uris.filter((each) => isFile(each) && this.#opened.get(each) === undefined)) {
       this.#workspace.remove(uri)
       await this.#readFrom(fileURLToPath(uri))

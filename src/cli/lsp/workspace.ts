@@ -28,7 +28,7 @@ export interface Placed extends Occurrence {
 }
 
 export class Workspace {
-  readonly judging: Judging
+  judging: Judging
   readonly #options: ReadOptions
   /** By URI. */
   readonly #files = new Map<string, WorkspaceFile>()
@@ -85,6 +85,7 @@ export class Workspace {
       judged: [],
       others: 0,
       findings: [],
+      ignored: [],
       notes: patches.filter((note) => note.file === file.name),
       unread: [...file.unread],
     }

@@ -24,6 +24,7 @@ const reportFlags = <Name extends FormatName>(names: readonly Name[]) => ({
     names,
     undefined,
   ),
+  'show-ignored': toggle('list the findings that exemptions and ignores take out, each with its reason'),
   advice: toggle('show advice too, which is otherwise only counted; --profile strict shows it'),
   quiet: toggle('print findings only: no notes, no counts, no progress'),
 })
@@ -39,6 +40,7 @@ interface Chosen {
   readonly output: FormatName | undefined
   readonly advice: boolean
   readonly quiet: boolean
+  readonly 'show-ignored': boolean
   readonly profile: Profile
   readonly 'api-group': string
 }
@@ -55,7 +57,7 @@ interface Told {
 /** Prints the report in the format; without one, for people on a terminal and in lines elsewhere. */
 export async function printReport(
   report: Report,
-  { output, advice, quiet, profile, 'api-group': group }: Chosen,
+  { output, advice, quiet, profile, 'show-ignored': showIgnored, 'api-group': group }: Chosen,
   { scope, strict = false, names = [], texts }: Told,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<void> {
@@ -78,6 +80,7 @@ export async function printReport(
       group,
       names,
       quiet,
+      showIgnored,
       advice: advice || strict || profile === 'strict',
       terminal: terminalOf(stdout, environment),
       source,

@@ -1,6 +1,6 @@
 import { excerpt } from './excerpt.ts'
 import { foldCauses, type Told } from './fold.ts'
-import { inFileOrder, notesIn, shownIn, summary } from './line.ts'
+import { ignoredIn, inFileOrder, notesIn, reasonOf, shownIn, summary } from './line.ts'
 import { objectKey } from '../../rule/cluster.ts'
 import {
   counted,
@@ -10,6 +10,7 @@ import {
   type Report,
   type ReportedEnd,
   type ReportedFinding,
+  type ReportedIgnored,
   type Subject,
 } from './report.ts'
 import { wrapped } from './terminal.ts'
@@ -26,6 +27,11 @@ export const printHuman: Format = (report, printing) => {
       place: each.finding,
       of: headOf(each.finding),
       lines: toldLines(each, isSamePlace(told[i - 1]?.finding, each.finding), printing),
+    })),
+    ...ignoredIn(report, printing).map((each) => ({
+      place: each,
+      of: headOf(each),
+      lines: ignoredLines(each, printing),
     })),
     ...notesIn(report, printing).map((note) => ({
       place: note,
@@ -76,6 +82,18 @@ const headOf = ({ file, kind, namespace, name }: ReportedFinding): string =>
 function noteLines({ line, message }: Located, { terminal }: Printing): string[] {
   const where = line === 0 ? '' : `line ${line}: `
   return [`  ${terminal.paint('cyan', 'note')}`, ...indented(where + message, terminal.columns)]
+}
+
+function ignoredLines(finding: ReportedIgnored, { terminal }: Printing): string[] {
+  const { path, message, id, line, severity } = finding
+  const where = line === 0 ? '' : `line ${line}: `
+  const text = `${where}${path === '' ? '' : `${path}: `}${message.replace(` (${id})`, '')}`
+  const { paint, columns } = terminal
+  return [
+    `  ${paint('dim', `ignored ${severity} ${id}`)}`,
+    ...indented(text, columns),
+    ...indented(reasonOf(finding), columns),
+  ]
 }
 
 function toldLines({ finding, others }: Told, isRepeated: boolean, printing: Printing): string[] {

@@ -6,7 +6,7 @@ const HIDDEN = new Set(['causes', 'edits'])
 
 /** The report as one JSON object, of REPORT_SCHEMA. */
 export const printJson: Format = (report) => {
-  const { files, judged, others, findings, notes, unread } = report
+  const { files, judged, others, findings, ignored, notes, unread } = report
   const count = (wanted: string) => findings.filter(({ severity }) => severity === wanted).length
   const counts = {
     files: files.length,
@@ -15,9 +15,10 @@ export const printJson: Format = (report) => {
     errors: count('error'),
     warnings: count('warning'),
     advice: count('advice'),
+    ignored: ignored.length,
     notes: notes.length,
     unread: unread.length,
   }
   const shown = (key: string, value: unknown) => (HIDDEN.has(key) ? undefined : value)
-  return `${JSON.stringify({ version: REPORT_VERSION, findings, notes, unread, counts }, shown, 2)}\n`
+  return `${JSON.stringify({ version: REPORT_VERSION, findings, ignored, notes, unread, counts }, shown, 2)}\n`
 }

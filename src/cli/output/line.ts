@@ -5,6 +5,7 @@ import {
   type Printing,
   type Report,
   type ReportedFinding,
+  type ReportedIgnored,
 } from './report.ts'
 import { visible } from './visible.ts'
 
@@ -13,6 +14,7 @@ export const printLines: Format = (report, printing) => {
   const inOrder = inFileOrder(report)
   const lines = [
     ...findingLines(shownIn(report, printing).toSorted(inOrder)),
+    ...ignoredIn(report, printing).map((each) => ({ ...each, text: ignoredLine(each) })),
     ...notesIn(report, printing).map((note) => ({ ...note, text: `${placeOf(note)}note: ${note.message}` })),
   ]
   const printed = lines.toSorted(inOrder).map(({ text }) => visible(text))
@@ -25,6 +27,15 @@ export const shownIn = ({ findings }: Report, { advice }: Printing): readonly Re
   advice ? findings : findings.filter(({ severity }) => severity !== 'advice')
 
 export const notesIn = ({ notes }: Report, { quiet }: Printing): readonly Located[] => (quiet ? [] : notes)
+
+export const ignoredIn = ({ ignored }: Report, { showIgnored }: Printing): readonly ReportedIgnored[] =>
+  showIgnored ? ignored : []
+
+/** The reason, and where it is written. */
+export const reasonOf = ({ reason, by }: ReportedIgnored): string => `ignored by the ${by}: ${reason}`
+
+const ignoredLine = (finding: ReportedIgnored): string =>
+  `${findingLine(finding, 0).replace(`: ${finding.severity}: `, `: ignored ${finding.severity}: `)}: ${reasonOf(finding)}`
 
 /** Compares places: in the order of the files, then by line and column; those in a cluster come last. */
 export function inFileOrder({ files }: Report): (a: Located, b: Located) => number {
@@ -57,14 +68,17 @@ export function findingLine(finding: ReportedFinding, others = 0): string {
 
 /** The counts, as the last line says them. */
 export function summary(
-  { judged, others, notes, unread, findings }: Report,
-  { scope, advice }: Printing,
+  { judged, others, notes, unread, findings, ignored }: Report,
+  { scope, advice, showIgnored }: Printing,
 ): string {
   const count = (severity: string) => findings.filter((finding) => finding.severity === severity).length
   const parts = [
     counted(count('error'), 'error'),
     counted(count('warning'), 'warning'),
     ...(count('advice') === 0 ? [] : [`${count('advice')} of advice${advice ? '' : ' (--advice shows it)'}`]),
+    ...(ignored.length === 0
+      ? []
+      : [`${ignored.length} ignored${showIgnored ? '' : ' (--show-ignored lists them)'}`]),
     ...(notes.length === 0 ? [] : [counted(notes.length, 'note')]),
     ...(unread.length === 0 ? [] : [`${unread.length} that could not be read`]),
   ]

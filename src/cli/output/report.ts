@@ -2,6 +2,7 @@ import { causeText, type Finding } from '../../review/finding.ts'
 import type { Subject } from '../../review/given-objects.ts'
 import type { Verdict } from '../../review/judge.ts'
 import type { ObjectName } from '../../rule/cluster.ts'
+import type { Ignored } from '../../review/settings.ts'
 import type { Edit, Fix } from '../../rule/field-error.ts'
 import { pathText, type Segment } from '../../rule/path.ts'
 import type { Terminal } from './terminal.ts'
@@ -37,6 +38,12 @@ export interface ReportedFinding extends Located, Subject {
   readonly fix: ReportedFix | null
 }
 
+/** A finding that an exemption or an ignore takes out of the report. */
+export interface ReportedIgnored extends ReportedFinding {
+  readonly reason: string
+  readonly by: 'comment' | 'annotation' | 'configuration'
+}
+
 /** A safe change, and where in the file its steps are. */
 export interface ReportedFix {
   readonly title: string
@@ -65,6 +72,7 @@ export interface Report {
   /** Documents of other kinds, which are not judged. */
   others: number
   readonly findings: ReportedFinding[]
+  readonly ignored: ReportedIgnored[]
   readonly notes: Located[]
   readonly unread: Unread[]
 }
@@ -78,6 +86,8 @@ export interface Printing {
   readonly advice: boolean
   /** Whether findings are all that is printed. */
   readonly quiet: boolean
+  /** Whether findings that are ignored are listed, and not only counted. */
+  readonly showIgnored: boolean
   /** The arguments of the run that name files. */
   readonly names: readonly string[]
   readonly terminal: Terminal
@@ -105,11 +115,12 @@ export const NO_PLACES: Places = { of: nowhere, part: nowhere, end: nowhere }
 /** Adds what was decided about one resource. */
 export function addVerdict(
   report: Report,
-  { errors, warnings, failures }: Verdict,
+  { errors, warnings, failures, ignored }: Verdict,
   subject: Subject,
   places: Places = NO_PLACES,
 ): void {
   for (const finding of [...errors, ...warnings]) report.findings.push(reported(finding, subject, places))
+  for (const each of ignored) report.ignored.push(reportedIgnored(each, subject, places))
   for (const failed of failures) {
     const message = `${subject.kind} ${subject.name}: internal error in ${failed.id}: ${String(failed.failure)}`
     report.unread.push({ ...places.of(failed), message })
@@ -138,6 +149,12 @@ function reported(finding: Finding, subject: Subject, places: Places): ReportedF
     fix: error.fix === undefined ? null : reportedFix(error.fix, places),
   }
 }
+
+const reportedIgnored = ({ finding, by }: Ignored, subject: Subject, places: Places): ReportedIgnored => ({
+  ...reported(finding, subject, places),
+  reason: by.reason,
+  by: 'written' in by ? by.written : 'configuration',
+})
 
 /** A step is at the key that it renames, or at the value that it sets; what it adds, at the object around it. */
 function reportedFix({ title, edits }: Fix, { part }: Places): ReportedFix {

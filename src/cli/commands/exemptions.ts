@@ -1,0 +1,52 @@
+import { type Configuration, type FileExemption, holdsAt } from '../../configuration/file.ts'
+import { exemptionText, isFor, isForOne } from '../../review/ignored.ts'
+import type { Ignored } from '../../review/settings.ts'
+import type { Subject } from '../../review/given-objects.ts'
+import { counted, type Located } from '../output/report.ts'
+
+/** What the exemptions of the configuration did in one run. */
+export class Exemptions {
+  readonly #configuration: Configuration
+  readonly #now: number
+  readonly #used = new Set<unknown>()
+  readonly #concerned = new Set<FileExemption>()
+  #leftOut = 0
+
+  constructor(configuration: Configuration, now: number) {
+    this.#configuration = configuration
+    this.#now = now
+  }
+
+  /** Takes note of an object that was judged. */
+  judged(subject: Subject, ignored: readonly Ignored[]): void {
+    for (const { by } of ignored) this.#used.add(by)
+    for (const each of this.#configuration.exemptions) if (isFor(each, subject)) this.#concerned.add(each)
+  }
+
+  /** Takes note of an object in a namespace that is left out. */
+  leftOut(): void {
+    this.#leftOut += 1
+  }
+
+  /** Notes on exemptions that have expired, or that excuse nothing in the objects that were judged: all, or some of many. */
+  notes(isWhole: boolean): Located[] {
+    const { file = null, exemptions } = this.#configuration
+    const notes = exemptions.flatMap((each): Located[] => {
+      const { line, column, expires = '' } = each
+      const place = { file, line, column }
+      const what = `the exemption of ${exemptionText(each)}`
+      if (!holdsAt(each, this.#now))
+        return [
+          {
+            ...place,
+            message: `${what} expired after ${expires} and no longer holds: remove it or give it another day`,
+          },
+        ]
+      const isIdle = !this.#used.has(each) && this.#concerned.has(each) && (isWhole || isForOne(each))
+      return isIdle ? [{ ...place, message: `${what} excuses nothing: remove it` }] : []
+    })
+    if (this.#leftOut === 0) return notes
+    const message = `${counted(this.#leftOut, 'resource')} not judged: of namespaces that are left out`
+    return [...notes, { file, line: 0, column: 0, message }]
+  }
+}

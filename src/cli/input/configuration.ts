@@ -1,0 +1,54 @@
+import { existsSync, statSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { dirname, join, relative, resolve } from 'node:path'
+import { type Configuration, FILE_NAME, NO_CONFIGURATION } from '../../configuration/file.ts'
+import { UsageError } from '../../configuration/flags.ts'
+import { errorMessage } from '../../rule/error-message.ts'
+
+/**
+ * Reads the file that `--config-file` names, or else the one beside the given files or above them, as far as the root of
+ * the repository. Throws UsageError.
+ */
+export async function openConfiguration(flag: string, names: readonly string[]): Promise<Configuration> {
+  const file = flag === '' ? theOneFor(names) : flag
+  if (file === undefined || file === 'off') return NO_CONFIGURATION
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new UsageError(`${file}: ${errorMessage(error)}`)
+  })
+  const { readConfiguration } = await import('../../configuration/read-file.ts')
+  return readConfiguration(file, text)
+}
+
+/** One run has one configuration, because all files are judged beside each other. */
+function theOneFor(names: readonly string[]): string | undefined {
+  const folders = names.length === 0 ? ['.'] : names.map((name) => (isFolder(name) ? name : dirname(name)))
+  const found = [...new Set(folders.flatMap((folder) => nearestFile(resolve(folder)) ?? []))]
+  const [first, second] = found.map((file) => relative('', file))
+  if (second !== undefined)
+    throw new UsageError(
+      `${first} and ${second} are both for these files: name one with --config-file, or check them one after the other`,
+    )
+  return first
+}
+
+function isFolder(name: string): boolean {
+  try {
+    return name !== '-' && statSync(name).isDirectory()
+  } catch {
+    return false
+  }
+}
+
+function nearestFile(folder: string): string | undefined {
+  const file = join(folder, FILE_NAME)
+  if (existsSync(file)) return file
+  const above = dirname(folder)
+  return above === folder || existsSync(join(folder, '.git')) ? undefined : nearestFile(above)
+}
+
+/** Whether a run covers every file that the configuration is for. */
+export function coversAll({ file }: Configuration, names: readonly string[]): boolean {
+  if (file === undefined) return false
+  const folder = dirname(resolve(file))
+  return names.some((name) => isFolder(name) && !relative(resolve(name), folder).startsWith('..'))
+}

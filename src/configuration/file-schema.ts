@@ -1,0 +1,77 @@
+import { type Static, Type } from 'typebox'
+
+const text = (description: string, options = {}) => Type.String({ description, minLength: 1, ...options })
+const closed = { additionalProperties: false } as const
+const oneOf = <T extends string>(description: string, values: readonly [T, ...T[]]) =>
+  Type.Unsafe<T>({ type: 'string', enum: values, description })
+
+const ExemptionSchema = Type.Object(
+  {
+    id: text('Id of the rule, as in findings.'),
+    object: Type.Optional(
+      Type.Object(
+        {
+          kind: Type.Optional(text('Kind; * stands for any characters.')),
+          namespace: Type.Optional(text('Namespace; * stands for any characters.')),
+          name: Type.Optional(text('Name; * stands for any characters.')),
+        },
+        { description: 'The objects that it is for; without it all.', ...closed },
+      ),
+    ),
+    path: Type.Optional(
+      text('Path of the field without list indexes, such as spec.incomingAuth.type; without it all.'),
+    ),
+    reason: text('Why the finding is not reported.'),
+    expires: Type.Optional(
+      text('The last day on which it holds, in UTC, such as 2026-12-31.', {
+        pattern: '^\\d{4}-\\d{2}-\\d{2}$',
+      }),
+    ),
+  },
+  closed,
+)
+
+const list = <T extends Type.TSchema>(item: T, description: string) =>
+  Type.Optional(Type.Array(item, { description }))
+
+/** The configuration file as it is written. */
+export const ConfigurationSchema = Type.Object(
+  {
+    profile: Type.Optional(
+      oneOf('Severities to begin with: strict makes errors of warnings that are wrong for certain.', [
+        'standard',
+        'strict',
+      ]),
+    ),
+    severities: list(
+      text('ID[:PATH]=error|warning|advice|off[@NAMESPACE,...]'),
+      'Severities of rules; the last that applies counts.',
+    ),
+    exemptions: list(ExemptionSchema, 'Findings that are not reported, each with a reason.'),
+    allowIgnores: Type.Optional(
+      oneOf(
+        'Which findings the ignores in manifests may be for. Without it comments may ignore all, and annotations warnings.',
+        ['none', 'warnings', 'all'],
+      ),
+    ),
+    namespaces: Type.Optional(
+      Type.Object(
+        {
+          default: Type.Optional(text('Namespace of documents that name none.')),
+          leaveOut: list(
+            text('Name; * stands for any characters.'),
+            'Namespaces whose objects are not judged.',
+          ),
+        },
+        closed,
+      ),
+    ),
+    placeholders: list(
+      text('As it stands in manifests, such as @@*@@; * stands for letters, digits, ".", "_" and "-".'),
+      'Texts that a tool of yours fills in before deployment, beside ${NAME}, $NAME, {{ … }} and <NAME>.',
+    ),
+  },
+  { title: 'Configuration of vmcp-admission', ...closed },
+)
+
+export type WrittenConfiguration = Static<typeof ConfigurationSchema>

@@ -1,0 +1,37 @@
+import type { Exemption, SeveritySetting } from '../review/settings.ts'
+import type { WrittenConfiguration } from './file-schema.ts'
+
+/** The name of the file, beside the manifests or above them. */
+export const FILE_NAME = 'vmcp-admission.yaml'
+
+export interface FileExemption extends Exemption {
+  /** The last day on which it holds, as `2026-12-31`. */
+  readonly expires?: string
+  readonly line: number
+  readonly column: number
+}
+
+/** What a configuration file says. */
+export interface Configuration {
+  /** The file; undefined where there is none. */
+  readonly file?: string
+  readonly profile?: WrittenConfiguration['profile']
+  readonly severities: readonly SeveritySetting[]
+  readonly exemptions: readonly FileExemption[]
+  readonly allowIgnores?: WrittenConfiguration['allowIgnores']
+  readonly defaultNamespace: string
+  readonly leftOut: readonly string[]
+  readonly placeholders: readonly string[]
+}
+
+export const NO_CONFIGURATION: Configuration = {
+  severities: [],
+  exemptions: [],
+  defaultNamespace: '',
+  leftOut: [],
+  placeholders: [],
+}
+
+/** Whether an exemption still holds at a time. */
+export const holdsAt = ({ expires }: FileExemption, now: number): boolean =>
+  expires === undefined || now < Date.parse(`${expires}T00:00:00Z`) + 24 * 3_600_000

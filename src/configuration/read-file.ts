@@ -1,0 +1,178 @@
+import { Errors } from 'typebox/value'
+import { isMap, isPair, LineCounter, type Node, parseDocument } from 'yaml'
+import { ALL_IDS } from '../review/engine-ids.ts'
+import { problemWithIgnoredId } from '../review/ignored.ts'
+import { parseSeveritySetting, problemWithPath } from '../review/settings.ts'
+import { nearest } from '../rule/nearest.ts'
+import { ConfigurationSchema, type WrittenConfiguration } from './file-schema.ts'
+import type { Configuration, FileExemption } from './file.ts'
+import { isNamespaceName, UsageError } from './flags.ts'
+
+type Step = string | number
+
+/** Reads the text of a configuration file. Throws UsageError with a line for each problem: `FILE:LINE:COLUMN: what to write`. */
+export function readConfiguration(file: string, content: string): Configuration {
+  const lines = new LineCounter()
+  const document = parseDocument(content, { lineCounter: lines, prettyErrors: false })
+  const problems: { readonly offset: number; readonly message: string }[] = []
+  const syntax = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
+    offset: pos[0],
+    message,
+  }))
+  const root = document.contents as Node | null
+  const offsetOf = (at: readonly Step[], target: 'key' | 'value' = 'value') => offsetIn(root, at, target)
+  const fail = (at: readonly Step[], message: string, target?: 'key' | 'value') =>
+    problems.push({ offset: offsetOf(at, target), message })
+  const end = (found: typeof problems): void => {
+    if (found.length === 0) return
+    const told = found
+      .toSorted((a, b) => a.offset - b.offset)
+      .map(({ offset, message }) => {
+        const { line, col } = lines.linePos(offset)
+        return `${file}:${line}:${col}: ${message}`
+      })
+    throw new UsageError([...new Set(told)].join('\n'))
+  }
+  end(syntax)
+  const value: unknown = document.toJS() ?? {}
+  for (const { at, message, target } of schemaProblems(value)) fail(at, message, target)
+  end(problems)
+  const written = value as WrittenConfiguration
+  const severities = (written.severities ?? []).flatMap((setting, i) => {
+    const parsed = parseSeveritySetting(setting, ALL_IDS)
+    if (typeof parsed !== 'string') return [parsed]
+    fail(['severities', i], parsed + nearId(setting.split(/[:=]/, 1)[0] ?? '', parsed))
+    return []
+  })
+  const exemptions = (written.exemptions ?? []).map((exemption, i): FileExemption => {
+    const at = ['exemptions', i]
+    const { id, path, expires } = exemption
+    const wrongId = problemWithIgnoredId(id)
+    if (wrongId !== undefined) fail([...at, 'id'], wrongId)
+    const wrongPath = path === undefined ? undefined : problemWithPath(path)
+    if (wrongPath !== undefined) fail([...at, 'path'], wrongPath)
+    if (expires !== undefined && !isDay(expires))
+      fail([...at, 'expires'], `'${expires}' is not a day of the calendar`)
+    const { line, col } = lines.linePos(offsetOf(at))
+    return { ...exemption, line, column: col }
+  })
+  const { default: defaultNamespace = '', leaveOut: leftOut = [] } = written.namespaces ?? {}
+  if (defaultNamespace !== '' && !isNamespaceName(defaultNamespace))
+    fail(['namespaces', 'default'], `'${defaultNamespace}' is not the name of a namespace`)
+  const placeholders = written.placeholders ?? []
+  for (const [i, placeholder] of placeholders.entries())
+    if (placeholder.replaceAll(/[*\w\s]/g, '') === '')
+      fail(
+        ['placeholders', i],
+        `'${placeholder}' would be found in ordinary values: write the signs around it, such as @@*@@`,
+      )
+  end(problems)
+  const { profile, allowIgnores } = written
+  return {
+    file,
+    ...(profile && { profile }),
+    ...(allowIgnores && { allowIgnores }),
+    severities,
+    exemptions,
+    defaultNamespace,
+    leftOut,
+    placeholders,
+  }
+}
+
+/** `parseSeveritySetting` says that an id is unknown; the near one helps. */
+function nearId(id: string, problem: string): string {
+  const near = problem.includes('is not the id') ? nearest(id, ALL_IDS) : undefined
+  return near === undefined ? '' : `; did you mean '${near}'`
+}
+
+interface SchemaProblem {
+  readonly at: readonly Step[]
+  readonly message: string
+  readonly target?: 'key'
+}
+
+/** What TypeBox says of a value, in words for the person who wrote it; an unknown key is one problem. */
+function schemaProblems(value: unknown): SchemaProblem[] {
+  return Errors(ConfigurationSchema, value).flatMap((error): SchemaProblem[] => {
+    const at = stepsOf(error.instancePath)
+    const field = String(at.at(-1) ?? 'the file')
+    switch (error.keyword) {
+      case 'boolean':
+        return []
+      case 'additionalProperties': {
+        const known = Object.keys(keysAt(at))
+        return error.params.additionalProperties.map((key) => {
+          const near = nearest(key, known)
+          const advice =
+            near === undefined ? `; the keys are ${known.join(', ')}` : `; did you mean '${near}'`
+          return { at: [...at, key], message: `there is no key '${key}'${advice}`, target: 'key' }
+        })
+      }
+      case 'required':
+        return error.params.requiredProperties.map((key) => ({ at, message: `'${key}' is missing` }))
+      case 'enum': {
+        const values = error.params.allowedValues.map(String)
+        const near = nearest(String(valueAt(value, at)), values)
+        const advice = near === undefined ? '' : `; did you mean '${near}'`
+        return [{ at, message: `'${field}' is one of ${values.join(', ')}${advice}` }]
+      }
+      case 'type':
+        return [
+          { at, message: `'${field}' must be ${IN_WORDS[String(error.params.type)] ?? 'of another type'}` },
+        ]
+      case 'pattern':
+        return [{ at, message: `'${field}' must be a day such as 2026-12-31` }]
+      case 'minLength':
+        return [{ at, message: `'${field}' must not be empty` }]
+      default:
+        return [{ at, message: `'${field}' ${error.message}` }]
+    }
+  })
+}
+
+const IN_WORDS: Readonly<Record<string, string>> = {
+  array: 'a list',
+  object: 'a map',
+  string: 'a text',
+}
+
+const stepsOf = (pointer: string): Step[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((step) => (/^\d+$/.test(step) ? Number(step) : step.replaceAll('~1', '/').replaceAll('~0', '~')))
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+}
+
+/** The properties of the schema at a place. */
+function keysAt(at: readonly Step[]): Readonly<Record<string, unknown>> {
+  let schema: Schema = ConfigurationSchema as Schema
+  for (const step of at) schema = (typeof step === 'number' ? schema.items : schema.properties?.[step]) ?? {}
+  return schema.properties ?? {}
+}
+
+const valueAt = (value: unknown, at: readonly Step[]): unknown =>
+  at.reduce<unknown>((inner, step) => (inner as Record<Step, unknown> | undefined)?.[step], value)
+
+/** Where the key or the value of a step stands; the nearest that is there for what is not. */
+function offsetIn(root: Node | null, at: readonly Step[], target: 'key' | 'value'): number {
+  let node: Node | null = root
+  let key: Node | null = root
+  for (const step of at) {
+    const pair = isMap(node) ? node.items.find((each) => String(each.key) === String(step)) : undefined
+    const next = pair ?? (node as { items?: readonly unknown[] } | null)?.items?.[Number(step)]
+    if (next === undefined) break
+    key = (isPair(next) ? next.key : next) as Node
+    node = (isPair(next) ? (next.value ?? next.key) : next) as Node
+  }
+  return (target === 'key' ? key : node)?.range?.[0] ?? 0
+}
+
+function isDay(day: string): boolean {
+  const time = Date.parse(`${day}T00:00:00Z`)
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(day)
+}

@@ -1,0 +1,183 @@
+import { isObject, metadataOf } from '../rule/resource.ts'
+import { nearest } from '../rule/nearest.ts'
+import { allRules } from '../kinds/places.ts'
+import { ALL_IDS } from './engine-ids.ts'
+import { compareFindings, type Finding } from './finding.ts'
+import type { Verdict } from './judge.ts'
+import {
+  type AllowedIgnores,
+  type Exemption,
+  FIXED,
+  type Ignore,
+  type Ignored,
+  isPlace,
+  type Settings,
+} from './settings.ts'
+
+/** The ignores of manifests that have an effect where the settings do not say: a comment never reaches a cluster. */
+const ALLOWED_IGNORES = { comment: 'all', annotation: 'warnings' } as const
+
+export const allowedIgnores = ({ allowIgnores }: Settings, written: Ignore['written']): AllowedIgnores =>
+  allowIgnores ?? ALLOWED_IGNORES[written]
+
+/** Ids that are never ignored: what cannot be judged, what the API server refuses, and what is said of ignores. */
+const NEVER_IGNORED: ReadonlySet<string> = new Set([
+  ...FIXED,
+  'api-server-accepts',
+  'metadata-accepted',
+  'release-accepts',
+  'ignore-effective',
+])
+
+/** Why findings of an id cannot be ignored; undefined when they can. */
+export function problemWithIgnoredId(id: string): string | undefined {
+  if (NEVER_IGNORED.has(id)) return `'${id}' cannot be ignored`
+  if (ALL_IDS.has(id)) return undefined
+  const near = nearest(id, ALL_IDS)
+  const advice = near === undefined ? '; docs/rules.md lists them' : `; did you mean '${near}'`
+  return `'${id}' is not the id of a rule${advice}`
+}
+
+interface Judged {
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+}
+
+export const isFor = ({ object = {} }: Exemption, judged: Judged): boolean =>
+  matches(object.kind, judged.kind) &&
+  matches(object.namespace, judged.namespace) &&
+  matches(object.name, judged.name)
+
+/** Whether a text is the pattern, in which `*` stands for any characters. */
+export const matches = (pattern: string | undefined, text: string): boolean =>
+  pattern === undefined || pattern === text || (pattern.includes('*') && globOf(pattern).test(text))
+
+const globOf = (pattern: string): RegExp =>
+  new RegExp(
+    `^${pattern
+      .split('*')
+      .map((part) => part.replaceAll(/[\\^$.+?()[\]{}|]/g, '\\$&'))
+      .join('.*')}$`,
+  )
+
+/**
+ * Takes the ignored findings out of a verdict. The configuration decides first; an ignore of the manifest has an effect on
+ * errors only where the settings allow it.
+ */
+export function withoutIgnored<V extends Verdict>(
+  verdict: V,
+  judged: Judged,
+  settings: Settings,
+  ignores: readonly Ignore[],
+): V {
+  const exemptions = (settings.exemptions ?? []).filter((each) => isFor(each, judged))
+  if (exemptions.length + ignores.length === 0) return verdict
+  const ignored: Ignored[] = []
+  const refused = new Set<Ignore>()
+  const stays = (finding: Finding): boolean => {
+    const { id, constraint, severity, error } = finding
+    if (NEVER_IGNORED.has(id) || finding.failure !== undefined || finding.more) return true
+    const isOf = (by: Exemption | Ignore) => by.id === id
+    const exemption = exemptions.find(
+      (each) =>
+        (isOf(each) || (each.path !== undefined && each.id === `schema-${constraint}`)) &&
+        (each.path === undefined || isPlace(each.path, error.at)),
+    )
+    const written = ignores.filter((each) => isOf(each) && (each.covers?.(error.at) ?? true))
+    const allowed = written.find((each) => mayIgnore(allowedIgnores(settings, each.written), severity))
+    for (const each of written) if (allowed === undefined) refused.add(each)
+    const by = exemption ?? allowed
+    if (by !== undefined) ignored.push({ finding, by })
+    return by === undefined
+  }
+  const errors = verdict.errors.filter(stays)
+  return {
+    ...verdict,
+    errors,
+    warnings: verdict.warnings.filter(stays),
+    ignored,
+    refusedIgnores: [...refused],
+  }
+}
+
+const mayIgnore = (allowed: AllowedIgnores, severity: Finding['severity']): boolean =>
+  allowed === 'all' || (allowed === 'warnings' && severity !== 'error')
+
+/** Whether the settings leave the objects of a namespace out. */
+export const isLeftOut = ({ leftOut = [] }: Settings, namespace: string): boolean =>
+  leftOut.some((pattern) => matches(pattern, namespace))
+
+/** The annotation whose lines ignore findings of its object: `ID: reason`. */
+export const ignoreAnnotation = (group: string): string => `${group}/vmcp-admission-ignore`
+
+/** The ignores in the annotation of an object, and its lines that have no effect. */
+export function ignoresIn(object: unknown, group: string): { ignores: Ignore[]; problems: string[] } {
+  const { annotations } = metadataOf(object)
+  const text = isObject(annotations) ? annotations[ignoreAnnotation(group)] : undefined
+  const ignores: Ignore[] = []
+  const problems: string[] = []
+  if (typeof text !== 'string') return { ignores, problems }
+  for (const line of text.split('\n', MOST_LINES).filter((each) => each.trim() !== '')) {
+    const [, id = '', reason = ''] = /^\s*([\w-]{0,80})\s*:?\s*(.*?)\s*$/.exec(line) ?? []
+    const problem = problemWithIgnore(id, reason, 'ID: reason')
+    if (problem === undefined) ignores.push({ id, reason, written: 'annotation' })
+    else problems.push(problem)
+  }
+  return { ignores, problems }
+}
+
+/** Most lines of the annotation that are read. */
+const MOST_LINES = 100
+
+/** Why an ignore has no effect by itself. */
+export const problemWithIgnore = (id: string, reason: string, form: string): string | undefined =>
+  problemWithIgnoredId(id) ??
+  (reason === '' ? `'${id}' has no effect without a reason: write ${form}` : undefined)
+
+/** Why an ignore that names a finding has no effect on it. */
+export function refusal({ id, written }: Ignore, settings: Settings): string {
+  const allowed = allowedIgnores(settings, written)
+  return allowed === 'none'
+    ? `'${id}' has no effect: the configuration allows no ignores in manifests`
+    : `'${id}' has no effect on an error: ${written === 'comment' ? 'comments' : 'annotations'} ignore warnings only (allowIgnores)`
+}
+
+/** The verdict with a warning for each line of the annotation that has no effect. */
+export function withAnnotationProblems<V extends Verdict>(
+  verdict: V,
+  problems: readonly string[],
+  { group, settings }: { readonly group: string; readonly settings: Settings },
+): V {
+  const refused = verdict.refusedIgnores.filter(({ written }) => written === 'annotation')
+  const details = [...problems, ...refused.map((each) => refusal(each, settings))]
+  if (details.length === 0) return verdict
+  const at = ['metadata', 'annotations', { key: ignoreAnnotation(group) }] as const
+  const findings = details.map((detail): Finding => ({
+    id: 'ignore-effective',
+    severity: 'warning',
+    error: { type: 'advice', at, detail },
+  }))
+  return { ...verdict, warnings: [...verdict.warnings, ...findings].toSorted(compareFindings) }
+}
+
+/** The ids that the annotation of a stored object ignores, and that are not found in it. */
+export function idleIgnores(object: unknown, group: string, { ignored, refusedIgnores }: Verdict): string[] {
+  const used = new Set([...ignored.map(({ by }) => by.id), ...refusedIgnores.map(({ id }) => id)])
+  const ids = ignoresIn(object, group).ignores.map(({ id }) => id)
+  return ids.filter((id) => !used.has(id) && IN_STORED.has(id))
+}
+
+/** Ids of findings in stored objects: of those of files, and at a deletion, nobody knows whether they are found. */
+const IN_STORED: ReadonlySet<string> = new Set([
+  ...allRules().flatMap(({ id, when }) => (when === 'delete' ? [] : [id])),
+  ...Array.from(ALL_IDS).filter((id) => id.startsWith('schema-')),
+])
+
+/** Whether an exemption names one object, and not a pattern of objects. */
+export const isForOne = ({ object }: Exemption): boolean =>
+  object?.name !== undefined && !Object.values(object).some((part: string) => part.includes('*'))
+
+/** An exemption as people name it: `ID at path`. */
+export const exemptionText = ({ id, path }: Exemption): string =>
+  path === undefined ? `'${id}'` : `'${id}' at ${path}`

@@ -1,0 +1,517 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+import { ConfigurationSchema } from '../src/configuration/file-schema.ts'
+import { readConfiguration } from '../src/configuration/read-file.ts'
+import { ignoreComment } from '../src/cli/input/ignore-comments.ts'
+import { judgeSubmission, submissionOf } from '../src/review/index.ts'
+import { ignoreAnnotation } from '../src/review/ignored.ts'
+import { DEFAULT_SETTINGS, type Settings } from '../src/review/settings.ts'
+import { errorMessage } from '../src/rule/error-message.ts'
+import { runCli } from './support/cli.ts'
+
+const GROUP = 'toolhive.stacklok.dev'
+const HEAD = `apiVersion: ${GROUP}/v1beta1\nkind: MCPServerEntry\nmetadata:\n  name: weather\n`
+const SPEC = `spec:
+  remoteUrl: https://weather.example.com/mcp
+  transport: streamable-http
+  groupRef:
+    name: tools
+`
+const ENTRY = HEAD + SPEC
+const OF_SHOP = HEAD + '  namespace: shop\n' + SPEC
+const MISSING =
+  'spec.groupRef.name: Not found: "tools": no MCPGroup of this name in the given files yet (reference-found)'
+const WARNING = `warning: MCPServerEntry weather: ${MISSING}`
+const WRONG = ENTRY.replace('streamable-http', 'smoke')
+const ERRORS = 'severities: [schema-enum=error]\n'
+const of = (exemption: string) => `exemptions:\n  - id: reference-found\n    reason: later\n${exemption}`
+const ignored = (by: string) =>
+  `ignored warning: MCPServerEntry weather: ${MISSING}: ignored by the ${by}: later`
+const above = (line: string, comment: string, text = ENTRY) =>
+  text.replace(new RegExp(`^( *)${line}`, 'm'), (whole, indent: string) => `${indent}${comment}\n${whole}`)
+const LATER = ignoreComment('reference-found', 'later')
+const annotated = (lines: string) =>
+  ENTRY.replace(
+    '  name: weather\n',
+    `  name: weather\n  annotations:\n    ${ignoreAnnotation(GROUP)}: |\n${lines}`,
+  )
+
+/** Runs check in a new folder with these files; the lines without the counts. */
+async function checked(files: Readonly<Record<string, string>>, args: readonly string[]) {
+  const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-configuration-'))
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      await mkdir(dirname(join(folder, name)), { recursive: true })
+      await writeFile(join(folder, name), text)
+    }
+    const { status, stdout, stderr } = await runCli(args, { cwd: folder })
+    const [lines = '', counts = ''] = stdout.split('\n\n')
+    return { status, lines: counts === '' ? [] : lines.split('\n'), counts: counts || lines, stderr }
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+const C = 'vmcp-admission.yaml'
+
+t.test('findings that are exempt or ignored', async (t) => {
+  type Row = [title: string, files: Record<string, string>, args: string, lines: (string | RegExp)[]]
+  const rows: Row[] = [
+    ['nothing is', { 'a.yaml': ENTRY }, '.', [`a.yaml:9:11: ${WARNING}`]],
+    ['by id', { 'a.yaml': ENTRY, [C]: of('') }, '.', [`a.yaml:9:11: ${ignored('configuration')}`]],
+    [
+      'found above',
+      { 'x/y/a.yaml': ENTRY, [C]: of('') },
+      'x/y',
+      [`x/y/a.yaml:9:11: ${ignored('configuration')}`],
+    ],
+    [
+      'not above the repository',
+      { 'x/y/a.yaml': ENTRY, 'x/.git/HEAD': '', [C]: of('') },
+      'x/y',
+      [`x/y/a.yaml:9:11: ${WARNING}`],
+    ],
+    ['off', { 'a.yaml': ENTRY, [C]: of('') }, '. --config-file off', [`a.yaml:9:11: ${WARNING}`]],
+    [
+      'named',
+      { 'a.yaml': ENTRY, 'b.txt': of('') },
+      'a.yaml --config-file b.txt',
+      [`a.yaml:9:11: ${ignored('configuration')}`],
+    ],
+    [
+      'by object and path',
+      {
+        'a.yaml': ENTRY,
+        [C]: of(
+          '    object: {kind: MCP*Entry, namespace: default, name: w*r}\n    path: spec.groupRef.name\n',
+        ),
+      },
+      '.',
+      [`a.yaml:9:11: ${ignored('configuration')}`],
+    ],
+    [
+      'another object is not among the judged ones',
+      { 'a.yaml': ENTRY, [C]: of('    object: {name: other}\n') },
+      '.',
+      [`a.yaml:9:11: ${WARNING}`],
+    ],
+    [
+      'another path',
+      { 'a.yaml': ENTRY, [C]: of('    path: spec.remoteUrl\n') },
+      '.',
+      [
+        `${C}:2:5: note: the exemption of 'reference-found' at spec.remoteUrl excuses nothing: remove it`,
+        `a.yaml:9:11: ${WARNING}`,
+      ],
+    ],
+    [
+      'an exemption of many objects may be for files that are not checked',
+      { 'a.yaml': ENTRY, [C]: of('    path: spec.remoteUrl\n') },
+      'a.yaml',
+      [`a.yaml:9:11: ${WARNING}`],
+    ],
+    [
+      'an exemption of one object that excuses nothing',
+      { 'a.yaml': ENTRY, [C]: of('    object: {name: weather}\n    path: spec.remoteUrl\n') },
+      'a.yaml',
+      [
+        `${C}:2:5: note: the exemption of 'reference-found' at spec.remoteUrl excuses nothing: remove it`,
+        `a.yaml:9:11: ${WARNING}`,
+      ],
+    ],
+    [
+      'expired',
+      { 'a.yaml': ENTRY, [C]: of('    expires: 2026-01-31\n') },
+      '.',
+      [
+        `${C}:2:5: note: the exemption of 'reference-found' expired after 2026-01-31 and no longer holds: remove it or give it another day`,
+        `a.yaml:9:11: ${WARNING}`,
+      ],
+    ],
+    [
+      'not expired',
+      { 'a.yaml': ENTRY, [C]: of('    expires: 2999-01-31\n') },
+      '.',
+      [`a.yaml:9:11: ${ignored('configuration')}`],
+    ],
+    ['severity', { 'a.yaml': ENTRY, [C]: 'severities: [reference-found=off]' }, '.', []],
+    [
+      'a flag wins over the file',
+      { 'a.yaml': ENTRY, [C]: 'severities: [reference-found=off]' },
+      '. --severity reference-found=error',
+      [`a.yaml:9:11: ${WARNING.replace('warning', 'error')}`],
+    ],
+    [
+      'the profile',
+      { 'a.yaml': ENTRY.replace('/mcp', '/${X}'), [C]: `profile: strict\n${of('')}` },
+      '.',
+      [/error: .*unresolved-placeholder/, `a.yaml:9:11: ${ignored('configuration')}`],
+    ],
+    [
+      'the profile of the flag',
+      { 'a.yaml': ENTRY.replace('/mcp', '/${X}'), [C]: `profile: strict\n${of('')}` },
+      '. --profile standard',
+      [/note: .*not judged/, `a.yaml:9:11: ${ignored('configuration')}`],
+    ],
+    [
+      'the default namespace',
+      { 'a.yaml': ENTRY, [C]: of('    object: {namespace: shop}\n') + 'namespaces: {default: shop}' },
+      '.',
+      [`a.yaml:9:11: ${ignored('configuration')}`],
+    ],
+    [
+      'a namespace that is left out',
+      { 'a.yaml': OF_SHOP, [C]: 'namespaces: {leaveOut: [sh*]}' },
+      '.',
+      [`${C}:0:0: note: 1 resource not judged: of namespaces that are left out`],
+    ],
+    [
+      'placeholders',
+      { 'a.yaml': ENTRY.replace(': tools', ": '@@GROUP@@'"), [C]: "placeholders: ['@@*@@']" },
+      '.',
+      ['a.yaml:9:11: note: spec.groupRef.name: not judged, because @@GROUP@@ is filled in later'],
+    ],
+    [
+      'a comment above the key',
+      { 'a.yaml': above('name: tools', LATER) },
+      '.',
+      [`a.yaml:10:11: ${ignored('comment')}`],
+    ],
+    [
+      'above the map around it',
+      { 'a.yaml': above('groupRef:', LATER) },
+      '.',
+      [`a.yaml:10:11: ${ignored('comment')}`],
+    ],
+    [
+      'behind the value',
+      { 'a.yaml': ENTRY.replace('tools', `tools ${LATER}`) },
+      '.',
+      [`a.yaml:9:11: ${ignored('comment')}`],
+    ],
+    [
+      'at the top',
+      { 'a.yaml': `${LATER}\n# Words\n\n${ENTRY}` },
+      '.',
+      [`a.yaml:12:11: ${ignored('comment')}`],
+    ],
+    [
+      'before the first ---',
+      { 'a.yaml': `${LATER}\n---\n${ENTRY}` },
+      '.',
+      [`a.yaml:11:11: ${ignored('comment')}`],
+    ],
+    [
+      'above another key',
+      { 'a.yaml': above('transport:', LATER) },
+      '.',
+      [
+        `a.yaml:7:3: note: 'reference-found' is not found here: remove the comment that ignores it`,
+        `a.yaml:10:11: ${WARNING}`,
+      ],
+    ],
+    [
+      'at the top of another document',
+      {
+        'a.yaml': `${LATER}\n${HEAD.replace('weather', 'b')}${SPEC.replace('tools', 'b').replace('spec', 'spec')}---\n${ENTRY}`,
+      },
+      '.',
+      [/a.yaml:10:11: ignored warning: MCPServerEntry b: /, `a.yaml:20:11: ${WARNING}`],
+    ],
+    [
+      'in another document of another kind',
+      { 'a.yaml': `kind: Pod\n${LATER}\nspec: {}\n---\n${ENTRY}` },
+      '.',
+      [
+        `a.yaml:2:1: note: 'reference-found' is not found here: remove the comment that ignores it`,
+        `a.yaml:13:11: ${WARNING}`,
+      ],
+    ],
+    [
+      'a comment without a reason',
+      { 'a.yaml': above('name: tools', '# vmcp-admission: ignore[reference-found]') },
+      '.',
+      [
+        `a.yaml:9:5: note: 'reference-found' has no effect without a reason: write # vmcp-admission: ignore[ID] reason`,
+        `a.yaml:10:11: ${WARNING}`,
+      ],
+    ],
+    [
+      'a comment for an unknown id',
+      { 'a.yaml': above('name: tools', '# vmcp-admission: ignore[reference-fund] x') },
+      '.',
+      [
+        `a.yaml:9:5: note: 'reference-fund' is not the id of a rule; did you mean 'reference-found'`,
+        `a.yaml:10:11: ${WARNING}`,
+      ],
+    ],
+    [
+      'a comment without an id',
+      { 'a.yaml': above('name: tools', '# vmcp-admission: ignore this') },
+      '.',
+      [`a.yaml:9:5: note: '' is not the id of a rule; docs/rules.md lists them`, `a.yaml:10:11: ${WARNING}`],
+    ],
+    [
+      'a comment for an error',
+      {
+        'a.yaml': above('transport:', '# vmcp-admission: ignore[schema-enum] x', WRONG),
+        [C]: ERRORS + of(''),
+      },
+      '.',
+      [
+        /a.yaml:8:14: ignored error: .*\(schema-enum\): ignored by the comment: x/,
+        `a.yaml:10:11: ${ignored('configuration')}`,
+      ],
+    ],
+    [
+      'a comment for an error, where warnings may be ignored',
+      {
+        'a.yaml': above('transport:', '# vmcp-admission: ignore[schema-enum] x', WRONG),
+        [C]: ERRORS + of('allowIgnores: warnings'),
+      },
+      '.',
+      [
+        `a.yaml:7:3: note: 'schema-enum' has no effect on an error: comments ignore warnings only (allowIgnores)`,
+        /a.yaml:8:14: error: .*\(schema-enum\)/,
+        `a.yaml:10:11: ${ignored('configuration')}`,
+      ],
+    ],
+    [
+      'a comment where none may be',
+      { 'a.yaml': above('name: tools', LATER), [C]: 'allowIgnores: none' },
+      '.',
+      [
+        `a.yaml:9:5: note: 'reference-found' has no effect: the configuration allows no ignores in manifests`,
+        `a.yaml:10:11: ${WARNING}`,
+      ],
+    ],
+    [
+      'what cannot be judged',
+      {
+        'a.yaml': above(
+          'transport:',
+          '# vmcp-admission: ignore[schema-type] x',
+          ENTRY.replace('streamable-http', '3'),
+        ),
+        [C]: of(''),
+      },
+      '.',
+      [
+        `a.yaml:7:3: note: 'schema-type' cannot be ignored`,
+        /warning: .*\(schema-type\)/,
+        `a.yaml:10:11: ${ignored('configuration')}`,
+      ],
+    ],
+    [
+      'an annotation',
+      { 'a.yaml': annotated('      reference-found: later\n') },
+      '.',
+      [`a.yaml:12:11: ${ignored('annotation')}`],
+    ],
+    [
+      'an annotation without a reason',
+      { 'a.yaml': annotated('      reference-found\n') },
+      '.',
+      [
+        /a.yaml:6:50: warning: .*: 'reference-found' has no effect without a reason: write ID: reason \(ignore-effective\)/,
+        `a.yaml:12:11: ${WARNING}`,
+      ],
+    ],
+    [
+      'a kind that is not known',
+      {
+        'a.yaml': above(
+          'kind:',
+          ignoreComment('kind-known', 'x'),
+          ENTRY.replace('MCPServerEntry', 'MCPServerEntries'),
+        ),
+      },
+      '.',
+      [/a.yaml:3:7: ignored warning: .*\(kind-known\): ignored by the comment: x/],
+    ],
+  ]
+  for (const [title, files, args, expected] of rows) {
+    const { lines, stderr } = await checked(files, ['check', '--show-ignored', ...args.split(' ')])
+    t.equal(stderr, '', title)
+    t.equal(lines.length, expected.length, `${title}: ${lines.join('\n')}`)
+    for (const [i, line] of expected.entries()) {
+      const found = (lines[i] ?? '').replace(`${C}: `, `${C}:0:0: `)
+      if (typeof line === 'string') t.equal(found.replace(`${C}:0:0:0: `, `${C}:0:0: `), line, title)
+      else t.match(found, line, title)
+    }
+  }
+})
+
+t.test('they are counted, and the exit code is that of the rest', async (t) => {
+  const files = {
+    'a.yaml': above('transport:', '# vmcp-admission: ignore[schema-enum] x', WRONG),
+    [C]: ERRORS + of(''),
+  }
+  const { status, lines, counts } = await checked(files, ['check', '.'])
+  t.same([status, lines], [0, []])
+  t.equal(counts.trim(), '1 resource in 1 file: 0 errors, 0 warnings, 2 ignored (--show-ignored lists them)')
+  const { lines: text, counts: rest } = await checked(files, ['check', '.', '--output', 'json'])
+  const report = JSON.parse([...text, rest].join('')) as { ignored: object[]; counts: object }
+  t.match(report.counts, { errors: 0, warnings: 0, ignored: 2 })
+  t.match(report.ignored, [
+    { id: 'schema-enum', severity: 'error', by: 'comment', reason: 'x' },
+    { id: 'reference-found', severity: 'warning', by: 'configuration', reason: 'later' },
+  ])
+})
+
+t.test('one run has one configuration', async (t) => {
+  const files = { 'a/a.yaml': ENTRY, [`a/${C}`]: of(''), 'b/a.yaml': ENTRY, [`b/${C}`]: of('') }
+  const { status, stderr } = await checked(files, ['check', 'a', 'b'])
+  t.equal(status, 2)
+  t.match(stderr, `a/${C} and b/${C} are both for these files: name one with --config-file`)
+  t.equal(
+    (await checked(files, ['check', 'a', 'b', '--config-file', 'no'])).status,
+    2,
+    'a file that is missing',
+  )
+})
+
+t.test('the example of the documentation', async (t) => {
+  const page = await readFile(new URL('../docs/configuration.md', import.meta.url), 'utf8')
+  const [, example = ''] = /```yaml\n([^]*?)```/.exec(page) ?? []
+  t.match(readConfiguration('f', example), {
+    profile: 'strict',
+    severities: [
+      { id: 'unknown-field' },
+      { id: 'reference-found', severity: 'off', namespaces: ['sandbox'] },
+    ],
+    exemptions: [{ id: 'storage-redis-used', expires: '2027-03-31', line: 7, column: 5 }],
+    leftOut: ['kube-*', 'sandbox'],
+  })
+  for (const key of Object.keys(ConfigurationSchema.properties)) t.match(page, `| \`${key}\``)
+})
+
+t.test('a wrong file', async (t) => {
+  const rows: [text: string, ...problems: string[]][] = [
+    ['', ...[]],
+    ['profiles: strict', "1:1: there is no key 'profiles'; did you mean 'profile'"],
+    [
+      'x: 1',
+      "1:1: there is no key 'x'; the keys are profile, severities, exemptions, allowIgnores, namespaces, placeholders",
+    ],
+    ['profile: lax', "1:10: 'profile' is one of standard, strict"],
+    ['allowIgnores: warning', "1:15: 'allowIgnores' is one of none, warnings, all; did you mean 'warnings'"],
+    ['severities: a', "1:13: 'severities' must be a list"],
+    [
+      'severities:\n  - unknown-fields=off',
+      "2:5: 'unknown-fields' is not the id of a rule; docs/rules.md lists them; did you mean 'unknown-field'",
+    ],
+    [
+      'exemptions:\n  - id: a\n    object: {nam: b}',
+      "2:5: 'reason' is missing",
+      "3:14: there is no key 'nam'; did you mean 'name'",
+    ],
+    [
+      'exemptions:\n  - id: storage-redis-use\n    reason: x',
+      "2:9: 'storage-redis-use' is not the id of a rule; did you mean 'storage-redis-used'",
+    ],
+    ['exemptions:\n  - id: api-server-accepts\n    reason: x', "2:9: 'api-server-accepts' cannot be ignored"],
+    [
+      'exemptions:\n  - id: unknown-field\n    reason: x\n    path: spec.a[0]',
+      "4:11: 'spec.a[0]': leave list indexes out, as in spec.list.field",
+    ],
+    [
+      'exemptions:\n  - {id: unknown-field, reason: "", expires: soon}',
+      "2:33: 'reason' must not be empty",
+      "2:46: 'expires' must be a day such as 2026-12-31",
+    ],
+    [
+      'exemptions:\n  - {id: unknown-field, reason: a, expires: 2026-02-30}',
+      "2:45: '2026-02-30' is not a day of the calendar",
+    ],
+    ['namespaces: {default: A_}', "1:23: 'A_' is not the name of a namespace"],
+    [
+      "placeholders: ['*']",
+      "1:16: '*' would be found in ordinary values: write the signs around it, such as @@*@@",
+    ],
+    ['a: [', '1:5: Flow sequence in block collection must be sufficiently indented and end with a ]'],
+    ['profile: strict\nprofile: strict', '2:1: Map keys must be unique'],
+    ['- a', "1:1: 'the file' must be a map"],
+  ]
+  for (const [text, ...problems] of rows) {
+    let message = ''
+    try {
+      readConfiguration('f', text)
+    } catch (error) {
+      message = errorMessage(error)
+    }
+    t.equal(message, problems.map((problem) => `f:${problem}`).join('\n'), text)
+  }
+})
+
+t.test('at the webhook', (t) => {
+  const entry = (annotation: string | undefined, transport = 'streamable-http') => ({
+    apiVersion: `${GROUP}/v1beta1`,
+    kind: 'MCPServerEntry',
+    metadata: { name: 'a', ...(annotation && { annotations: { [ignoreAnnotation(GROUP)]: annotation } }) },
+    spec: { remoteUrl: 'https://a.example.com/${X}', transport, groupRef: { name: 'tools' } },
+  })
+  const BOTH = 'unresolved-placeholder: a tool behind us fills it in\nschema-enum: x'
+  const exemption = { id: 'schema-enum', reason: 'x' }
+  const all = ['schema-enum', 'unresolved-placeholder']
+  const rows: [
+    title: string,
+    settings: Partial<Settings>,
+    annotation: string | undefined,
+    found: string[],
+    ignored: string[],
+  ][] = [
+    ['without', {}, undefined, all, []],
+    [
+      'an annotation is for warnings',
+      {},
+      BOTH,
+      ['schema-enum', 'ignore-effective'],
+      ['unresolved-placeholder'],
+    ],
+    ['or for all', { allowIgnores: 'all' }, BOTH, [], all],
+    [
+      'or for none',
+      { allowIgnores: 'none' },
+      BOTH,
+      ['schema-enum', 'ignore-effective', 'ignore-effective', 'unresolved-placeholder'],
+      [],
+    ],
+    [
+      'the configuration may exempt from errors',
+      { exemptions: [exemption] },
+      undefined,
+      ['unresolved-placeholder'],
+      ['schema-enum'],
+    ],
+    [
+      'in another namespace',
+      { exemptions: [{ ...exemption, object: { namespace: 'b*' } }] },
+      undefined,
+      all,
+      [],
+    ],
+    ['a namespace that is left out', { leftOut: ['sh*'] }, undefined, [], []],
+    [
+      'a warning that is an error here',
+      { severities: [{ id: 'unresolved-placeholder', severity: 'error' }] },
+      BOTH,
+      ['unresolved-placeholder', 'schema-enum', 'ignore-effective', 'ignore-effective'],
+      [],
+    ],
+  ]
+  for (const [title, settings, annotation, found, ignored] of rows) {
+    const submission = submissionOf(
+      { kind: 'MCPServerEntry', name: 'a' },
+      { namespace: 'shop', group: GROUP, object: entry(annotation, 'smoke') },
+    )
+    const severities = [{ id: 'schema-enum', severity: 'error' } as const, ...(settings.severities ?? [])]
+    const situation = { group: GROUP, settings: { ...DEFAULT_SETTINGS, ...settings, severities } }
+    const verdict = judgeSubmission(submission, situation)
+    t.same([...verdict.errors, ...verdict.warnings].map(({ id }) => id).toSorted(), found.toSorted(), title)
+    t.same(verdict.ignored.map(({ finding }) => finding.id).toSorted(), ignored, title)
+  }
+  t.end()
+})
