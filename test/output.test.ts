@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -30,11 +30,27 @@ spec: { type: awsSts, awsSts: { region: "eu\\ncentral\\u0001\\ufffe-1 %25 ::" } 
 await writeFile(join(folder, 'a%20b, c.yaml'), AWKWARD)
 await writeFile(join(folder, 'broken.yaml'), 'kind: [')
 
+const exempt = join(folder, '.exempt')
+await mkdir(exempt)
+await writeFile(
+  join(exempt, 'a.yaml'),
+  `apiVersion: toolhive.stacklok.dev/v1beta1
+kind: MCPExternalAuthConfig
+metadata: { name: a }
+spec:
+  # vmcp-admission: ignore[unknown-field] our fork reads it
+  colour: red
+  type: other
+`,
+)
+await writeFile(join(exempt, 'vmcp-admission.yaml'), 'exemptions: [{ id: schema-enum, reason: of our fork }]')
+
 const read = (path: string): unknown => JSON.parse(readFileSync(join(ROOT, path), 'utf8'))
 const runs: [args: string[], cwd: string][] = [
   ...EXAMPLES.map((path): [string[], string] => [[path], ROOT]),
   [['--advice', 'examples'], ROOT],
   [['.'], folder],
+  [['--show-ignored', '.'], exempt],
 ]
 
 t.test('the exit code does not depend on the format', async (t) => {
@@ -142,6 +158,33 @@ t.test('fingerprints stay when lines move', async (t) => {
   await rm(path)
 })
 
+t.test('ignored findings are named as such', async (t) => {
+  const outputOf = async (format: string, ...more: string[]) =>
+    (await runCli(['check', '--output', format, ...more, '.'], { cwd: exempt })).stdout
+  const json = JSON.parse(await outputOf('json')) as unknown
+  t.match(json, {
+    findings: [],
+    ignored: [
+      { id: 'schema-enum', severity: 'error', by: 'configuration', reason: 'of our fork' },
+      { id: 'unknown-field', severity: 'warning', by: 'comment', reason: 'our fork reads it' },
+    ],
+    counts: { errors: 0, ignored: 2 },
+  })
+  const results = async (...more: string[]) =>
+    (JSON.parse(await outputOf('sarif', ...more)) as Log).runs[0]?.results
+  t.strictSame(await results(), [])
+  t.match(await results('--show-ignored'), [
+    { ruleId: 'schema-enum', suppressions: [{ kind: 'external', justification: 'of our fork' }] },
+    { ruleId: 'unknown-field', suppressions: [{ kind: 'inSource', justification: 'our fork reads it' }] },
+  ])
+  t.match(
+    await outputOf('github', '--show-ignored'),
+    '::notice file=a.yaml,line=7,col=9,title=ignored%3A schema-enum::MCPExternalAuthConfig a: spec.type: ',
+  )
+  t.match(await outputOf('github'), /^1 resource in 1 file: .*2 ignored \(--show-ignored lists them\)\n$/)
+  t.equal(await outputOf('gitlab', '--show-ignored'), '[]\n')
+})
+
 t.test('a name cannot forge an annotation', async (t) => {
   const { stdout } = await runCli(['check', '--output', 'github', '.'], { cwd: folder })
   const lines = stdout.trimEnd().split('\n')
@@ -225,6 +268,10 @@ t.test('a policy report is of its CRD', async (t) => {
     ],
     others: 0,
     findings: [finding('error', 'wrong'), finding('warning', 'wrong'), finding('warning', 'doubtful')],
+    ignored: [
+      { ...finding('warning', 'right'), reason: 'agreed', by: 'annotation' },
+      { ...finding('error', 'right'), namespace: 'team-b', reason: 'agreed', by: 'configuration' },
+    ],
     notes: [],
     unread: [],
   }
@@ -233,6 +280,7 @@ t.test('a policy report is of its CRD', async (t) => {
     group: 'toolhive.stacklok.dev',
     advice: false,
     quiet: false,
+    showIgnored: true,
     names: [],
     terminal: { columns: 80, paint: (_, line) => line },
     source: () => undefined,
@@ -244,7 +292,7 @@ t.test('a policy report is of its CRD', async (t) => {
   t.match(items, [
     {
       metadata: { namespace: 'team-a' },
-      summary: { pass: 1, fail: 1, warn: 2, error: 0, skip: 0 },
+      summary: { pass: 1, fail: 1, warn: 2, error: 0, skip: 1 },
       results: [
         {
           policy: 'schema-enum',
@@ -260,8 +308,13 @@ t.test('a policy report is of its CRD', async (t) => {
         },
         {},
         {},
+        { result: 'skip', properties: { reason: 'agreed' } },
       ],
     },
-    { metadata: { namespace: 'team-b' }, summary: { pass: 1, fail: 0 }, results: [] },
+    {
+      metadata: { namespace: 'team-b' },
+      summary: { pass: 1, fail: 0, skip: 1 },
+      results: [{ result: 'skip' }],
+    },
   ])
 })

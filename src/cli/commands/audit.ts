@@ -86,12 +86,7 @@ interface Judging {
 function judgeAll(live: Live, { group, settings, exemptions, release }: Judging): Report {
   const report: Report = {
     files: [],
-    judged: live.objects.map(({ kind, namespace, name }) => ({
-      file: null,
-      kind: kind.kind,
-      namespace,
-      name,
-    })),
+    judged: [],
     others: 0,
     findings: [],
     ignored: [],
@@ -105,6 +100,7 @@ function judgeAll(live: Live, { group, settings, exemptions, release }: Judging)
       exemptions.leftOut()
       continue
     }
+    report.judged.push({ file: null, ...subject })
     const submission = storedSubmission(subject, { namespace, group, object: value })
     const outcome = judgeSubmission(submission, {
       group,

@@ -1,5 +1,5 @@
 import { foldCauses, type Told } from './fold.ts'
-import { inFileOrder, notesIn, shownIn, summary } from './line.ts'
+import { ignoredIn, inFileOrder, notesIn, reasonOf, shownIn, summary } from './line.ts'
 import type { Format, Located } from './report.ts'
 
 const COMMANDS = { error: 'error', warning: 'warning', advice: 'notice' } as const
@@ -11,6 +11,14 @@ export const printGitHub: Format = (report, printing) => {
     ...report.unread.map((each) => command('error', each, 'not read', each.message)),
     ...told.map((each) =>
       command(COMMANDS[each.finding.severity], each.finding, each.finding.id, textOf(each)),
+    ),
+    ...ignoredIn(report, printing).map((each) =>
+      command(
+        'notice',
+        each,
+        `ignored: ${each.id}`,
+        `${textOf({ finding: each, others: [] })}\n${reasonOf(each)}`,
+      ),
     ),
     ...notesIn(report, printing).map((note) => command('notice', note, 'note', note.message)),
     ...(printing.quiet ? [] : [inLine(summary(report, printing))]),

@@ -1,5 +1,5 @@
 import { API_VERSION } from '../../kinds/index.ts'
-import { shownIn } from './line.ts'
+import { ignoredIn, shownIn } from './line.ts'
 import type { Format, ReportedFinding } from './report.ts'
 
 const RESULTS = { error: 'fail', warning: 'warn', advice: 'warn' } as const
@@ -8,7 +8,7 @@ const NAME = 'vmcp-admission'
 
 /**
  * A List of one PolicyReport (wgpolicyk8s.io/v1alpha2) for each namespace with resources, for `kubectl apply -f -` and the
- * dashboards that read them. A resource without findings counts as one that passes.
+ * dashboards that read them. A resource without findings counts as one that passes; an ignored finding is one that is skipped.
  */
 export const printPolicyReport: Format = (report, printing) => {
   const apiVersion = `${printing.group}/${API_VERSION}`
@@ -17,6 +17,7 @@ export const printPolicyReport: Format = (report, printing) => {
   const items = [...Map.groupBy(report.judged, ({ namespace }) => namespace)].map(
     ([namespace, resources]) => {
       const own = findings.filter((finding) => finding.namespace === namespace)
+      const skipped = ignoredIn(report, printing).filter((each) => each.namespace === namespace)
       const count = (result: string) => own.filter(({ severity }) => RESULTS[severity] === result).length
       return {
         apiVersion: 'wgpolicyk8s.io/v1alpha2',
@@ -27,9 +28,16 @@ export const printPolicyReport: Format = (report, printing) => {
           fail: count('fail'),
           warn: count('warn'),
           error: 0,
-          skip: 0,
+          skip: skipped.length,
         },
-        results: own.map((finding) => resultOf(finding, apiVersion)),
+        results: [
+          ...own.map((finding) => resultOf(finding, apiVersion)),
+          ...skipped.map((each) => ({
+            ...resultOf(each, apiVersion),
+            result: 'skip',
+            properties: { path: each.path, reason: each.reason },
+          })),
+        ],
       }
     },
   )

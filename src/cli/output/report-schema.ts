@@ -24,23 +24,31 @@ const PATH = Type.String({
 
 const COUNT = Type.Integer({ minimum: 0 })
 
+const FINDING = {
+  ...LOCATED,
+  severity: Type.Enum(['error', 'warning', 'advice']),
+  id: Type.String({ description: 'The id of the rule; `vmcp-admission explain ID` describes it.' }),
+  path: PATH,
+  ...SUBJECT,
+  related: Type.Array(object({ ...LOCATED, path: PATH, ...SUBJECT }), {
+    description: 'The other ends of a contradiction between objects.',
+  }),
+  fix: Type.Union([object({ title: Type.String() }), Type.Null()], {
+    description: 'What `vmcp-admission fix` would do; null where there is no safe fix.',
+  }),
+}
+
 /** What `check` and `audit` print with `--output json`. */
 export const REPORT_SCHEMA = object({
   version: Type.Literal(REPORT_VERSION),
-  findings: Type.Array(
+  findings: Type.Array(object(FINDING)),
+  ignored: Type.Array(
     object({
-      ...LOCATED,
-      severity: Type.Enum(['error', 'warning', 'advice']),
-      id: Type.String({ description: 'The id of the rule; `vmcp-admission explain ID` describes it.' }),
-      path: PATH,
-      ...SUBJECT,
-      related: Type.Array(object({ ...LOCATED, path: PATH, ...SUBJECT }), {
-        description: 'The other ends of a contradiction between objects.',
-      }),
-      fix: Type.Union([object({ title: Type.String() }), Type.Null()], {
-        description: 'What `vmcp-admission fix` would do; null where there is no safe fix.',
-      }),
+      ...FINDING,
+      reason: Type.String(),
+      by: Type.Enum(['comment', 'annotation', 'configuration']),
     }),
+    { description: 'Findings that do not count, each with the reason that is written for it.' },
   ),
   notes: Type.Array(object(LOCATED), { description: 'What was not judged, and why.' }),
   unread: Type.Array(object({ ...LOCATED, template: Type.Optional(Type.Literal(true)) }), {
@@ -53,6 +61,7 @@ export const REPORT_SCHEMA = object({
     errors: COUNT,
     warnings: COUNT,
     advice: COUNT,
+    ignored: COUNT,
     notes: COUNT,
     unread: COUNT,
   }),

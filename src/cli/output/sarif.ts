@@ -1,16 +1,26 @@
 import { pathToFileURL } from 'node:url'
-import type { Location, Log, Notification, ReportingDescriptor, Result } from 'sarif'
+import type { Location, Log, Notification, ReportingDescriptor, Result, Suppression } from 'sarif'
 import manifest from '../../../package.json' with { type: 'json' }
 import { fingerprints } from './fingerprint.ts'
 import { describedAs, idPage } from './id-page.ts'
-import { notesIn, shownIn } from './line.ts'
-import { type Format, type Located, slashed, type Subject } from './report.ts'
+import { ignoredIn, notesIn, shownIn } from './line.ts'
+import {
+  type Format,
+  type Located,
+  type ReportedFinding,
+  type ReportedIgnored,
+  slashed,
+  type Subject,
+} from './report.ts'
 
 const LEVELS = { error: 'error', warning: 'warning', advice: 'note' } as const
 
 /** SARIF 2.1.0, as code scanning reads it. https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html */
 export const printSarif: Format = (report, printing) => {
-  const findings = shownIn(report, printing)
+  const findings: readonly (ReportedFinding | ReportedIgnored)[] = [
+    ...shownIn(report, printing),
+    ...ignoredIn(report, printing),
+  ]
   const ids = [...new Set(findings.map(({ id }) => id))].sort()
   const prints = fingerprints(findings)
   const results = findings.map((finding, i): Result => {
@@ -31,6 +41,7 @@ export const printSarif: Format = (report, printing) => {
             })),
           }),
       partialFingerprints: { 'vmcpAdmission/v1': prints[i] ?? '' },
+      ...('by' in finding && { suppressions: [suppressionOf(finding)] }),
     }
   })
   const log: Log = {
@@ -61,6 +72,11 @@ export const printSarif: Format = (report, printing) => {
   }
   return `${JSON.stringify(log, null, 2)}\n`
 }
+
+const suppressionOf = ({ by, reason }: ReportedIgnored): Suppression => ({
+  kind: by === 'configuration' ? 'external' : 'inSource',
+  justification: reason,
+})
 
 function ruleOf(id: string): ReportingDescriptor {
   const { summary, why, severity } = describedAs(id) ?? { summary: id, why: '', severity: 'error' }
