@@ -371,7 +371,17 @@ t.test('a kind that cannot be read, and one that is not there', async (t) => {
   const absent = await fakeApiServer(t, 'mcpgroups', { lists: [refusal(404, 'no')] })
   const empty = await fakeApiServer(t, 'toolhive', { lists: [refusal(404, 'no')] })
   const note = `the cluster does not serve MCPGroup (mcpgroups.${DEFAULT_API_GROUP}/v1beta1); is its CRD installed?`
-  const counts = { files: 0, resources: 0, others: 0, errors: 0, warnings: 0, advice: 0, notes: 0, unread: 0 }
+  const counts = {
+    files: 0,
+    resources: 0,
+    others: 0,
+    errors: 0,
+    warnings: 0,
+    advice: 0,
+    ignored: 0,
+    notes: 0,
+    unread: 0,
+  }
   const place = { file: null, line: 0, column: 0 }
   const rows: [string, string[], number, string][] = [
     [
@@ -400,6 +410,7 @@ t.test('a kind that cannot be read, and one that is not there', async (t) => {
       jsonOf({
         version: 1,
         findings: [],
+        ignored: [],
         notes: [],
         unread: [{ ...place, message: `MCPGroup: 403 ${FORBIDDEN}` }],
         counts: { ...counts, unread: 1 },
@@ -412,6 +423,7 @@ t.test('a kind that cannot be read, and one that is not there', async (t) => {
       jsonOf({
         version: 1,
         findings: [],
+        ignored: [],
         notes: [{ ...place, message: note }],
         unread: [],
         counts: { ...counts, notes: 1 },

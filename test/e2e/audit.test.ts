@@ -160,6 +160,7 @@ await withApiServer(root, async (t, api) => {
               fix: null,
             },
           ],
+          ignored: [],
           notes: [],
           unread: [],
           counts: {
@@ -169,6 +170,7 @@ await withApiServer(root, async (t, api) => {
             errors: 1,
             warnings: 0,
             advice: 0,
+            ignored: 0,
             notes: 0,
             unread: 0,
           },
