@@ -1448,11 +1448,13 @@ t.test('wrong usage', async (t) => {
 })
 
 t.test('wrong usage ends with exit code 2', async (t) => {
-  const all = 'the commands are check, fix, audit, explain, plan, role, lsp, doctor and uninstall'
+  const names = [...COMMANDS.keys()]
+  const but = names.slice(0, -1).join(', ')
+  const all = `the commands are ${but} and ${names.at(-1)}`
   const rows: [args: string[], message: string, help: string, environment?: Record<string, string>][] = [
     [
       [],
-      'name a command: check, fix, audit, explain, plan, role, lsp, doctor or uninstall; `vmcp-admission check .` judges the manifests here',
+      `name a command: ${but} or ${names.at(-1)}; \`vmcp-admission check .\` judges the manifests here`,
       '--help',
     ],
     [['chek'], "'chek' is not a command; did you mean 'check'", '--help'],
@@ -1588,7 +1590,11 @@ t.test('the help of a command names each of its flags with the variable', (t) =>
 t.test('the example of each command is one that it understands', (t) => {
   for (const [name, { example, flags }] of COMMANDS) {
     const { positionals } = readFlags(flags, example.split(' '), {})
-    t.equal(positionals.length, ['check', 'fix', 'explain', 'plan'].includes(name) ? 1 : 0, name)
+    t.equal(
+      positionals.length,
+      ['check', 'fix', 'explain', 'plan', 'completion'].includes(name) ? 1 : 0,
+      name,
+    )
     for (const id of name === 'explain' ? positionals : []) t.ok(ALL_IDS.has(id), id)
   }
   t.end()

@@ -1,6 +1,7 @@
 import { helpLines } from '../configuration/flags.ts'
 import { AUDIT_FLAGS, audit } from './commands/audit.ts'
 import { CHECK_FLAGS, check } from './commands/check.ts'
+import { completion } from './commands/completion.ts'
 import { doctor, DOCTOR_FLAGS } from './commands/doctor.ts'
 import { explain } from './commands/explain.ts'
 import { fix, FIX_FLAGS } from './commands/fix.ts'
@@ -137,6 +138,16 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
         3: 'something could not be removed',
       },
       run: uninstall,
+    },
+  ],
+  [
+    'completion',
+    {
+      ways: [['bash|zsh|fish', 'print what completes commands, flags and ids in a shell']],
+      example: 'bash',
+      flags: {},
+      exits: { 0: 'done' },
+      run: (args) => completion(args, COMMANDS),
     },
   ],
 ])
