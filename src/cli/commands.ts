@@ -9,6 +9,7 @@ import { lsp, LSP_FLAGS } from './commands/lsp.ts'
 import { PLAN_FLAGS, plan } from './commands/plan.ts'
 import { role, ROLE_FLAGS } from './commands/role.ts'
 import { uninstall, UNINSTALL_FLAGS } from './commands/uninstall.ts'
+import { PROGRAM } from './program-name.ts'
 
 export interface Command {
   /** The forms of its arguments, and what each does. */
@@ -162,13 +163,13 @@ export function listed(word: 'and' | 'or'): string {
 export function overview(): string {
   const ways = [...COMMANDS].flatMap(([name, command]) => waysOf(name, command))
   return text([
-    'Usage: vmcp-admission COMMAND',
+    `Usage: ${PROGRAM} COMMAND`,
     '',
     'Checks the authentication resources of vMCP as the admission webhook does, in files and in clusters.',
     '',
     ...columns(ways),
     '',
-    'vmcp-admission COMMAND --help prints the flags and exit codes of a command, and an example; --version prints the version.',
+    `${PROGRAM} COMMAND --help prints the flags and exit codes of a command, and an example; --version prints the version.`,
   ])
 }
 
@@ -176,7 +177,7 @@ export function overview(): string {
 export function helpOf(name: string, command: Command): string {
   const flags = helpLines(command.flags)
   const exits = Object.entries({ ...command.exits, 2: 'wrong usage' }).map(([code, why]) => `${code} ${why}`)
-  const call = `vmcp-admission ${name}`
+  const call = `${PROGRAM} ${name}`
   return text([
     'Usage:',
     ...columns(waysOf(call, command)),

@@ -3,6 +3,7 @@ import { UsageError } from '../configuration/flags.ts'
 import { nearest } from '../rule/nearest.ts'
 import { type Command, COMMANDS, helpOf, listed, overview } from './commands.ts'
 import { EXIT } from './output/report.ts'
+import { PROGRAM } from './program-name.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -22,7 +23,7 @@ export async function run(args: readonly string[], environment: Environment): Pr
     }
     const [name = ''] = args
     const help = COMMANDS.has(name) ? `${name} --help` : '--help'
-    process.stderr.write(`vmcp-admission: ${error.message}\nvmcp-admission ${help} shows how it is used\n`)
+    process.stderr.write(`vmcp-admission: ${error.message}\n${PROGRAM} ${help} shows how it is used\n`)
     return EXIT.usage
   }
 }
@@ -42,7 +43,7 @@ async function runCommand([name, ...args]: readonly string[], environment: Envir
 /** Without a command: names them all, and the one for the manifests that are here. */
 async function suggest(): Promise<never> {
   const { holdsManifests } = await import('./input/manifests.ts')
-  const here = (await holdsManifests('.')) ? '; `vmcp-admission check .` judges the manifests here' : ''
+  const here = (await holdsManifests('.')) ? `; \`${PROGRAM} check .\` judges the manifests here` : ''
   throw new UsageError(`name a command: ${listed('or')}${here}`)
 }
 

@@ -7,18 +7,7 @@ import { writeInventory } from './bundled-packages.ts'
 import { bundled, bundledModules, OLDEST_NODE, PROGRAMS, ROOT } from './bundling.ts'
 
 /** What the package has beside its programs and the library, at the places that the docs name. */
-const FILES = [
-  'CHANGELOG.md',
-  'LICENSE',
-  'deploy/crds',
-  'deploy/crds-strict',
-  'deploy/kustomize/policies-only',
-  'deploy/policies',
-  'docs',
-  'examples',
-  'releases',
-  'schemas',
-]
+const FILES = ['LICENSE', ...manifest.files.filter((path) => path !== 'dist')]
 
 const LIBRARY = 'src/library/index.ts'
 
@@ -29,7 +18,10 @@ const MANIFEST = {
   ...Object.fromEntries(Object.entries(manifest).filter(([field]) => SHARED.includes(field))),
   type: 'module',
   engines: { node: `>=${OLDEST_NODE}` },
-  bin: { [manifest.name]: 'cli/main.js', [`${manifest.name}-server`]: 'server/main.js' },
+  bin: {
+    ...Object.fromEntries(Object.keys(manifest.bin).map((name) => [name, 'cli/main.js'])),
+    [`${manifest.name}-server`]: 'server/main.js',
+  },
   exports: {
     '.': { types: './library/index.d.ts', default: './library/index.js' },
     './releases/*.json': './releases/*.json',

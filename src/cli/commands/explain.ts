@@ -4,6 +4,7 @@ import { allRules } from '../../kinds/places.ts'
 import { ALL_IDS, ENGINE_IDS } from '../../review/engine-ids.ts'
 import { nearest } from '../../rule/nearest.ts'
 import { idPage } from '../output/id-page.ts'
+import { PROGRAM } from '../program-name.ts'
 import { fieldPage, fieldPaths, fieldsAt, kindCalled, kindPage, placeText } from './explain-field.ts'
 
 /**
@@ -63,5 +64,5 @@ function advice(name: string): string {
   const near = nearest(name, [...ALL_IDS, ...KINDS.map(({ kind }) => kind)]) ?? nearest(name, fieldPaths())
   if (holding.length > 0) return `; did you mean ${listed(holding.toSorted().map(quoted), 'or')}`
   if (near !== undefined) return `; did you mean ${quoted(near)}`
-  return '; `vmcp-admission explain` lists the ids, docs/fields.md the fields'
+  return `; \`${PROGRAM} explain\` lists the ids, docs/fields.md the fields`
 }

@@ -15,6 +15,7 @@ import {
 } from './report.ts'
 import { wrapped } from './terminal.ts'
 import { visible } from './visible.ts'
+import { PROGRAM } from '../program-name.ts'
 
 const COLOURS = { error: 'red', warning: 'yellow', advice: 'cyan' } as const
 
@@ -65,9 +66,9 @@ function nextSteps(told: readonly Told[], { findings }: Report, { names }: Print
     ...(fixable === 0 || names.length === 0
       ? []
       : [
-          `${fixable} can be fixed: vmcp-admission fix ${names.length > MOST_PLACES ? 'FILES' : names.join(' ')}`,
+          `${fixable} can be fixed: ${PROGRAM} fix ${names.length > MOST_PLACES ? 'FILES' : names.join(' ')}`,
         ]),
-    ...(worst === undefined ? [] : [`more on a finding: vmcp-admission explain ${worst.finding.id}`]),
+    ...(worst === undefined ? [] : [`more on a finding: ${PROGRAM} explain ${worst.finding.id}`]),
   ]
   return steps.length === 0 ? [] : ['', ...steps]
 }
