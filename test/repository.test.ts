@@ -9,7 +9,7 @@ import { releaseNotes, versionProblems } from '../src/generate/version.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const file = (path: string) => readFileSync(join(ROOT, path), 'utf8')
-const WORKFLOWS = globSync('.github/{workflows,actions}/**/*.yaml', { cwd: ROOT })
+const WORKFLOWS = globSync(['action.yml', '.github/{workflows,actions}/**/*.yaml'], { cwd: ROOT })
 
 interface Step {
   readonly uses?: string

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Examines the workflows with actionlint, built once from the Go module pinned beside this file, and with shellcheck every
+# Examines the workflows and the actions with actionlint, built once from the Go module pinned beside this file, and with shellcheck every
 # shell script. What is not installed is skipped with one line; in CI (CI=true) that is a failure.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.."
@@ -14,6 +14,10 @@ has() {
 
 if has go 'no workflow' 'install Go (https://go.dev/dl/)'; then
   GOWORK=off go -C test/workflows tool actionlint
+  for action in action.yml .github/actions/*/action.yaml; do
+    node test/workflows/action-as-workflow.ts "$action" |
+      GOWORK=off go -C test/workflows tool actionlint -stdin-filename "$action" -
+  done
 fi
 if has shellcheck 'no shell script' 'install it as your system does (apt-get install shellcheck, brew install shellcheck)'; then
   git ls-files -z -- '*.sh' .ci/run | xargs -0 shellcheck
