@@ -24,8 +24,15 @@ import { mayServe } from './trust-loop.ts'
 import { errorMessage } from '../rule/error-message.ts'
 import { warmUp } from './warm-up.ts'
 
+/** What a person types before the flags: in a clone, with the image (its path in the Dockerfile), with the package. */
+const START = import.meta.url.endsWith('.ts')
+  ? 'npm start --'
+  : import.meta.url === 'file:///app/dist/server/main.js'
+    ? 'docker run IMAGE'
+    : 'vmcp-admission-server'
+
 const USAGE = [
-  'Usage: npm start -- [flags]',
+  `Usage: ${START} [flags]`,
   '',
   'Admission webhook for the authentication resources of vMCP.',
   '',
@@ -239,10 +246,10 @@ function unregistered(url: string, { kubeconfig, namespace, host, port }: Server
   return [
     'no API server asks this process: it registers no webhook (--arming off)',
     'for a trial that registers it, and removes everything at the end:',
-    `  npm start -- --local-cluster ${file}`,
+    `  ${START} --local-cluster ${file}`,
     'to register it so that it stays (the namespace holds the Lease of the replica that writes):',
     `  kubectl --kubeconfig ${file} create namespace ${namespace}`,
-    `  npm start -- --kubeconfig ${file} --host ${host} --port ${port} --arming on --webhook-url ${url}`,
+    `  ${START} --kubeconfig ${file} --host ${host} --port ${port} --arming on --webhook-url ${url}`,
     ...(isHere
       ? ['  (an API server in a container or on another machine does not reach this host: name an address)']
       : []),

@@ -118,6 +118,10 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
     t.strictSame(without, [])
   })
 
+  await t.test('its help says how it is run', async (t) => {
+    t.match(run('podman', ...runArguments(), '--help'), /^Usage: docker run IMAGE \[flags\]$/m)
+  })
+
   await t.test('it starts as the bundle does', async (t) => {
     await Promise.resolve()
     // Of three starts the shortest, timed beside the program: what makes the container does not count.
