@@ -12,6 +12,9 @@ stand_in() {
   tar -C "$root" -c . | podman import --quiet "${@:2}" - "localhost/$name-$1" >/dev/null
 }
 
+# Without their names, the images of a run before would stay for good.
+podman rmi --ignore "localhost/$name" "localhost/$name-build" "localhost/$name-run" >/dev/null || true
+
 mmdebstrap --quiet --variant=extract --include=base-files,libc6,libstdc++6,ca-certificates,dash,coreutils \
   --dpkgopt='path-exclude=/usr/share/doc/*' trixie "$root"
 cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
