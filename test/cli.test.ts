@@ -105,7 +105,9 @@ const awsSts = (more: string, metadata?: string) =>
 
 const VALID = awsSts(`region: eu-central-1\nfallbackRoleArn: ${ROLE}\n`)
 const WRONG = awsSts(`region: europe\nfallbackRoleArn: ${ROLE}\n`)
-const WARNED = manifest('type: unauthenticated\n')
+const WARNED = manifest(
+  'type: tokenExchange\ntokenExchange:\n  tokenUrl: http://idp.example.com/token\n  audience: jira\n',
+)
 const OTHER = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: other\n'
 
 await write({
@@ -149,7 +151,7 @@ t.test('data on stdout, talk on stderr', async (t) => {
   ])
   t.strictSame(human.stdout.split('\n'), [
     `half.yaml:8:13: error: MCPExternalAuthConfig reports: spec.awsSts.region: Invalid value: "europe": must be an AWS region, such as 'eu-central-1' (schema-pattern)`,
-    `warned.yaml:6:9: warning: MCPExternalAuthConfig reports: spec.type: 'unauthenticated' sends no credentials; keep it to backends that need none (external-auth-type-authenticates)`,
+    `warned.yaml:8:15: warning: MCPExternalAuthConfig reports: spec.tokenExchange.tokenUrl: sends tokens in the clear; use 'https://' (token-exchange-url-https)`,
     '',
     '3 resources in 2 files: 1 error, 1 warning, 2 that could not be read',
     '',
@@ -576,16 +578,16 @@ t.test('versions and kinds', async (t) => {
     ].join('---\n'),
     'elsewhere.yaml': WRONG.replace('toolhive.stacklok.dev', 'vmcp.example.com'),
   })
-  t.strictSame(await vmcp(['check', 'versions.yaml']), {
+  t.strictSame(await vmcp(['check', '--advice', 'versions.yaml']), {
     status: 0,
-    stdout: `versions.yaml:1:13: warning: MCPGroup a: apiVersion: v1alpha1 is deprecated; checked as v1beta1; write v1beta1 (api-version-current)
+    stdout: `versions.yaml:1:13: advice: MCPGroup a: apiVersion: v1alpha1 is deprecated; checked as v1beta1; write v1beta1 (api-version-current)
 versions.yaml:5:13: warning: MCPGroup a: apiVersion: v1 is not a version of these resources; checked as v1beta1; write v1beta1 (api-version-current)
 versions.yaml:10:7: warning: MCPGruop a: kind: not checked: there are no rules for the kind 'MCPGruop'; did you mean 'MCPGroup' (kind-known)
 versions.yaml:14:7: note: not checked: there are no rules for the kind 'MCPRegistry'
 versions.yaml:17:13: warning: MCPGroup a: apiVersion: not checked: the apiVersion is 'toolhive.stacklock.dev/v1beta1'; did you mean 'toolhive.stacklok.dev/v1beta1' (api-group-known)
 versions.yaml:21:1: warning: MCPGroup a: apiVersion: not checked: there is no apiVersion; write 'toolhive.stacklok.dev/v1beta1' (api-group-known)
 
-2 resources in 1 file (6 documents of other kinds not judged): 0 errors, 5 warnings, 1 note
+2 resources in 1 file (6 documents of other kinds not judged): 0 errors, 4 warnings, 1 of advice, 1 note
 `,
     stderr: '',
   })
@@ -673,13 +675,13 @@ t.test('one line for people tells of the same version in many documents', async 
     'old/b.yaml': `${old('c')}---\n${old('d', 'v1')}`,
     'old/a.yaml': `${old('a')}---\n${old('b')}`,
   })
-  const { stdout } = await vmcp(['check', 'old/a.yaml', 'old/b.yaml'])
+  const { stdout } = await vmcp(['check', '--advice', 'old/a.yaml', 'old/b.yaml'])
   t.equal(
     stdout,
-    `old/a.yaml:1:13: warning: MCPGroup a and 2 more: apiVersion: v1alpha1 is deprecated; checked as v1beta1; write v1beta1 (api-version-current)
+    `old/a.yaml:1:13: advice: MCPGroup a and 2 more: apiVersion: v1alpha1 is deprecated; checked as v1beta1; write v1beta1 (api-version-current)
 old/b.yaml:5:13: warning: MCPGroup d: apiVersion: v1 is not a version of these resources; checked as v1beta1; write v1beta1 (api-version-current)
 
-4 resources in 2 files: 0 errors, 4 warnings
+4 resources in 2 files: 0 errors, 1 warning, 3 of advice
 `,
   )
   const { findings } = await printed(['old'])
@@ -698,12 +700,7 @@ t.test('groups and versions that are not ours', async (t) => {
     ['v1', 'MCPRemoteProxy', 'warning api-group-known'],
     ['kagent.dev/v1alpha1', 'MCPServer', undefined],
     ['${GROUP}/v1beta1', 'MCPOIDCConfig', undefined, 'error api-group-known'],
-    [
-      'toolhive.stacklok.dev/v1alpha1',
-      'MCPGroup',
-      'warning api-version-current',
-      'warning api-version-current',
-    ],
+    ['toolhive.stacklok.dev/v1alpha1', 'MCPGroup', 'advice api-version-current'],
     ['toolhive.stacklok.dev/v2', 'MCPGroup', 'warning api-version-current'],
   ]
   const documents = rows.map(
@@ -930,6 +927,7 @@ const OF_OTHERS = [
   'group-has-backends',
   'outgoing-auth-backend-is-member',
   'backend-credentials-configured',
+  'backend-strategy-chosen',
   'upstream-inject-has-auth-server',
   'upstream-inject-provider-exists',
 ]
@@ -1008,9 +1006,9 @@ const TOGETHER: readonly {
       serverIn('{ name: tools }').replace('name: wiki', 'name: jira'),
       injecting('cfg', 'okta'),
     ],
-    found: ['backend-credentials-configured', 'upstream-inject-has-auth-server'],
+    found: ['backend-strategy-chosen', 'upstream-inject-has-auth-server'],
     strict: [
-      'backend-credentials-configured',
+      'backend-strategy-chosen',
       'outgoing-auth-backend-is-member',
       'reference-found',
       'upstream-inject-has-auth-server',
@@ -1035,7 +1033,7 @@ const TOGETHER: readonly {
       serverIn('{ name: tools }'),
     ],
     found: [],
-    strict: ['backend-credentials-configured', 'outgoing-auth-backend-is-member', 'reference-found'],
+    strict: ['backend-strategy-chosen', 'outgoing-auth-backend-is-member', 'reference-found'],
   },
 ]
 
@@ -1750,12 +1748,12 @@ t.test('advice is counted, and shown where somebody asks for it', async (t) => {
     const { status, stdout } = await vmcp(['check', ...flags, ...args])
     return [status, stdout.match(/: advice: /g)?.length ?? 0, /, (\d of advice[^,\n]*)/.exec(stdout)?.[1]]
   }
-  t.strictSame(await advised(), [1, 0, '2 of advice (--advice shows it)'])
-  t.strictSame(await advised('--advice'), [1, 2, '2 of advice'])
-  t.strictSame(await advised('--profile', 'strict'), [1, 2, '2 of advice'])
-  t.strictSame(await advised('--strict'), [1, 2, '2 of advice'])
-  const lower = ['--severity', 'redis-tls-enabled=advice']
-  t.strictSame(await advised(...lower), [1, 0, '4 of advice (--advice shows it)'])
+  t.strictSame(await advised(), [1, 0, '4 of advice (--advice shows it)'])
+  t.strictSame(await advised('--advice'), [1, 4, '4 of advice'])
+  t.strictSame(await advised('--profile', 'strict'), [1, 4, '4 of advice'])
+  t.strictSame(await advised('--strict'), [1, 4, '4 of advice'])
+  const higher = ['--severity', 'redis-tls-enabled=warning']
+  t.strictSame(await advised(...higher), [1, 0, '2 of advice (--advice shows it)'])
   const { findings, counts } = await printed(args)
   t.equal(findings.filter(({ severity }) => severity === 'advice').length, counts.advice, 'JSON has it')
 })

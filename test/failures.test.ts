@@ -483,7 +483,7 @@ const ROWS: readonly Row[] = [
     title: 'an exchange in the gateway and again in the proxy of the server',
     world: gatewayWorld,
     wrong: both(discovered, set('jira.spec.externalAuthConfigRef', { name: 'exchange' })),
-    finds: ['backend-token-exchanged-once'],
+    finds: ['backend-exchange-not-repeated'],
     right: [
       (w) => {
         discovered(w)
@@ -494,6 +494,37 @@ const ROWS: readonly Row[] = [
           externalAuthConfigRef: { name: 'exchange' },
         })
       },
+    ],
+  },
+  {
+    story: 7,
+    title: 'an exchange in the gateway, and another in the proxy of the server',
+    world: gatewayWorld,
+    wrong: (w) => {
+      w.other = { ...w.exchange, metadata: { name: 'other' } }
+      set('gateway.spec.outgoingAuth', {
+        source: 'inline',
+        backends: { jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'exchange' } } },
+      })(w)
+      set('jira.spec.externalAuthConfigRef', { name: 'other' })(w)
+    },
+    finds: ['backend-token-exchanged-once'],
+    right: [],
+  },
+  {
+    story: 21,
+    title: 'a forbid behind another policy in one item',
+    world: gatewayWorld,
+    wrong: set(
+      'gateway.spec.incomingAuth.authzConfig',
+      cedar(`${PERMIT} forbid(principal, action, resource == Tool::"delete");`),
+    ),
+    finds: ['authorization-policy-accepted'],
+    right: [
+      set(
+        'gateway.spec.incomingAuth.authzConfig',
+        cedar(PERMIT, 'forbid(principal, action, resource == Tool::"delete");'),
+      ),
     ],
   },
   {

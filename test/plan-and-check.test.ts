@@ -132,8 +132,13 @@ const TOLD: readonly (readonly [failure: RegExp, ...rules: readonly string[]])[]
   [/^group: groupRef is missing/, 'group-ref-configured'],
   [/^(?:group|incoming|backend): .*not found/, 'reference-found'],
   [/^incoming: audience is missing/, 'incoming-auth-audience-configured'],
-  [/^backend: no externalAuthConfigRef/, 'backend-credentials-configured'],
-  [/^backend: not in `backends`/, 'backend-credentials-configured', 'outgoing-auth-inline-configured'],
+  [/^backend: no externalAuthConfigRef/, 'backend-credentials-configured', 'backend-strategy-chosen'],
+  [
+    /^backend: not in `backends`/,
+    'backend-credentials-configured',
+    'backend-strategy-chosen',
+    'outgoing-auth-inline-configured',
+  ],
   [/releases use `(?:default|backends)`/, 'outgoing-auth-inline-used'],
   [
     /^backend: no embedded authorization server/,

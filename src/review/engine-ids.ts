@@ -312,9 +312,9 @@ export const ENGINE_IDS: readonly EngineId[] = [
   },
   {
     id: 'api-version-current',
-    severity: 'warning',
+    severity: 'advice',
     summary: 'A resource uses version v1beta1 (CLI only).',
-    why: 'v1alpha1 is deprecated; it is checked as v1beta1.',
+    why: 'v1alpha1 is deprecated; it is checked as v1beta1. Any other version is a warning, because no cluster serves it.',
     sources: [...API_VERSIONS, 'decision 1'],
     ...example(
       { apiVersion: `${DEFAULT_API_GROUP}/v1alpha1`, spec: { type: 'unauthenticated' } },

@@ -298,7 +298,7 @@ function otherVersion(object: unknown, strict: boolean): Finding[] {
   const served = version === 'v1alpha1'
   const state = served ? 'is deprecated' : 'is not a version of these resources'
   const detail = `${version} ${state}; checked as ${API_VERSION}; write ${API_VERSION}`
-  const severity = strict && !served ? 'error' : 'warning'
+  const severity = served ? 'advice' : strict ? 'error' : 'warning'
   const at = ['apiVersion']
   const current = `${String(group)}/${API_VERSION}`
   const fix: Fix | undefined =

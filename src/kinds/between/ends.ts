@@ -1,7 +1,14 @@
 /** The other ends of contradictions between objects, for the rules that share them. */
 
 import type { Cluster, ObjectName } from '../../rule/cluster.ts'
-import { end, type Related, type Thing } from '../../rule/field-error.ts'
+import {
+  aboutEach,
+  end,
+  type FieldError,
+  type Related,
+  relatedTo,
+  type Thing,
+} from '../../rule/field-error.ts'
 import { type Path, pathTo } from '../../rule/path.ts'
 import { referencesOf } from './references.ts'
 import type { AuthConfig, Gateway, OidcConfig, Workload } from './related-resources.ts'
@@ -34,5 +41,29 @@ export function referenceEnds(
 export const nearEnds = (kind: string, near: string | undefined): Related[] =>
   near === undefined ? [] : [end({ kind, name: near }, NAME, 'has a similar name')]
 
-/** The contradiction between a workload that wants credentials and those who contact it without. */
-export const withoutCredentialsCause = ({ kind, name }: ObjectName): Thing => ['no credentials', kind, name]
+/** The finding of a VirtualMCPServer with the members that it contacts without credentials. */
+export const withoutCredentials = (
+  id: string,
+  finding: FieldError,
+  members: readonly ObjectName[],
+): FieldError =>
+  relatedTo(
+    aboutEach(finding, () => members.map(({ kind, name }) => [id, kind, name] as const)),
+    members.slice(0, 3).map((member) => end(member, NAME, 'gets no credentials')),
+    () => members.map(withoutCredentialsCause),
+  )
+
+/** The finding of a workload with the VirtualMCPServers that contact it without credentials. */
+export const contactedWithout = (
+  id: string,
+  finding: FieldError,
+  { workload, gateways, text }: { workload: ObjectName; gateways: readonly ObjectName[]; text: string },
+): FieldError =>
+  relatedTo(
+    aboutEach(finding, () => gateways.map(({ name }) => [id, name] as const)),
+    gateways.map((gateway) => end(gateway, GATEWAY.spec.outgoingAuth, text)),
+    () => [withoutCredentialsCause(workload)],
+  )
+
+/** The contradiction between a workload and those who contact it without credentials. */
+const withoutCredentialsCause = ({ kind, name }: ObjectName): Thing => ['no credentials', kind, name]

@@ -16,6 +16,15 @@ export const backend = (name: string, config?: string, kind = 'MCPServer'): Othe
   },
 })
 
+/** A workload of the group that checks the tokens of its callers. */
+export const checking = (name: string, config?: string): Other => ({
+  ...backend(name, config),
+  spec: {
+    ...(backend(name, config).spec as object),
+    oidcConfigRef: { name: 'corporate', audience: name },
+  },
+})
+
 /** A workload, in a group or alone. */
 export const workload = (config: string, groupName?: string): Workload => ({
   spec: {

@@ -137,6 +137,14 @@ export function frontingsOf(name: string, workload: Workload, cluster: Cluster):
   })
 }
 
+/** The VirtualMCPServers that contact a workload without credentials, by the source of their strategies. */
+export function gatewaysWithoutStrategy(name: string, workload: Workload, cluster: Cluster) {
+  const without = frontingsOf(name, workload, cluster).filter(({ from }) => from === 'none')
+  const ofSource = (wanted: Fronting['source']) =>
+    without.filter(({ source }) => source === wanted).map(({ gateway }) => gateway)
+  return { discovering: ofSource('discovered'), listing: ofSource('inline') }
+}
+
 /** Whether VirtualMCPServers front the group, and none of them uses the configuration for the workload of the name. */
 export function isUnused(
   name: string,

@@ -38,6 +38,10 @@ export const getGateway = (cluster: Cluster, name: string) =>
 export const getWorkload = (cluster: Cluster, { kind, name }: ObjectName) =>
   cluster.get(kind, name) as Workload | undefined
 
+/** Whether a workload refuses callers without a token: an MCPServerEntry has no proxy that could. */
+export const checksTokens = (kind: string, { spec }: Workload): boolean =>
+  kind !== 'MCPServerEntry' && spec !== undefined && !isAbsent(spec, 'oidcConfigRef')
+
 /** The backends of a group: the workloads that name it, whether or not the MCPGroup exists (decision 10). */
 export const membersOf = (cluster: Cluster, group: string): readonly ObjectName[] => members(group, cluster)
 

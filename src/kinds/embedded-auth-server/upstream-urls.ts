@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import type { Path } from '../../rule/path.ts'
 import { compilePattern, PATTERNS } from '../patterns.ts'
-import type { Server } from './effective.ts'
+import { mayBeTrue, type Server } from './effective.ts'
 import type { EmbeddedAuthServer } from './schema.ts'
 
 type ServerPath = Path<Static<typeof EmbeddedAuthServer>>
@@ -12,20 +12,24 @@ export interface PlacedUrl {
   readonly place: () => Path<string>
   /** The pattern of its schema, if it has one: a URL that does not match has an error of the schema already. */
   readonly pattern: { test(text: string): boolean } | undefined
+  /** Whether a setting allows plain http. */
+  readonly mayBeHttp?: boolean
 }
 
 const ANY_URL = compilePattern(PATTERNS.url.ecmaScript)
 const HTTPS_URL = compilePattern(PATTERNS.https.ecmaScript)
 
 /** The endpoints of every provider that may be http or https. */
-export function upstreamEndpoints({ upstreamProviders = [] }: Server, path: ServerPath): PlacedUrl[] {
+export function upstreamEndpoints(server: Server, path: ServerPath): PlacedUrl[] {
+  const { upstreamProviders = [] } = server
   const found: PlacedUrl[] = []
   for (let i = 0; i < upstreamProviders.length; i++) {
     const { oauth2Config, oidcConfig } = upstreamProviders[i] ?? {}
     const here = () => path.upstreamProviders.at(i)
     const { authorizationEndpoint, tokenEndpoint, userInfo } = oauth2Config ?? {}
-    add(found, ANY_URL, authorizationEndpoint, () => here().oauth2Config.authorizationEndpoint)
-    add(found, ANY_URL, tokenEndpoint, () => here().oauth2Config.tokenEndpoint)
+    const http = [server, oauth2Config ?? {}].some((holder) => mayBeTrue(holder, 'insecureAllowHTTP'))
+    add(found, ANY_URL, authorizationEndpoint, () => here().oauth2Config.authorizationEndpoint, http)
+    add(found, ANY_URL, tokenEndpoint, () => here().oauth2Config.tokenEndpoint, http)
     add(found, ANY_URL, userInfo?.endpointUrl, () => here().oauth2Config.userInfo.endpointUrl)
     add(
       found,
@@ -56,6 +60,7 @@ function add(
   pattern: PlacedUrl['pattern'],
   text: string | undefined,
   place: () => Path<string>,
+  mayBeHttp = false,
 ): void {
-  if (text) found.push({ text, place, pattern })
+  if (text) found.push({ text, place, pattern, mayBeHttp })
 }

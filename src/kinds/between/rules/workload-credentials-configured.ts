@@ -1,23 +1,33 @@
-import { namesText, type ObjectName } from '../../../rule/cluster.ts'
-import { advice, aboutEach, end, relatedTo } from '../../../rule/field-error.ts'
+import { namesText } from '../../../rule/cluster.ts'
+import { advice } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
-import { MCPServerEntry } from '../../mcp-server-entry/schema.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
-import { gateway, headerConfig, inline, workload } from '../examples.ts'
-import { frontingsOf } from '../reach.ts'
-import { addsHeaderFromSecret } from '../related-resources.ts'
-import { GATEWAY, withoutCredentialsCause } from '../ends.ts'
+import { contactedWithout } from '../ends.ts'
+import { gateway, headerConfig, inline } from '../examples.ts'
+import { gatewaysWithoutStrategy } from '../reach.ts'
+import { checksTokens } from '../related-resources.ts'
 
-const thing = (gateway: ObjectName) => ['workload-credentials-configured', gateway.name] as const
+const ID = 'workload-credentials-configured'
+const MISSING = 'without a token `oidcConfigRef` answers 401, and the tools are missing'
+
+/** A workload that checks the tokens of its callers. */
+const checking = (config?: string) => ({
+  spec: {
+    groupRef: { name: 'tools' },
+    oidcConfigRef: { name: 'corporate', audience: 'jira' },
+    ...(config !== undefined && { externalAuthConfigRef: { name: config } }),
+  },
+})
 
 export const workloadCredentialsConfigured = defineRule({
-  id: 'workload-credentials-configured',
-  on: [MCPServer, MCPRemoteProxy, MCPServerEntry],
+  id: ID,
+  on: [MCPServer, MCPRemoteProxy],
   reads: ['VirtualMCPServer'],
   severity: 'warning',
-  summary: 'Each VirtualMCPServer of the group has a strategy for the workload that joins it.',
-  why: 'The workload is contacted without credentials, and nobody may have meant that. With `oidcConfigRef` it answers 401, and the VirtualMCPServer offers none of its tools.',
+  summary:
+    'A workload that checks the tokens of its callers is sent one by each VirtualMCPServer of its group.',
+  why: 'With `oidcConfigRef` the workload answers 401 to callers without a token, so the VirtualMCPServer offers none of its tools.',
   failure: {
     symptom: 'the gateway is ready and serves zero tools; the backend answers 401',
     toldBy: 'nobody',
@@ -34,104 +44,60 @@ export const workloadCredentialsConfigured = defineRule({
     'decision 21',
   ],
   *check(resource, { path, cluster, self }) {
-    const isChecking = 'oidcConfigRef' in (resource.spec ?? {})
-    if (!isChecking && addsHeaderFromSecret(resource)) return
-    const without = frontingsOf(self.name, resource, cluster).filter(({ from }) => from === 'none')
-    const ofSource = (wanted: string) =>
-      without.filter(({ source }) => source === wanted).map(({ gateway }) => gateway)
-    const [discovering, listing] = [ofSource('discovered'), ofSource('inline')]
-    const ends = (gateways: readonly ObjectName[], text: string) =>
-      gateways.map((gateway) => end(gateway, GATEWAY.spec.outgoingAuth, text))
-    const causes = () => [withoutCredentialsCause(self)]
-    if (discovering.length > 0)
-      yield relatedTo(
-        aboutEach(
-          advice(
-            path.spec.externalAuthConfigRef,
-            isChecking
-              ? `name a configuration: without a token \`oidcConfigRef\` answers 401, and the tools are missing; there are no credentials from ${namesText(discovering)}`
-              : `name a configuration, or one of type unauthenticated; there are no credentials from ${namesText(discovering)}`,
-          ),
-          () => discovering.map(thing),
-        ),
-        ends(discovering, 'has each backend choose'),
-        causes,
-      )
-    if (listing.length > 0)
-      yield relatedTo(
-        aboutEach(
-          advice(
-            path.spec.groupRef,
-            `not listed, and no \`default\` names a configuration; there are no credentials from ${namesText(listing)}`,
-          ),
-          () => listing.map(thing),
-        ),
-        ends(listing, 'lists the backends'),
-        causes,
-      )
+    if (!checksTokens(self.kind, resource)) return
+    const { discovering, listing } = gatewaysWithoutStrategy(self.name, resource, cluster)
+    if (discovering.length > 0) {
+      const detail = `name a configuration: ${MISSING}; there are no credentials from ${namesText(discovering)}`
+      const by = { workload: self, gateways: discovering, text: 'has each backend choose' }
+      yield contactedWithout(ID, advice(path.spec.externalAuthConfigRef, detail), by)
+    }
+    if (listing.length > 0) {
+      const detail = `list it in \`backends\`, or set a \`default\`: ${MISSING}; there are no credentials from ${namesText(listing)}`
+      const by = { workload: self, gateways: listing, text: 'lists the backends' }
+      yield contactedWithout(ID, advice(path.spec.groupRef, detail), by)
+    }
   },
   examples: {
     valid: [
       {
         title: 'a configuration of its own',
-        value: workload('key', 'tools'),
+        kind: 'MCPServer',
+        value: checking('key'),
         others: [headerConfig('key'), gateway('tools')],
       },
       {
         title: 'a default there',
-        value: { spec: { groupRef: { name: 'tools' } } },
+        kind: 'MCPServer',
+        value: checking(),
         others: [headerConfig('key'), gateway('tools', { outgoingAuth: inline({}, 'key') })],
       },
       {
-        title: 'a credential in a header that it adds itself',
-        kind: 'MCPServerEntry',
-        value: {
-          spec: {
-            groupRef: { name: 'tools' },
-            headerForward: {
-              addHeadersFromSecret: [
-                { headerName: 'X-Api-Key', valueSecretRef: { name: 'jira', key: 'api-key' } },
-              ],
-            },
-          },
-        },
-        others: [gateway('tools')],
-      },
-      {
-        title: 'no VirtualMCPServer yet',
+        title: 'a workload that checks no tokens',
         value: { spec: { groupRef: { name: 'tools' } } },
+        others: [gateway('tools')],
       },
     ],
     invalid: [
       {
-        title: 'no configuration of its own, and it checks tokens',
+        title: 'no configuration of its own',
         kind: 'MCPServer',
-        value: {
-          spec: { groupRef: { name: 'tools' }, oidcConfigRef: { name: 'corporate', audience: 'jira' } },
-        },
+        value: checking(),
         others: [gateway('tools')],
         findings: [
           'spec.externalAuthConfigRef: name a configuration: without a token `oidcConfigRef` answers 401, and the tools are missing; there are no credentials from VirtualMCPServer "tools"',
         ],
       },
       {
-        title: 'no configuration of its own',
-        value: { spec: { groupRef: { name: 'tools' } } },
-        others: [gateway('tools')],
-        findings: [
-          'spec.externalAuthConfigRef: name a configuration, or one of type unauthenticated; there are no credentials from VirtualMCPServer "tools"',
-        ],
-      },
-      {
         title: 'not listed in one, and not discovered by it either',
-        value: workload('key', 'tools'),
+        kind: 'MCPServer',
+        value: checking('key'),
         others: [
           headerConfig('key'),
           gateway('tools'),
           gateway('other', { outgoingAuth: inline({ wiki: 'key' }) }),
         ],
         findings: [
-          'spec.groupRef: not listed, and no `default` names a configuration; there are no credentials from VirtualMCPServer "other"',
+          'spec.groupRef: list it in `backends`, or set a `default`: without a token `oidcConfigRef` answers 401, and the tools are missing; there are no credentials from VirtualMCPServer "other"',
         ],
       },
     ],

@@ -10,7 +10,7 @@ export const redisTlsEnabled = defineRule({
   id: 'redis-tls-enabled',
   on: EmbeddedAuthServer,
   reads: [],
-  severity: 'warning',
+  severity: 'advice',
   summary: 'Redis and Sentinel are reached over TLS, each by its own setting.',
   why: 'Upstream tokens and the Redis password go over the network in plaintext.',
   sources: [

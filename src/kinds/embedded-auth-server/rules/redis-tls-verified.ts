@@ -7,7 +7,7 @@ export const redisTlsVerified = defineRule({
   id: 'redis-tls-verified',
   on: EmbeddedAuthServer,
   reads: [],
-  severity: 'warning',
+  severity: 'advice',
   summary: 'The certificates of Redis and Sentinel are verified.',
   why: 'Without verification anyone on the path can pose as Redis and read upstream tokens.',
   sources: [{ section: '2.4.3', says: 'insecureSkipVerify skips certificate verification.' }, 'decision 21'],

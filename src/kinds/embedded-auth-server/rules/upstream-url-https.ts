@@ -10,8 +10,9 @@ export const upstreamUrlHttps = defineRule({
   on: EmbeddedAuthServer,
   reads: [],
   severity: 'warning',
-  summary: 'The endpoints of upstream providers use https, except on loopback hosts.',
-  why: 'Codes, tokens and the client secret can be read on the way; without insecureAllowHTTP releases do not start.',
+  summary:
+    'The endpoints of upstream providers use https, except on loopback hosts or with `insecureAllowHTTP`.',
+  why: 'Codes, tokens and the client secret can be read on the way; without `insecureAllowHTTP`, which does not count for userinfo endpoints, releases do not start.',
   failure: {
     symptom:
       'the pod ends at start with "endpoint must use HTTPS", or "endpoint_url with http scheme requires loopback address"',
@@ -20,8 +21,8 @@ export const upstreamUrlHttps = defineRule({
   },
   sources: [{ section: '2.4.3', must: 'Endpoints of upstream providers are URLs.' }, 'decision 21'],
   *check(server, { path }) {
-    for (const { text, place } of upstreamEndpoints(server, path)) {
-      if (!text.startsWith('http:')) continue
+    for (const { text, place, mayBeHttp } of upstreamEndpoints(server, path)) {
+      if (mayBeHttp || !text.startsWith('http:')) continue
       const host = parseUrl(text)?.host ?? ''
       if (host !== '' && !isLoopback(host)) {
         yield advice(place(), "use 'https://': codes, tokens and secrets can be read on the way")
@@ -35,8 +36,29 @@ export const upstreamUrlHttps = defineRule({
         title: 'a provider on the same host',
         value: withOAuth2({ ...githubConfig, tokenEndpoint: 'http://localhost:8080/token' }),
       },
+      {
+        title: 'plain http on purpose (newer releases)',
+        value: withOAuth2({
+          ...githubConfig,
+          insecureAllowHTTP: true,
+          authorizationEndpoint: 'http://dex.auth.svc:5556/auth',
+          tokenEndpoint: 'http://dex.auth.svc:5556/token',
+        }),
+      },
     ],
     invalid: [
+      {
+        title: 'plain http on purpose, but the userinfo endpoint must be https all the same',
+        value: withOAuth2({
+          ...githubConfig,
+          insecureAllowHTTP: true,
+          tokenEndpoint: 'http://dex.auth.svc:5556/token',
+          userInfo: { endpointUrl: 'http://dex.auth.svc:5556/userinfo' },
+        }),
+        findings: [
+          "upstreamProviders[0].oauth2Config.userInfo.endpointUrl: use 'https://': codes, tokens and secrets can be read on the way",
+        ],
+      },
       {
         title: 'http endpoints of an OAuth 2.0 provider',
         value: withOAuth2({

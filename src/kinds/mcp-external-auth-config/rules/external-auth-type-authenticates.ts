@@ -7,7 +7,7 @@ export const externalAuthTypeAuthenticates = defineRule({
   id: 'external-auth-type-authenticates',
   on: MCPExternalAuthConfig,
   reads: [],
-  severity: 'warning',
+  severity: 'advice',
   summary: 'The type sends credentials.',
   why: 'With `unauthenticated` the backend cannot tell who calls it.',
   sources: [{ section: '5.2', says: 'unauthenticated: no credentials are sent.' }, 'decision 21'],

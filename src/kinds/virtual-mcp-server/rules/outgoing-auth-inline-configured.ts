@@ -8,7 +8,7 @@ export const outgoingAuthInlineConfigured = defineRule({
   id: 'outgoing-auth-inline-configured',
   on: VirtualMCPServer,
   reads: [],
-  severity: 'warning',
+  severity: 'advice',
   summary: 'With source inline there is a strategy for some backend, or a default.',
   why: 'Every backend is contacted without credentials.',
   sources: [

@@ -1,0 +1,118 @@
+import { namesText } from '../../../rule/cluster.ts'
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { withoutCredentials } from '../../between/ends.ts'
+import { backend, checking, gatewayOf, headerConfig, inline } from '../../between/examples.ts'
+import {
+  addsHeaderFromSecret,
+  checksTokens,
+  getWorkload,
+  hasNoStrategy,
+} from '../../between/related-resources.ts'
+import { REACHED_KINDS, sourceOf, withoutStrategy } from '../../between/reach.ts'
+import { VirtualMCPServer } from '../schema.ts'
+
+const ID = 'backend-strategy-chosen'
+
+export const backendStrategyChosen = defineRule({
+  id: ID,
+  on: VirtualMCPServer,
+  reads: REACHED_KINDS,
+  severity: 'advice',
+  summary: 'Every backend of the group has a strategy; type `unauthenticated` says that none is needed.',
+  why: 'The backend is contacted without credentials. That is right for many containers inside the cluster, but nothing says that somebody meant it.',
+  sources: [
+    {
+      section: '5.2',
+      says: 'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.',
+    },
+    { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
+    'decision 21',
+  ],
+  *check(gateway, { path, cluster }) {
+    if (hasNoStrategy(gateway)) return
+    const others = withoutStrategy(gateway, cluster).filter((member) => {
+      const workload = getWorkload(cluster, member) ?? {}
+      return !checksTokens(member.kind, workload) && !addsHeaderFromSecret(workload)
+    })
+    if (others.length === 0) return
+    const at = path.spec.outgoingAuth
+    yield withoutCredentials(
+      ID,
+      sourceOf(gateway) === 'discovered'
+        ? advice(at, `without \`externalAuthConfigRef\` there are no credentials for ${namesText(others)}`)
+        : advice(
+            at.backends,
+            `not listed, and no \`default\` names a configuration; there are no credentials for ${namesText(others)}`,
+          ),
+      others,
+    )
+  },
+  examples: {
+    valid: [
+      {
+        title: 'discovered: a reference in each backend',
+        value: gatewayOf(),
+        others: [backend('jira', 'key'), headerConfig('key')],
+      },
+      {
+        title: 'inline: an entry, and a default for the others',
+        value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }, 'key') }),
+        others: [backend('jira'), backend('wiki'), headerConfig('key')],
+      },
+      {
+        title: 'discovered: an entry whose credential is a header that it adds itself',
+        value: gatewayOf(),
+        others: [
+          {
+            ...backend('jira', undefined, 'MCPServerEntry'),
+            spec: {
+              groupRef: { name: 'tools' },
+              headerForward: {
+                addHeadersFromSecret: [
+                  { headerName: 'X-Api-Key', valueSecretRef: { name: 'jira', key: 'api-key' } },
+                ],
+              },
+            },
+          },
+        ],
+      },
+      {
+        title: 'inline: nothing at all, which another rule tells without looking at the group',
+        value: gatewayOf({ outgoingAuth: { source: 'inline', backends: {} } }),
+        others: [backend('jira')],
+      },
+      {
+        title: 'a backend that checks tokens, of which a warning tells',
+        value: gatewayOf(),
+        others: [checking('wiki')],
+      },
+    ],
+    invalid: [
+      {
+        title: 'discovered: a backend without a reference',
+        value: gatewayOf(),
+        others: [backend('jira', 'key'), backend('wiki'), headerConfig('key')],
+        findings: [
+          'spec.outgoingAuth: without `externalAuthConfigRef` there are no credentials for MCPServer "wiki"',
+        ],
+      },
+      {
+        title: 'inline: a backend that is not listed; its own reference is not read',
+        value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
+        others: [backend('jira'), backend('wiki', 'key'), headerConfig('key')],
+        findings: [
+          'spec.outgoingAuth.backends: not listed, and no `default` names a configuration; there are no credentials for MCPServer "wiki"',
+        ],
+      },
+      {
+        title: 'inline: a default that names nothing',
+        value: gatewayOf({ outgoingAuth: { source: 'inline', backends: {}, default: {} } }),
+        others: [backend('jira')],
+        findings: [
+          'spec.outgoingAuth.backends: not listed, and no `default` names a configuration; there are no credentials for MCPServer "jira"',
+        ],
+      },
+    ],
+  },
+})
