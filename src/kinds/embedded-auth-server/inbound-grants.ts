@@ -37,6 +37,10 @@ export interface Placed<Value, Fields> {
 
 /** Whether a trusted issuer itself holds a policy for exchanges; `inboundGrants` holds it in newer releases. */
 export const hasDelegationPolicy = (issuer: DelegationPolicy): boolean =>
+  DELEGATION.some((field) => issuer[field] !== undefined && issuer[field] !== '' && issuer[field] !== false)
+
+/** The same, or a field of it cannot be read. */
+export const mayHaveDelegationPolicy = (issuer: DelegationPolicy): boolean =>
   DELEGATION.some((field) => !isAbsent(issuer, field) && issuer[field] !== '' && issuer[field] !== false)
 
 /** Every policy for exchanges: those of the trusted issuers themselves, then those of `inboundGrants`. */

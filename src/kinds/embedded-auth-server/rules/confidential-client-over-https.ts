@@ -6,6 +6,8 @@ import { mayBeTrue } from '../effective.ts'
 import { delegateClients } from '../inbound-grants.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
+const WITH_SECRETS = 'confidential clients (`allowConfidentialClientRegistration`, `delegateClients`)'
+
 export const confidentialClientOverHttps = defineRule({
   id: 'confidential-client-over-https',
   on: EmbeddedAuthServer,
@@ -22,13 +24,12 @@ export const confidentialClientOverHttps = defineRule({
   },
   sources: ['decision 3'],
   *check(server, { path }) {
-    const hasSecrets = server.allowConfidentialClientRegistration === true
-    if (!hasSecrets && delegateClients(server, path).length === 0) return
-    const which = hasSecrets ? '`allowConfidentialClientRegistration`' : 'delegate clients'
+    if (server.allowConfidentialClientRegistration !== true && delegateClients(server, path).length === 0)
+      return
     if (server.insecureAllowHTTP === true)
       yield forbidden(
         path.insecureAllowHTTP,
-        `may not be true beside ${which}, whose secrets would be sent in plain text`,
+        `may not be true beside ${WITH_SECRETS}: their secrets would be sent in plain text`,
       )
     else if (
       server.issuer?.startsWith('http:') &&
@@ -38,7 +39,7 @@ export const confidentialClientOverHttps = defineRule({
     )
       yield advice(
         path.issuer,
-        `use 'https://' beside ${which}, or set \`insecureAllowConfidentialOverLoopbackHTTP: true\``,
+        `use 'https://' beside ${WITH_SECRETS}, or set \`insecureAllowConfidentialOverLoopbackHTTP: true\``,
       )
   },
   examples: {
@@ -68,14 +69,27 @@ export const confidentialClientOverHttps = defineRule({
           allowConfidentialClientRegistration: true,
         },
         findings: [
-          'insecureAllowHTTP: Forbidden: may not be true beside `allowConfidentialClientRegistration`, whose secrets would be sent in plain text',
+          'insecureAllowHTTP: Forbidden: may not be true beside confidential clients (`allowConfidentialClientRegistration`, `delegateClients`): their secrets would be sent in plain text',
+        ],
+      },
+      {
+        title: 'secrets over http, for clients of both sorts',
+        value: {
+          ...server,
+          issuer: 'http://auth.internal',
+          insecureAllowHTTP: true,
+          allowConfidentialClientRegistration: true,
+          delegateClients: [agent],
+        },
+        findings: [
+          'insecureAllowHTTP: Forbidden: may not be true beside confidential clients (`allowConfidentialClientRegistration`, `delegateClients`): their secrets would be sent in plain text',
         ],
       },
       {
         title: 'a delegate client on a loopback host',
         value: { ...server, issuer: 'http://localhost:8080', delegateClients: [agent] },
         findings: [
-          "issuer: use 'https://' beside delegate clients, or set `insecureAllowConfidentialOverLoopbackHTTP: true`",
+          "issuer: use 'https://' beside confidential clients (`allowConfidentialClientRegistration`, `delegateClients`), or set `insecureAllowConfidentialOverLoopbackHTTP: true`",
         ],
       },
     ],

@@ -26,7 +26,7 @@ export const delegateClientIdAccepted = defineRule({
       const { clientId } = value
       if (!clientId) continue
       if (seen.has(clientId)) yield duplicate(place().clientId, clientId)
-      else if (namesDocument(clientId))
+      if (namesDocument(clientId))
         yield invalid(
           place().clientId,
           clientId,
@@ -49,7 +49,22 @@ export const delegateClientIdAccepted = defineRule({
         findings: ['delegateClients[1].clientId: Duplicate value: "agent"'],
       },
       {
-        title: 'a URL',
+        title: 'a URL, twice',
+        value: {
+          ...server,
+          delegateClients: [
+            { ...agent, clientId: 'https://agent.example.com' },
+            { ...agent, clientId: 'https://agent.example.com' },
+          ],
+        },
+        findings: [
+          'delegateClients[0].clientId: Invalid value: "https://agent.example.com": may not be a URL, which names a client metadata document; use a plain name',
+          'delegateClients[1].clientId: Duplicate value: "https://agent.example.com"',
+          'delegateClients[1].clientId: Invalid value: "https://agent.example.com": may not be a URL, which names a client metadata document; use a plain name',
+        ],
+      },
+      {
+        title: 'a URL in inboundGrants',
         value: granting({
           tokenExchange: { delegateClients: [{ ...agent, clientId: 'https://agent.example.com' }] },
         }),

@@ -3,7 +3,7 @@ import { isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { isUnreadable, type Server } from '../effective.ts'
 import { granting, partner, trusting } from '../examples.ts'
-import { hasDelegationPolicy, policiesOf } from '../inbound-grants.ts'
+import { mayHaveDelegationPolicy, policiesOf } from '../inbound-grants.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
 export const trustedIssuerPolicyConfigured = defineRule({
@@ -24,7 +24,8 @@ export const trustedIssuerPolicyConfigured = defineRule({
     const refs = issuerRefs(server)
     if (refs === undefined) return
     for (const [i, issuer] of (server.trustedIssuers ?? []).entries()) {
-      if (issuer === undefined || hasDelegationPolicy(issuer) || !isAbsent(issuer, 'jwtBearerGrant')) continue
+      if (issuer === undefined || mayHaveDelegationPolicy(issuer) || !isAbsent(issuer, 'jwtBearerGrant'))
+        continue
       const { name } = issuer
       if (name === undefined ? isAbsent(issuer, 'name') : !refs.has(name))
         yield required(

@@ -26,7 +26,7 @@ export const trustedIssuerUnique = defineRule({
         if (!text) continue
         const place = path.trustedIssuers.at(i)[field]
         if (seen.has(text)) yield duplicate(place, text)
-        else if (field === 'issuerUrl' && text === own)
+        if (field === 'issuerUrl' && text === own)
           yield invalid(place, text, 'is the issuer of this server, whose tokens need no entry; remove it')
         seen.add(text)
       }
@@ -61,6 +61,18 @@ export const trustedIssuerUnique = defineRule({
         value: trusting({ ...partner, issuerUrl: server.issuer ?? '' }),
         findings: [
           'trustedIssuers[0].issuerUrl: Invalid value: "https://auth.example.com": is the issuer of this server, whose tokens need no entry; remove it',
+        ],
+      },
+      {
+        title: 'the server itself, twice',
+        value: trusting(
+          { ...partner, issuerUrl: server.issuer ?? '' },
+          { ...partner, issuerUrl: server.issuer ?? '' },
+        ),
+        findings: [
+          'trustedIssuers[0].issuerUrl: Invalid value: "https://auth.example.com": is the issuer of this server, whose tokens need no entry; remove it',
+          'trustedIssuers[1].issuerUrl: Duplicate value: "https://auth.example.com"',
+          'trustedIssuers[1].issuerUrl: Invalid value: "https://auth.example.com": is the issuer of this server, whose tokens need no entry; remove it',
         ],
       },
     ],
