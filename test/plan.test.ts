@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { plan } from '../src/cli/commands/plan.ts'
 import { stateOf } from '../src/review/given-objects.ts'
+import { changesMarkdown } from '../src/cli/output/plan-markdown.ts'
 import { changesMermaid, planMermaid } from '../src/cli/output/plan-mermaid.ts'
 import { changesText, planText } from '../src/cli/output/plan-text.ts'
 import { UsageError } from '../src/configuration/flags.ts'
@@ -961,6 +962,35 @@ ${CLASSES}`,
     changesMermaid(compare(plansIn(OLD), [])).split('\n')[1],
     '  n0["VirtualMCPServer<br/>default/gateway<br/>removed"]:::gone',
   )
+  const opened = gateway({ incomingAuth: { type: 'anonymous' } }, 'open')
+  const comment = changesMarkdown(
+    compare(plansIn([...OLD, gateway({}, 'open')]), plansIn([...now, opened])),
+    0,
+  )
+  t.match(
+    comment,
+    '**vMCP authentication:** **2 gateways open to anyone**, **1 backend loses its credentials**,',
+  )
+  const rows = comment.split('\n').filter((line) => line.startsWith('| '))
+  t.strictSame(
+    rows.map((line) => line.split(' | ').slice(0, 3).join(' | ')),
+    [
+      '| Change | VirtualMCPServer | Of',
+      '| --- | --- | ---',
+      '| **opens** | default/gateway | callers',
+      '| **opens** | default/open | callers',
+      '| **loses credentials** | default/gateway | jira',
+      '| added | default/gateway | notes',
+      '| added | default/open | notes',
+      '| removed | default/gateway | wiki',
+      '| Change | VirtualMCPServer | Of',
+      '| --- | --- | ---',
+      '| removed | default/open | wiki',
+      '| changed | default/gateway | authorization server',
+      '| changed | default/open | jira',
+    ],
+    'what matters most is first, and the rest is folded',
+  )
   t.equal(changesMermaid([]), `flowchart LR\n  n0["nothing changes of what a plan shows"]\n${CLASSES}`)
 })
 
@@ -1021,6 +1051,14 @@ t.test('no name writes syntax', async (t) => {
       t.match(line, LINE, JSON.stringify(name))
       t.notMatch(line, BEFORE_QUOTES, JSON.stringify(name))
     }
+    for (const line of changesMarkdown(compare([], written), 0)
+      .split('\n')
+      .filter((row) => row.startsWith('| ')))
+      t.match(
+        line,
+        /^\| (?:(?:[\p{L}\p{N} .,:/()"→-]|&#\d+;|\*\*)* \|){5}$|^\| [| -]+$/u,
+        JSON.stringify(name),
+      )
     const texts = [planText(written), changesText(compare([], written))]
     for (const text of texts)
       t.notMatch(text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e]/, JSON.stringify(name))
@@ -1046,6 +1084,21 @@ t.teardown(() => rm(folder, { recursive: true }))
 
 const vmcp = (args: readonly string[], input = '') =>
   runCli(['plan', ...args], { cwd: folder, input, environment: { AUTH: 'jira' } })
+
+const COMMENT = `<!-- vmcp-admission plan -->
+**vMCP authentication:** **1 backend loses its credentials**
+
+| Change | VirtualMCPServer | Of | Before | After |
+| --- | --- | --- | --- | --- |
+| **loses credentials** | default/gateway | jira | token exchange via okta | NO CREDENTIALS (type unauthenticated) |
+
+<details><summary>As a picture</summary>
+
+\`\`\`mermaid
+flowchart LR
+`
+
+const beginning = (text: string) => new RegExp(`^${text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')}`)
 
 t.test('the command', async (t) => {
   const files = {
@@ -1078,6 +1131,19 @@ t.test('the command', async (t) => {
       '',
     ],
     [['--output', 'mermaid', 'old.json', 'new.json'], 0, /^flowchart LR\n.*\n.*\n.* → NO CREDENTIALS/, ''],
+    [['--output', 'markdown', 'old.json', 'new.json'], 0, beginning(COMMENT), ''],
+    [
+      ['--output', 'markdown', 'old.json', 'old.json'],
+      0,
+      /\n\*\*vMCP authentication:\*\* nothing changes .*\n$/,
+      '',
+    ],
+    [
+      ['--output', 'markdown', 'old.json', 'broken.yaml'],
+      3,
+      /\n\*\*Not complete:\*\* 1 not read/,
+      /cannot read/,
+    ],
     [['missing.json'], 3, '', 'missing.json: cannot read: no such file or folder\n'],
     [['--output', 'mermaid', 'broken.yaml'], 3, '', /^broken\.yaml:1:\d+: cannot read: /],
     [
@@ -1113,7 +1179,8 @@ t.test('wrong usage', async (t) => {
   const rows: readonly (readonly [readonly string[], RegExp])[] = [
     [[], /name the files or folders to plan/],
     [['-', '-'], /only one of the two can be standard input/],
-    [['--output', 'text', 'old.json'], /'text' is not one of human, json, mermaid/],
+    [['--output', 'text', 'old.json'], /'text' is not one of human, json, mermaid, markdown/],
+    [['--output', 'markdown', 'old.json'], /name an old and a new state/],
     [['--strict', 'old.json'], /there is no flag --strict/],
   ]
   for (const [args, message] of rows) {

@@ -19,13 +19,14 @@ import { type Reading, stateOf } from '../../review/given-objects.ts'
 import { stateOfCluster } from '../input/given-state.ts'
 import { readOverlay } from '../input/overlay.ts'
 import type { Live } from '../input/live/index.ts'
+import { changesMarkdown } from '../output/plan-markdown.ts'
 import { changesMermaid, planMermaid } from '../output/plan-mermaid.ts'
 import { changesText, planText } from '../output/plan-text.ts'
 import { READING_FLAGS, printLines, printEmpty, printUnread, readOptions } from '../input/reading.ts'
 import { EXIT, IN_CLUSTER, type Unread } from '../output/report.ts'
 
 export const PLAN_FLAGS = {
-  output: choice('format of the output', ['human', 'json', 'mermaid'], 'human'),
+  output: choice('format of the output', ['human', 'json', 'mermaid', 'markdown'], 'human'),
   together: toggle('two files or folders, or files and the cluster, are one plan, not an old and a new one'),
   ...READING_FLAGS,
   'api-group': JUDGING_FLAGS['api-group'],
@@ -151,9 +152,11 @@ interface Printed {
   readonly unread: readonly Unread[]
 }
 
-type Output = 'human' | 'json' | 'mermaid'
+type Output = 'human' | 'json' | 'mermaid' | 'markdown'
 
 function formatPlans({ plans, unread }: Read, output: Output): Printed {
+  if (output === 'markdown')
+    throw new UsageError('--output markdown is the comment on a change: name an old and a new state')
   // Without this line, an unread cluster would look empty.
   const hidden = plans.length === 0 && unread.length > 0
   const printers = {
@@ -194,6 +197,7 @@ function formatChanges(
   const printers = {
     human: () => (changes.length === 0 && unread.length > 0 ? '' : changesText(changes)),
     mermaid: () => changesMermaid(changes),
+    markdown: () => changesMarkdown(changes, unread.length),
     json: () => json({ changes, unread }),
   }
   return { text: printers[output](), unread }

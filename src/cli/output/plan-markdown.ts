@@ -1,0 +1,132 @@
+import { type Change, type Difference, sidesOf } from '../../access/comparison.ts'
+import type { Incoming } from '../../access/incoming.ts'
+import { changesMermaid } from './plan-mermaid.ts'
+import { visible } from './visible.ts'
+
+/** The first line, by which a script finds the comment that it has written before. */
+const MARK = '<!-- vmcp-admission plan -->'
+
+/** The rows that are shown before the rest is folded. */
+const SHOWN = 6
+
+/** What a change means, from what a reviewer has to see first to what matters least. */
+const MEANINGS = [
+  'opens',
+  'loses credentials',
+  'closes',
+  'gains credentials',
+  'added',
+  'removed',
+  'changed',
+] as const
+type Meaning = (typeof MEANINGS)[number]
+
+interface Row {
+  readonly meaning: Meaning
+  readonly gateway: string
+  readonly what: string
+  readonly before: string
+  readonly after: string
+}
+
+/**
+ * The changes as a comment on a pull request: what is lost or opened first, the rest and a flowchart folded. `unread` is
+ * the number of places that could not be read.
+ */
+export function changesMarkdown(changes: readonly Change[], unread: number): string {
+  const rows = changes.flatMap(rowsOf).toSorted((a, b) => rank(a) - rank(b))
+  const title = rows.length === 0 ? 'nothing changes of what a plan shows' : titleOf(rows)
+  const head = [
+    MARK,
+    `**vMCP authentication:** ${title}`,
+    ...(unread === 0 ? [] : ['', `**Not complete:** ${unread} not read; the log of the job says why.`]),
+  ]
+  if (rows.length === 0) return `${head.join('\n')}\n`
+  const more = rows.slice(SHOWN)
+  return [
+    ...head,
+    '',
+    ...table(rows.slice(0, SHOWN)),
+    ...(more.length === 0 ? [] : folded(`${more.length} more`, table(more))),
+    ...folded('As a picture', ['```mermaid', changesMermaid(changes).trimEnd(), '```']),
+    '',
+  ].join('\n')
+}
+
+const rank = ({ meaning }: Row): number => MEANINGS.indexOf(meaning)
+
+function rowsOf({ namespace, name, change, group, incoming, authServer, backends }: Change): Row[] {
+  const gateway = `${namespace}/${name}`
+  const row = (meaning: Meaning, what: string, before: string, after: string): Row[] => [
+    { meaning, gateway, what, before, after },
+  ]
+  const part = (what: string, found: Difference<{ readonly summary: string }> | null) =>
+    found === null ? [] : row(verb(found), what, found.old?.summary ?? '', found.new?.summary ?? '')
+  return [
+    ...(incoming === null
+      ? []
+      : row(meaningOf(incoming), 'callers', incoming.old?.summary ?? '', incoming.new?.summary ?? '')),
+    ...part('authorization server', authServer),
+    ...(group === null || change !== 'changed'
+      ? []
+      : row('changed', 'MCPGroup', group.old?.name ?? 'not known', group.new?.name ?? 'not known')),
+    ...backends.flatMap((backend) => {
+      const [before, after] = sidesOf(backend)
+      const had = backend.old?.credentials === 'sent'
+      const has = backend.new?.credentials === 'sent'
+      const both = backend.old !== null && backend.new !== null
+      const meaning = !both || had === has ? backend.change : had ? 'loses credentials' : 'gains credentials'
+      return row(meaning, backend.name, before, after)
+    }),
+  ]
+}
+
+const verb = ({ old, new: now }: Difference<unknown>) =>
+  old === null ? 'added' : now === null ? 'removed' : 'changed'
+
+function meaningOf(incoming: Difference<Incoming>): Meaning {
+  const [was, is] = [incoming.old?.type === 'anonymous', incoming.new?.type === 'anonymous']
+  if (is && !was) return 'opens'
+  return was && incoming.new !== null ? 'closes' : verb(incoming)
+}
+
+const IN_TITLE: Readonly<Record<Meaning, (n: number) => string>> = {
+  opens: (n) => `**${n === 1 ? '1 gateway opens' : `${n} gateways open`} to anyone**`,
+  'loses credentials': (n) =>
+    `**${n === 1 ? '1 backend loses its' : `${n} backends lose their`} credentials**`,
+  closes: (n) => `${n === 1 ? '1 gateway is' : `${n} gateways are`} no longer open to anyone`,
+  'gains credentials': (n) => `${n === 1 ? '1 backend gains' : `${n} backends gain`} credentials`,
+  added: (n) => `${n} added`,
+  removed: (n) => `${n} removed`,
+  changed: (n) => `${n} changed`,
+}
+
+const titleOf = (rows: readonly Row[]): string =>
+  MEANINGS.flatMap((meaning) => {
+    const n = rows.filter((row) => row.meaning === meaning).length
+    return n === 0 ? [] : [IN_TITLE[meaning](n)]
+  }).join(', ')
+
+const table = (rows: readonly Row[]): string[] => [
+  '| Change | VirtualMCPServer | Of | Before | After |',
+  '| --- | --- | --- | --- | --- |',
+  ...rows.map(
+    ({ meaning, gateway, what, before, after }) =>
+      `| ${isGrave(meaning) ? `**${meaning}**` : meaning} | ${[gateway, what, before, after].map(plain).join(' | ')} |`,
+  ),
+]
+
+const isGrave = (meaning: Meaning): boolean => meaning === 'opens' || meaning === 'loses credentials'
+
+const folded = (summary: string, lines: readonly string[]): string[] => [
+  '',
+  `<details><summary>${summary}</summary>`,
+  '',
+  ...lines,
+  '',
+  '</details>',
+]
+
+/** Text that is no Markdown, HTML or mention: other than plain characters become entities. */
+const plain = (text: string): string =>
+  visible(text).replace(/[^\p{L}\p{N} .,:/()"→-]/gu, (character) => `&#${character.codePointAt(0) ?? 0};`)
