@@ -22,6 +22,7 @@ export { workloadBaselineScopesAdvertised } from './between/rules/workload-basel
 export { workloadCredentialsConfigured } from './between/rules/workload-credentials-configured.ts'
 export { workloadCredentialsKept } from './between/rules/workload-credentials-kept.ts'
 export { workloadDelegateClientServed } from './between/rules/workload-delegate-client-served.ts'
+export { workloadProxyPortFree } from './between/rules/workload-proxy-port-free.ts'
 export { workloadStrategyChosen } from './between/rules/workload-strategy-chosen.ts'
 export { actorMatcherCompiles } from './embedded-auth-server/rules/actor-matcher-compiles.ts'
 export { actorMatcherReadsClaims } from './embedded-auth-server/rules/actor-matcher-reads-claims.ts'
