@@ -14,12 +14,12 @@ import { issuingBeside } from '../issuing.ts'
 
 const SERVER = pathTo<Static<typeof EmbeddedAuthServer>>(['spec', 'embeddedAuthServer'])
 const resourceUrl = 'https://mcp.example.com'
-const delegating = (client: typeof agent) => ({
+const delegating = (...clients: (typeof agent)[]) => ({
   kind: 'MCPExternalAuthConfig',
   metadata: { name: 'auth' },
   spec: {
     type: 'embeddedAuthServer',
-    embeddedAuthServer: { ...authServer('okta'), delegateClients: [client] },
+    embeddedAuthServer: { ...authServer('okta'), ...(clients.length > 0 && { delegateClients: clients }) },
   },
 })
 
@@ -72,7 +72,7 @@ export const workloadDelegateClientServed = defineRule({
         value: serving({ audience: resourceUrl, resourceUrl }),
         others: [delegating(agent)],
       },
-      { title: 'no clients', value: serving({}), others: [delegating({ ...agent, audiences: [] })] },
+      { title: 'no clients', value: serving({}), others: [delegating()] },
     ],
     invalid: [
       {
