@@ -94,7 +94,7 @@ function compacted(): NodeJS.MemoryUsage {
 
 const CROWDED = 7
 const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: (kind) => kindNamed.has(kind) })
-const current = new CurrentFindings(state, DEFAULT_SETTINGS)
+const current = new CurrentFindings(state, () => DEFAULT_SETTINGS)
 const before = compacted()
 const start = performance.now()
 let count = 0

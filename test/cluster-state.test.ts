@@ -120,7 +120,7 @@ function after(all: readonly Step[]): Stored[] {
 
 function follow(all: readonly Step[]): { state: ClusterState; current: CurrentFindings } {
   const state = newWorld()
-  const current = new CurrentFindings(state, DEFAULT_SETTINGS)
+  const current = new CurrentFindings(state, () => DEFAULT_SETTINGS)
   for (const step of all) {
     if ('put' in step) current.put(kindOf(step.put), step.put)
     else if ('work' in step) {
@@ -175,7 +175,7 @@ t.test('of an object the state keeps spec, status and the metadata that rules re
   const state = newWorld()
   const place = { name: 'a', namespace: 'x', resourceVersion: '7' }
   const kept = { apiVersion: 'v1beta1', kind: 'MCPExternalAuthConfig', spec: { type: 'awsSts' }, status: {} }
-  new CurrentFindings(state, DEFAULT_SETTINGS).put(kindNamed.get(kept.kind) ?? mcpGroup, {
+  new CurrentFindings(state, () => DEFAULT_SETTINGS).put(kindNamed.get(kept.kind) ?? mcpGroup, {
     ...kept,
     metadata: {
       ...place,
@@ -244,7 +244,7 @@ t.test('objects that may not be read are not reported as missing', async () => {
     group: DEFAULT_API_GROUP,
     knows: (kind) => kind !== 'MCPGroup' || readable,
   })
-  const current = new CurrentFindings(state, DEFAULT_SETTINGS)
+  const current = new CurrentFindings(state, () => DEFAULT_SETTINGS)
   for (const namespace of NAMESPACES) {
     const metadata = { name: 'jira', namespace, resourceVersion: '1' }
     current.put(mcpServer, { ...backend('jira'), metadata })

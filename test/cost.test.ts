@@ -47,7 +47,7 @@ const listing = gateway('listing', { outgoingAuth: inline({ 'workload-0': 'share
 /** What so many workloads share, and the few beside them. */
 function filled(count: number, ...gateways: readonly Other[]): Filled {
   const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: (kind) => kindNamed.has(kind) })
-  const current = new CurrentFindings(state, DEFAULT_SETTINGS)
+  const current = new CurrentFindings(state, () => DEFAULT_SETTINGS)
   const workloads = Array.from({ length: count }, (_, i) => workload(i))
   const others = [group(), headerConfig('shared'), oidcConfig('corporate'), ...gateways]
   for (const each of [...workloads, ...others]) current.put(kindOf(each), stored(each))
@@ -162,7 +162,7 @@ t.test('each object of a namespace is checked at the same cost', async (t) => {
 t.test('VirtualMCPServers that share a token exchange are checked at the same cost each', async (t) => {
   const costOf = (count: number) => {
     const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: (kind) => kindNamed.has(kind) })
-    const current = new CurrentFindings(state, DEFAULT_SETTINGS)
+    const current = new CurrentFindings(state, () => DEFAULT_SETTINGS)
     const gateways = Array.from({ length: count }, (_, i) =>
       gateway(`gateway-${i}`, {
         groupRef: { name: `tools-${i}` },

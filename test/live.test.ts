@@ -92,7 +92,7 @@ function serverWith(given: Given) {
   const state = new ClusterState({ group: DEFAULT_API_GROUP, knows }, given.budget)
   const outcomes: ReadOutcome[] = []
   const settings = { ...DEFAULT_SETTINGS, ...given.settings }
-  const current = new CurrentFindings(state, settings)
+  const current = new CurrentFindings(state, () => settings)
   const hear = (other: Other) => {
     const kind = kindNamed.get(other.kind)
     if (kind !== undefined) current.put(kind, resource(other))

@@ -152,7 +152,7 @@ const put = (current: CurrentFindings, { kind, metadata, spec }: Other, namespac
 }
 const viewOf = (budget: Budget) => {
   const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: () => true }, budget)
-  return { state, current: new CurrentFindings(state, DEFAULT_SETTINGS) }
+  return { state, current: new CurrentFindings(state, () => DEFAULT_SETTINGS) }
 }
 
 t.test(

@@ -13,7 +13,7 @@ import { resourceOf } from './support/review.ts'
 
 t.test('a thousand current findings have a series of their own, the others are counted', async (t) => {
   const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: () => true })
-  const current = new CurrentFindings(state, DEFAULT_SETTINGS)
+  const current = new CurrentFindings(state, () => DEFAULT_SETTINGS)
   const registry = new Registry()
   const age = { value: 1 }
   const status: InformerStatus = {
@@ -60,7 +60,7 @@ t.test('counters and nothing else end in _total, and a probe has no sample befor
   metrics.arming(() => ({ ...arming, proved }))
   measureClock(metrics.registry, () => undefined)
   const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: () => true })
-  const findings = new CurrentFindings(state, DEFAULT_SETTINGS)
+  const findings = new CurrentFindings(state, () => DEFAULT_SETTINGS)
   measureCluster(metrics.registry, { statuses: () => [] }, { findings, state })
   const own = (await metrics.registry.getMetricsAsJSON()).filter(({ name }) => name.startsWith('vmcp_'))
   t.ok(own.length > 25)

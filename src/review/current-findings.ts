@@ -39,7 +39,7 @@ interface Check {
  */
 export class CurrentFindings {
   readonly #state: ClusterState
-  readonly #settings: Settings
+  readonly #settings: () => Settings
   readonly #release: () => Release | undefined
   readonly #tags = new Map<string, Map<string, Tags>>()
   readonly #shared = new Map<string, Tags>()
@@ -50,8 +50,12 @@ export class CurrentFindings {
   #removals = 0
   #onChange: () => void = () => undefined
 
-  /** `release` is asked for at each check; after it has changed, call `recheck`. */
-  constructor(state: ClusterState, settings: Settings, release: () => Release | undefined = () => undefined) {
+  /** The settings and `release` are asked for at each check; after they have changed, call `recheck`. */
+  constructor(
+    state: ClusterState,
+    settings: () => Settings,
+    release: () => Release | undefined = () => undefined,
+  ) {
     this.#state = state
     this.#settings = settings
     this.#release = release
@@ -193,7 +197,7 @@ export class CurrentFindings {
     const { group } = this.#state
     const situation = {
       group,
-      settings: this.#settings,
+      settings: this.#settings(),
       phase: 'stored',
       release: this.#release(),
       ...(cluster && { cluster }),

@@ -27,6 +27,8 @@ const NEVER_IGNORED: ReadonlySet<string> = new Set([
   'metadata-accepted',
   'release-accepts',
   'ignore-effective',
+  'others-known',
+  'registration-covers-known-kinds',
 ])
 
 /** Why findings of an id cannot be ignored; undefined when they can. */

@@ -235,6 +235,7 @@ function missingDefaults(submission: Submission, situation: Situation): readonly
   if (passesFreely(submission) || submission.operation === 'DELETE') return []
   const kind = kindOf(submission, situation)
   if (kind === undefined || !isObject(submission.object)) return []
+  if (isLeftOut(situation.settings, submission.namespace)) return []
   if (disagreement(submission).length > 0) return []
   const { object, namespace, name, contents } = submission
   const { mistyped, resource } = shape(kind, object, contents)

@@ -56,6 +56,10 @@ export interface Ignored {
   readonly by: Exemption | Ignore
 }
 
+/** Where an exemption or an ignore is written. */
+export const writtenIn = (by: Exemption | Ignore): Ignore['written'] | 'configuration' =>
+  'written' in by ? by.written : 'configuration'
+
 export type AllowedIgnores = 'none' | 'warnings' | 'all'
 
 export const DEFAULT_SETTINGS: Settings = { mode: 'enforce', severities: [] }

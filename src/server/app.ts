@@ -236,7 +236,7 @@ async function confirmed(
 }
 
 function answerVerdict({ logger, metrics }: Parts, review: Review, verdict: Verdict): Answer {
-  const { errors, warnings, exempted, failures } = verdict
+  const { errors, warnings, exempted, ignored, failures } = verdict
   const json = encodeVerdict(review, verdict)
   const outcome = errors.length > 0 ? 'denied' : warnings.length > 0 ? 'warned' : 'admitted'
   const record = (seconds: number) => {
@@ -249,6 +249,7 @@ function answerVerdict({ logger, metrics }: Parts, review: Review, verdict: Verd
       errors: ids(errors),
       warnings: ids(warnings),
       exempted: exempted.length === 0 ? undefined : exempted,
+      ignored: ids(ignored.map(({ finding }) => finding)),
     })
   }
   return { json, record }

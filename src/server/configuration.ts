@@ -113,6 +113,11 @@ export const SERVER_FLAGS = {
     '',
   ),
   mode: choice('enforce denies; warn turns every denial into a warning', ['enforce', 'warn'], 'enforce'),
+  'config-file': text(
+    'file of severities and exemptions, such as a mounted ConfigMap; read again when it changes, see docs/configuration.md',
+    'FILE',
+    '',
+  ),
   ...JUDGING_FLAGS,
   kubeconfig: text(
     'judge resources beside those of this cluster; in a pod its own cluster is used without it',

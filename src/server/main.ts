@@ -10,8 +10,7 @@ import { clientGate } from '../certificates/clients.ts'
 import { buildProbes, buildWebhook, type Parts, secureOptions } from './app.ts'
 import { openArming } from './open-arming.ts'
 import { Bodies } from './bodies.ts'
-import { chosenSettings } from '../configuration/judging.ts'
-import { NO_CONFIGURATION } from '../configuration/file.ts'
+import { ConfigurationFile } from './configuration-file.ts'
 import { checkTogether, memoryBudget, SERVER_FLAGS, type ServerConfiguration } from './configuration.ts'
 import { helpLines, readFlags, UsageError } from '../configuration/flags.ts'
 import { EXAMPLES, LocalCluster, quoted } from './local-cluster.ts'
@@ -105,13 +104,20 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   for (const signal of SIGNALS) process.on(signal, () => void stop(signal))
   // A closed standard error must not end the process.
   process.stderr.on('error', () => undefined)
-  const settings = { ...chosenSettings(configuration, NO_CONFIGURATION, Date.now()), mode }
+  const chosen = new ConfigurationFile(configuration, logger)
+  // The leader judges nothing.
+  const readsFile = configuration['config-file'] !== '' && role !== 'leader'
+  if (readsFile) await chosen.open()
   const connection = await openConnection(configuration)
   // The leader judges nothing, so it needs no cache.
   const cluster =
     connection === undefined || role === 'leader'
       ? undefined
-      : openClusterCache(configuration, connection, settings, logger, metrics.registry)
+      : openClusterCache(configuration, connection, () => chosen.settings, logger, metrics.registry)
+  if (readsFile) {
+    metrics.configuration(() => chosen.state())
+    void chosen.keepReading(ended.signal, () => cluster?.recheck())
+  }
   const serving = await openServing(configuration, connection, logger, ended.signal)
   if (serving !== undefined) metrics.serving(() => stateOf(serving, role))
   const arming = openArming(configuration, connection, serving, logger)
@@ -123,10 +129,12 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   const parts: Parts = {
     engine: {
       group,
-      settings,
       state: cluster?.state,
       defaults: configuration.defaults,
       serviceAccountAudience: configuration['service-account-audience'],
+      get settings() {
+        return chosen.settings
+      },
       get release() {
         return cluster?.release()
       },

@@ -4,6 +4,8 @@ import { kindNamed } from '../kinds/index.ts'
 import type { Verdict } from '../review/judge.ts'
 import type { Review } from './admission-review.ts'
 import type { Bodies } from './bodies.ts'
+import type { ConfigurationFileState } from './configuration-file.ts'
+import { writtenIn } from '../review/settings.ts'
 import { measureCounter, measureGauge } from './measure.ts'
 import type { ServingState } from './serving.ts'
 
@@ -46,6 +48,12 @@ export function createMetrics() {
     name: 'vmcp_admission_exempted_findings_total',
     help: 'Errors that a severity setting made a warning or dropped, by id.',
     labelNames: ['id'],
+    registers,
+  })
+  const ignored = new Counter({
+    name: 'vmcp_admission_ignored_findings_total',
+    help: 'Findings that the configuration file or an annotation ignores, by id and by which of the two.',
+    labelNames: ['id', 'by'],
     registers,
   })
   const failures = new Counter({
@@ -94,12 +102,13 @@ export function createMetrics() {
       else row.count += 1
       if (times[webhook].push(seconds) === BATCH) observeAll(webhook)
     },
-    found({ errors, warnings, exempted: ids, failures: failed }: Verdict, dryRun: boolean) {
+    found({ errors, warnings, exempted: ids, ignored: left, failures: failed }: Verdict, dryRun: boolean) {
       for (const { id } of failed) failures.inc({ id })
       if (dryRun) return
       for (const { id, severity } of errors) findings.inc({ id, severity })
       for (const { id, severity } of warnings) findings.inc({ id, severity })
       for (const id of ids) exempted.inc({ id })
+      for (const { finding, by } of left) ignored.inc({ id: finding.id, by: writtenIn(by) })
     },
     shed() {
       shed.inc()
@@ -119,6 +128,9 @@ export function createMetrics() {
         dropped,
       )
     },
+    configuration(state: () => ConfigurationFileState) {
+      measureConfiguration(registry, state)
+    },
     bodies(bodies: Pick<Bodies, 'bytes' | 'displaced'>) {
       measureBodies(registry, bodies)
     },
@@ -129,6 +141,31 @@ export function createMetrics() {
       measureArming(registry, state)
     },
   }
+}
+
+/** The first two are named as Prometheus names those of its own configuration. */
+function measureConfiguration(registry: Registry, state: () => ConfigurationFileState): void {
+  measureGauge(
+    registry,
+    'vmcp_admission_config_last_reload_successful',
+    '1 while the configuration file (--config-file) is right, 0 while it is not and an earlier content is in use.',
+    () => Number(state().isRight),
+  )
+  measureGauge(
+    registry,
+    'vmcp_admission_config_last_reload_success_timestamp_seconds',
+    'When the configuration that is in use was read, as Unix time.',
+    () => state().since / 1_000,
+  )
+  new Gauge({
+    name: 'vmcp_admission_config_exemptions',
+    help: 'Exemptions of the configuration file, by state (active, expired).',
+    labelNames: ['state'],
+    registers: [registry],
+    collect() {
+      for (const [name, count] of Object.entries(state().exemptions)) this.set({ state: name }, count)
+    },
+  })
 }
 
 function measureBodies(registry: Registry, bodies: Pick<Bodies, 'bytes' | 'displaced'>): void {

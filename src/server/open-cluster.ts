@@ -21,6 +21,8 @@ export interface OpenClusterCache {
   /** The schemas of the installed operator; undefined while they are not known, and with --installed-release off. */
   release(): Release | undefined
   isSynced(): boolean
+  /** Checks all stored objects again, because the settings are others. */
+  recheck(): void
   /** Stops the informers; the connection stays open. */
   stop(): void
 }
@@ -52,7 +54,7 @@ export async function openConnection(
 export function openClusterCache(
   configuration: ServerConfiguration,
   connection: ClusterConnection,
-  settings: Settings,
+  settings: () => Settings,
   logger: Logger,
   registry: Registry,
 ): OpenClusterCache {
@@ -72,7 +74,7 @@ export function openClusterCache(
     configuration['installed-release'] === 'off' ? undefined : new InstalledRelease(connection, group, logger)
   const release = () => installed?.current()
   // In a trial period (--mode warn) the current findings are still errors.
-  const findings = new CurrentFindings(state, { ...settings, mode: 'enforce' }, release)
+  const findings = new CurrentFindings(state, () => ({ ...settings(), mode: 'enforce' }), release)
   const cache = new ClusterCache(state, findings, logger)
   measureClock(registry, () => connection.clockOffset())
   const informers = connection.startInformers(cache, {
@@ -90,6 +92,9 @@ export function openClusterCache(
     live,
     release,
     isSynced: () => informers.isSynced() && (installed?.isRead() ?? true),
+    recheck: () => {
+      findings.recheck(undefined)
+    },
     stop: () => {
       stopped.abort()
       informers.stop()

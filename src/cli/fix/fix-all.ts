@@ -1,6 +1,5 @@
 import { kindOf, namespaceOf } from '../../review/given-objects.ts'
 import { mutate, submissionOf } from '../../review/index.ts'
-import { DEFAULT_SETTINGS } from '../../review/settings.ts'
 import { jsonKey, pathText } from '../../rule/path.ts'
 import { metadataOf } from '../../rule/resource.ts'
 import type { Judging } from '../commands/judge-document.ts'
@@ -92,7 +91,7 @@ function defaultsIn(texts: ReadonlyMap<string, string>, judging: Judging): Chang
     const { name } = metadataOf(value)
     const self = { kind: kind.kind, name: typeof name === 'string' ? name : '' }
     const submission = submissionOf(self, { namespace: namespaceOf(value, judging), group, object: value })
-    const missing = mutate(submission, { group, settings: DEFAULT_SETTINGS, release })
+    const missing = mutate(submission, { group, settings: judging.settings, release })
     return missing.flatMap(({ at, value: written }): Change[] => {
       if (written === undefined) return []
       const place = document.locate(at.slice(0, -1).map(jsonKey), 'value')

@@ -2,7 +2,7 @@ import { causeText, type Finding } from '../../review/finding.ts'
 import type { Subject } from '../../review/given-objects.ts'
 import type { Verdict } from '../../review/judge.ts'
 import type { ObjectName } from '../../rule/cluster.ts'
-import type { Ignored } from '../../review/settings.ts'
+import { type Ignored, writtenIn } from '../../review/settings.ts'
 import type { Edit, Fix } from '../../rule/field-error.ts'
 import { pathText, type Segment } from '../../rule/path.ts'
 import type { Terminal } from './terminal.ts'
@@ -153,7 +153,7 @@ function reported(finding: Finding, subject: Subject, places: Places): ReportedF
 const reportedIgnored = ({ finding, by }: Ignored, subject: Subject, places: Places): ReportedIgnored => ({
   ...reported(finding, subject, places),
   reason: by.reason,
-  by: 'written' in by ? by.written : 'configuration',
+  by: writtenIn(by),
 })
 
 /** A step is at the key that it renames, or at the value that it sets; what it adds, at the object around it. */

@@ -1,0 +1,127 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { readRegularFile } from '../certificates/regular-file.ts'
+import { type Configuration, holdsAt, NO_CONFIGURATION } from '../configuration/file.ts'
+import { UsageError } from '../configuration/flags.ts'
+import { chosenSettings } from '../configuration/judging.ts'
+import type { Settings } from '../review/settings.ts'
+import { errorMessage } from '../rule/error-message.ts'
+import type { ServerConfiguration } from './configuration.ts'
+
+/** Milliseconds between two reads; kubelets bring a changed ConfigMap into a pod within a minute or so. */
+const EVERY = 10_000
+
+/** For metrics. */
+export interface ConfigurationFileState {
+  /** Whether the last read found a file without mistakes. */
+  readonly isRight: boolean
+  /** When the configuration in use was read, in milliseconds of Unix time. */
+  readonly since: number
+  readonly exemptions: { readonly active: number; readonly expired: number }
+}
+
+type Flags = Pick<ServerConfiguration, 'config-file' | 'profile' | 'severity' | 'mode'>
+
+/** The settings of the flags and of the file that `--config-file` names, which is read again: a wrong one changes nothing. */
+export class ConfigurationFile {
+  readonly #flags: Flags
+  readonly #logger: Pick<Logger, 'info' | 'warn' | 'error'>
+  readonly #now: () => number
+  #text: string | undefined
+  #configuration: Configuration = NO_CONFIGURATION
+  #settings: Settings
+  #since = 0
+  #problem: string | undefined
+
+  /** `now` is the wall clock. */
+  constructor(flags: Flags, logger: Pick<Logger, 'info' | 'warn' | 'error'>, now: () => number = Date.now) {
+    this.#flags = flags
+    this.#logger = logger
+    this.#now = now
+    this.#settings = this.#choose()
+  }
+
+  get settings(): Settings {
+    return this.#settings
+  }
+
+  state(): ConfigurationFileState {
+    const { exemptions } = this.#configuration
+    const active = exemptions.filter((each) => holdsAt(each, this.#now())).length
+    return {
+      isRight: this.#problem === undefined,
+      since: this.#since,
+      exemptions: { active, expired: exemptions.length - active },
+    }
+  }
+
+  /** Reads the file for the first time. Throws UsageError: a new replica does not replace one whose configuration is right. */
+  async open(): Promise<void> {
+    await this.check()
+    if (this.#problem !== undefined) throw new UsageError(this.#problem)
+  }
+
+  /** Reads until the signal aborts; calls `onChange` when other settings count. Never rejects. */
+  async keepReading(signal: AbortSignal, onChange: () => void): Promise<void> {
+    while (!signal.aborted) {
+      await sleep(EVERY, undefined, { signal, ref: false }).catch(() => undefined)
+      if (await this.check()) onChange()
+    }
+  }
+
+  /** Reads the file; whether other settings count than before. */
+  async check(): Promise<boolean> {
+    const file = this.#flags['config-file']
+    let text: string | undefined
+    try {
+      text = await readRegularFile(file)
+      if (text === undefined) throw new UsageError(`${file}: does not exist`)
+      if (text !== this.#text) {
+        // Servers without a file do without the parser.
+        const { readConfiguration } = await import('../configuration/read-file.ts')
+        this.#configuration = readConfiguration(file, text)
+        this.#since = this.#now()
+        this.#settings = this.#choose()
+        const { severities, exemptions } = this.#configuration
+        this.#logger.info(
+          { file, severities: severities.length, exemptions: exemptions.length },
+          'configuration: in use',
+        )
+        this.#text = text
+        this.#problem = undefined
+        this.#tellExpired()
+        return true
+      }
+      this.#problem = undefined
+    } catch (error) {
+      this.#complain(error instanceof UsageError ? error.message : `${file}: ${errorMessage(error)}`)
+    }
+    return this.#expire()
+  }
+
+  /** Leaves out the exemptions that have expired since; whether there are any. */
+  #expire(): boolean {
+    const settings = this.#choose()
+    if (settings.exemptions?.length === this.#settings.exemptions?.length) return false
+    this.#settings = settings
+    this.#tellExpired()
+    return true
+  }
+
+  #tellExpired(): void {
+    const expired = this.#configuration.exemptions.filter((each) => !holdsAt(each, this.#now()))
+    for (const { id, line, expires } of expired)
+      this.#logger.warn({ id, line, expires }, 'configuration: this exemption has expired')
+  }
+
+  #complain(problem: string): void {
+    if (problem !== this.#problem)
+      this.#logger.error({ problem }, 'configuration: wrong, so that in use stays')
+    this.#problem = problem
+  }
+
+  #choose(): Settings {
+    const chosen = chosenSettings(this.#flags, this.#configuration, this.#now())
+    return { ...chosen, mode: this.#flags.mode }
+  }
+}
