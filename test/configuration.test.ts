@@ -1,7 +1,10 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import type { Logger } from 'pino'
 import t from 'tap'
+import { FILE_NAME } from '../src/configuration/file.ts'
+import { readFlags, UsageError } from '../src/configuration/flags.ts'
 import { ConfigurationSchema } from '../src/configuration/file-schema.ts'
 import { readConfiguration } from '../src/configuration/read-file.ts'
 import { ignoreComment } from '../src/cli/input/ignore-comments.ts'
@@ -9,6 +12,9 @@ import { judgeSubmission, submissionOf } from '../src/review/index.ts'
 import { ignoreAnnotation } from '../src/review/ignored.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../src/review/settings.ts'
 import { errorMessage } from '../src/rule/error-message.ts'
+import { ConfigurationFile } from '../src/server/configuration-file.ts'
+import { SERVER_FLAGS } from '../src/server/configuration.ts'
+import { createMetrics } from '../src/server/metrics.ts'
 import { runCli } from './support/cli.ts'
 
 const GROUP = 'toolhive.stacklok.dev'
@@ -480,6 +486,13 @@ t.test('at the webhook', (t) => {
       [],
     ],
     [
+      'nor for the errors of a trial',
+      { mode: 'warn' },
+      BOTH,
+      ['ignore-effective', 'schema-enum'],
+      ['unresolved-placeholder'],
+    ],
+    [
       'the configuration may exempt from errors',
       { exemptions: [exemption] },
       undefined,
@@ -514,4 +527,56 @@ t.test('at the webhook', (t) => {
     t.same(verdict.ignored.map(({ finding }) => finding.id).toSorted(), ignored, title)
   }
   t.end()
+})
+
+t.test('the server reads the file again', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-'))
+  t.teardown(() => rm(folder, { recursive: true }))
+  const path = join(folder, FILE_NAME)
+  const log: [string, string][] = []
+  const note = (at: string) => (_: object, message: string) => log.push([at, message])
+  const logger = { info: note('info'), warn: note('warn'), error: note('error') } as unknown as Logger
+  let now = Date.parse('2027-01-01T12:00:00Z')
+  const { values } = readFlags(SERVER_FLAGS, ['--config-file', path, '--severity', 'schema-enum=off'], {})
+  const file = new ConfigurationFile(values, logger, () => now)
+  await t.rejects(file.open(), new UsageError(`${path}: does not exist`))
+  await writeFile(path, 'exemptions: [{ id: schema-enum }]')
+  await t.rejects(file.open(), new UsageError(`${path}:1:14: 'reason' is missing`))
+  const RIGHT =
+    'severities: [schema-enum=warning]\nexemptions: [{ id: unknown-field, reason: x, expires: 2027-01-01 }]\n'
+  await writeFile(path, RIGHT)
+  await file.open()
+  const ids = () => file.settings.exemptions?.map(({ id }) => id)
+  t.same(ids(), ['unknown-field'])
+  t.equal(file.settings.severities.at(-1)?.severity, 'off', 'a flag counts over the file')
+  t.match(file.state(), { isRight: true, since: now, exemptions: { active: 1, expired: 0 } })
+  log.length = 0
+  t.notOk(await file.check(), 'nothing changed')
+  await writeFile(path, 'profil: strict')
+  for (let i = 0; i < 2; i++) t.notOk(await file.check(), 'a wrong file changes nothing')
+  t.same(ids(), ['unknown-field'])
+  t.match(file.state(), { isRight: false, since: now })
+  t.same(log.splice(0), [['error', 'configuration: wrong, so that in use stays']], 'said once')
+  await writeFile(path, RIGHT)
+  t.notOk(await file.check(), 'as before')
+  t.match(file.state(), { isRight: true })
+  now += 12 * 3_600_000
+  t.ok(await file.check(), 'an exemption ends by itself')
+  t.same(ids(), [])
+  t.match(file.state(), { exemptions: { active: 0, expired: 1 } })
+  t.same(log.splice(0), [['warn', 'configuration: this exemption has expired']])
+  await rm(path)
+  t.notOk(await file.check())
+  t.match(file.state(), { isRight: false })
+  await writeFile(path, '')
+  t.ok(await file.check(), 'an empty file is right')
+  const metrics = createMetrics()
+  metrics.configuration(() => file.state())
+  const text = await metrics.registry.metrics()
+  t.match(text, /^vmcp_admission_config_last_reload_successful 1$/m)
+  t.match(
+    text,
+    new RegExp(`^vmcp_admission_config_last_reload_success_timestamp_seconds ${now / 1_000}$`, 'm'),
+  )
+  t.match(text, /^vmcp_admission_config_exemptions\{state="expired"\} 0$/m)
 })

@@ -10,6 +10,8 @@ export interface Finding {
   readonly constraint?: string
   /** Put before the text of an error that became a warning: `would be denied: `. */
   readonly prefix?: string
+  /** Set where an error became a warning: in a trial or a dry run, unconfirmed, or stored before. */
+  readonly wasError?: true
   /** Set when the rule itself failed; for the log. */
   readonly failure?: unknown
   /** Set when the finding stands for several that are not shown. */

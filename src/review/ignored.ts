@@ -78,7 +78,8 @@ export function withoutIgnored<V extends Verdict>(
   const ignored: Ignored[] = []
   const refused = new Set<Ignore>()
   const stays = (finding: Finding): boolean => {
-    const { id, constraint, severity, error } = finding
+    const { id, constraint, error } = finding
+    const severity = finding.wasError ? 'error' : finding.severity
     if (NEVER_IGNORED.has(id) || finding.failure !== undefined || finding.more) return true
     const isOf = (by: Exemption | Ignore) => by.id === id
     const exemption = exemptions.find(

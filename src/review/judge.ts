@@ -98,6 +98,13 @@ const asError = (error: FieldError): FieldError =>
 
 const isError = ({ severity }: Finding) => severity === 'error'
 
+const asWarning = (finding: Finding, prefix: string): Finding => ({
+  ...finding,
+  severity: 'warning',
+  prefix,
+  ...(isError(finding) && { wasError: true }),
+})
+
 /**
  * Makes an error a warning in a trial (mode `warn`). Does so too where the error depends on other objects, when these
  * could not be read from the API server, and in a dry run, in which the objects applied with it are not stored.
@@ -108,12 +115,10 @@ function settle(
 ): Finding {
   const { dependsOn } = finding.error
   if (dependsOn !== undefined && confirmed !== undefined && !dependsOn.every((name) => confirmed.has(name)))
-    return { ...finding, severity: 'warning', prefix: `not confirmed: ${finding.prefix ?? ''}` }
+    return asWarning(finding, `not confirmed: ${finding.prefix ?? ''}`)
   if (!isError(finding)) return finding
-  if (trial) return { ...finding, severity: 'warning', prefix: 'would be denied: ' }
-  return dryRun && dependsOn !== undefined
-    ? { ...finding, severity: 'warning', prefix: 'alone, this would be denied: ' }
-    : finding
+  if (trial) return asWarning(finding, 'would be denied: ')
+  return dryRun && dependsOn !== undefined ? asWarning(finding, 'alone, this would be denied: ') : finding
 }
 
 /** Turns each error that the stored object already has into a warning. */
@@ -123,7 +128,7 @@ function excuseStored(findings: readonly Finding[], value: unknown, old: Judged)
   const stored = new Tally(old.findings.flatMap((finding) => thingsOf(finding, before)))
   return findings.map((finding) =>
     isError(finding) && stored.takeAll(thingsOf(finding, value))
-      ? { ...finding, severity: 'warning', prefix: 'stored before: ' }
+      ? asWarning(finding, 'stored before: ')
       : finding,
   )
 }
