@@ -348,6 +348,34 @@ t.test('a second signal ends the wait', async (t) => {
   t.equal(await ended, 0)
 })
 
+t.test('a configuration file that changes while it serves', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-admission-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'vmcp-admission.yaml')
+  writeFileSync(file, 'exemptions: [{ id: schema-patern, reason: a trial }]')
+  await t.rejects(startServer(['--config-file', file]), /:1:20: .*did you mean 'schema-pattern'/)
+  writeFileSync(file, 'exemptions: [{ id: schema-pattern, reason: a trial }]')
+  const server = await startServer(['--config-file', file])
+  t.teardown(() => server.stop())
+  const config = resourceOf('MCPExternalAuthConfig', {
+    type: 'awsSts',
+    awsSts: { region: 'Europe', fallbackRoleArn: 'arn:aws:iam::123456789012:role/x' },
+  })
+  const isAllowed = async () => {
+    const { body } = await post(server, '/validate', JSON.stringify(reviewOf(config)))
+    return (JSON.parse(body) as { response: { allowed: boolean } }).response.allowed
+  }
+  t.ok(await isAllowed())
+  const metrics = await (await fetch(`${server.probeUrl}/metrics`)).text()
+  t.match(metrics, 'vmcp_admission_ignored_findings_total{id="schema-pattern",by="configuration"} 1')
+  t.match(metrics, 'vmcp_admission_config_exemptions{state="active"} 1')
+  writeFileSync(file, '')
+  const until = Date.now() + 15_000
+  while (Date.now() < until && (await isAllowed())) await new Promise((resolve) => setTimeout(resolve, 200))
+  t.notOk(await isAllowed())
+  t.match(server.log(), '"ignored":["schema-pattern"]')
+})
+
 t.test('over the wire', async (t) => {
   const server = await startServer(['--severity', 'schema-pattern=warning'])
   t.teardown(() => server.stop())

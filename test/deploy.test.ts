@@ -49,6 +49,7 @@ const EVERYTHING = {
   'clientAuthentication.configMapName': 'client-ca',
   'clientAuthentication.names': ['kube-apiserver', 'probe'],
   mostInFlight: 50,
+  'config.file': { namespaces: { leaveOut: ['kube-*'] } },
   mode: 'warn',
   profile: 'strict',
   severities: ['schema-enum:spec.type=warning@team-a,team-b', 'upstream-url-https=error'],
@@ -88,6 +89,7 @@ const CERT_MANAGER = {
 const CLIENTS = { 'clientAuthentication.configMapName': 'client-ca' }
 const MONITOR = { 'serviceMonitor.enabled': true }
 const ALERTS = { 'prometheusRule.enabled': true }
+const CONFIG = { 'config.file': { profile: 'strict', severities: ['upstream-url-https=advice'] } }
 const DASHBOARD = { 'dashboard.enabled': true }
 
 /** Every value, another one than by default, and what must be set beside it to be of use. */
@@ -108,6 +110,8 @@ const CHANGED: readonly (readonly [string, unknown, object?])[] = [
   ['mode', 'warn'],
   ['profile', 'strict'],
   ['severities', ['upstream-url-https=error']],
+  ['config.file', { profile: 'strict' }],
+  ['config.configMapName', 'settings'],
   ['apiGroup', 'vmcp.example'],
   ['watchNamespaces', ['team-a']],
   ['installedRelease', false],
@@ -347,6 +351,18 @@ function chartTests(): void {
         /spec\.outgoingAuth\.backends\.jira\.type is not a field/,
       ],
       [{ severities: ['schema-enum:spec.awsSts.roleMappings[0].role=off'] }, /leave list indexes out/],
+      [
+        { 'config.file': { profil: 'strict' } },
+        /config\.file: there is no key 'profil'; the keys are profile, /,
+      ],
+      [{ 'config.file': 'profil: strict' }, /config\.file: there is no key 'profil'/],
+      [{ 'config.file': { severities: ['a=off'] } }, /severities: 'a=off': a is not the id of a rule/],
+      [{ 'config.file': { exemptions: [{ id: 'schema-enum' }] } }, /an exemption needs an id and a reason/],
+      [
+        { 'config.file': { exemptions: [{ id: 'a', reason: 'x' }] } },
+        /exemptions: a is not the id of a rule/,
+      ],
+      [{ ...CONFIG, 'config.configMapName': 'a' }, /config\.configMapName: leave it out beside config\.file/],
       [{ 'arming.namespaceSelector': 'team in a' }, /at '\/arming\/namespaceSelector'/],
       [{ 'arming.objectSelector': 'team in a' }, /at '\/arming\/objectSelector'/],
       [{ 'arming.timeoutSeconds': 31 }, /at '\/arming\/timeoutSeconds': maximum: got 31, want 30/],
@@ -621,6 +637,7 @@ function chartTests(): void {
     t.strictSame(volumes, [
       { name: 'certificates', secret: { secretName: 'vmcp-admission-tls', defaultMode: 0o440 } },
       { name: 'client-ca', configMap: { name: 'client-ca' } },
+      { name: 'config', configMap: { name: 'vmcp-admission-config' } },
       { name: 'proxy-ca', configMap: { name: 'proxy-ca' } },
     ])
     const accounts = rendered().objects.filter(({ kind }) => kind === 'ServiceAccount')

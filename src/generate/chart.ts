@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { isMap, isScalar, parseDocument, stringify, type YAMLMap } from 'yaml'
+import { ConfigurationSchema } from '../configuration/file-schema.ts'
 import { DEFAULT_API_GROUP, KINDS } from '../kinds/index.ts'
 import { ALL_IDS } from '../review/engine-ids.ts'
 import { FIXED } from '../review/settings.ts'
@@ -26,7 +27,7 @@ export function* chart(): Iterable<GeneratedFile> {
   yield valuesPage()
 }
 
-/** What a severity may name, so that the chart refuses what the server would not start with: ids, and paths of fields. */
+/** What settings may name, so that the chart refuses what the server would not start with: ids, paths of fields, and keys. */
 function severities(): GeneratedFile {
   const paths = new Map<string, boolean>()
   for (const { schema } of KINDS) {
@@ -37,6 +38,7 @@ function severities(): GeneratedFile {
   const known = {
     ids: [...ALL_IDS].filter((id) => !FIXED.has(id)).sort(),
     fixed: [...FIXED].sort(),
+    configuration: Object.keys(ConfigurationSchema.properties),
     // Fields whose own fields are known, and those in which there may be others.
     closed: listed(false),
     open: listed(true),

@@ -236,7 +236,7 @@ its form. The path is known as far as its fields are, and what follows must be w
 */}}
 {{- define "vmcp-admission.checkSeverity" -}}
 {{- $known := .known -}}
-{{- $name := regexReplaceAll "=(error|warning|off)(@.*)?$" .severity "" -}}
+{{- $name := regexReplaceAll "=(error|warning|advice|off)(@.*)?$" .severity "" -}}
 {{- $id := regexReplaceAll ":.*" $name "" -}}
 {{- if has $id $known.fixed -}}
 {{- fail (printf "severities: '%s': %s is always an error" .severity $id) -}}
@@ -266,6 +266,27 @@ its form. The path is known as far as its fields are, and what follows must be w
 {{- $known := .Files.Get "files/severities.yaml" | fromYaml -}}
 {{- range .Values.severities -}}
 {{- include "vmcp-admission.checkSeverity" (dict "severity" . "known" $known) -}}
+{{- end -}}
+{{- $config := .Values.config.file -}}
+{{- if kindIs "string" $config }}{{ $config = fromYaml $config }}{{ end -}}
+{{- if and $config .Values.config.configMapName -}}
+{{- fail "config.configMapName: leave it out beside config.file" -}}
+{{- end -}}
+{{- range $key, $_ := $config -}}
+{{- if not (has $key $known.configuration) -}}
+{{- fail (printf "config.file: there is no key '%s'; the keys are %s" $key (join ", " $known.configuration)) -}}
+{{- end -}}
+{{- end -}}
+{{- range $config.severities -}}
+{{- include "vmcp-admission.checkSeverity" (dict "severity" . "known" $known) -}}
+{{- end -}}
+{{- range $config.exemptions -}}
+{{- if or (not .id) (not .reason) -}}
+{{- fail (printf "config.file: an exemption needs an id and a reason: %s" (toJson .)) -}}
+{{- end -}}
+{{- if not (has .id $known.ids) -}}
+{{- fail (printf "config.file: exemptions: %s is not the id of a rule; docs/rules.md lists them" .id) -}}
+{{- end -}}
 {{- end -}}
 {{- if and .Values.hostNetwork (eq (int .Values.ports.webhook) 10250) -}}
 {{- fail "ports.webhook: 10250 is the kubelet's with hostNetwork; name another port, such as 8443" -}}
