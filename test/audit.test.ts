@@ -448,6 +448,33 @@ const manifest = (kind: string, name: string, spec: object, namespace?: string) 
   spec,
 })
 
+t.test('exemptions and ignores that excuse nothing', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-admission-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const annotation = `${DEFAULT_API_GROUP}/vmcp-admission-ignore`
+  const stored = group('a', 'one') as { metadata: object }
+  const lines = ['reference-found', 'secret-reference-found', 'unknown-field'].map((id) => `${id}: x`)
+  const annotated = {
+    ...stored,
+    metadata: { ...stored.metadata, annotations: { [annotation]: lines.join('\n') } },
+  }
+  const server = await fakeApiServer(t, 'mcpgroups', { lists: [page([annotated])] })
+  const ids = ['reference-found', 'secret-reference-found', 'unknown-field']
+  writeFileSync(
+    join(folder, 'vmcp-admission.yaml'),
+    JSON.stringify({ exemptions: ids.map((id) => ({ id, reason: 'x', object: { name: 'gone' } })) }),
+  )
+  const audit = async (...args: string[]) =>
+    (await runCli(['audit', '--kubeconfig', server.kubeconfig, '--output', 'line', ...args], { cwd: folder }))
+      .stdout
+  const idle = `note: MCPGroup one/a: the annotation ignores 'reference-found', which is not found: remove the line\n`
+  t.equal(
+    (await audit()).split('\n\n')[0],
+    `vmcp-admission.yaml:1:16: note: the exemption of 'reference-found' excuses nothing: remove it\n${idle.trimEnd()}`,
+  )
+  t.equal((await audit('--namespaces', 'one')).split('\n\n')[0], idle.trimEnd(), 'others may be elsewhere')
+})
+
 t.test('files are judged and planned without a cluster that cannot be read', async (t) => {
   const kubeconfig = join(folder, 'gone')
   writeFileSync(kubeconfig, JSON.stringify(kubeconfigOf('http://127.0.0.1:9', {})))

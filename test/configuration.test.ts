@@ -128,6 +128,15 @@ t.test('findings that are exempt or ignored', async (t) => {
       ],
     ],
     [
+      'whether another finds something only a cluster can tell',
+      {
+        'a.yaml': above('groupRef', ignoreComment('secret-reference-found', 'later')),
+        [C]: 'exemptions: [{ id: secret-reference-found, reason: x }, { id: deleted-resource-unreferenced, reason: x }]',
+      },
+      '.',
+      [`a.yaml:10:11: ${WARNING}`],
+    ],
+    [
       'expired',
       { 'a.yaml': ENTRY, [C]: of('    expires: 2026-01-31\n') },
       '.',
@@ -305,7 +314,7 @@ t.test('findings that are exempt or ignored', async (t) => {
       },
       '.',
       [
-        `a.yaml:7:3: note: 'schema-type' cannot be ignored`,
+        `a.yaml:7:3: note: 'schema-type' cannot be ignored: nothing behind it is judged, or the API server refuses it`,
         /warning: .*\(schema-type\)/,
         `a.yaml:10:11: ${ignored('configuration')}`,
       ],
@@ -377,6 +386,8 @@ t.test('one run has one configuration', async (t) => {
     2,
     'a file that is missing',
   )
+  const misnamed = await checked({ 'a.yaml': ENTRY, 'vmcp-admission.yml': '' }, ['check', '.'])
+  t.match(misnamed.stderr, /vmcp-admission\.yml: call it vmcp-admission\.yaml/)
 })
 
 t.test('the example of the documentation', async (t) => {
@@ -418,7 +429,10 @@ t.test('a wrong file', async (t) => {
       'exemptions:\n  - id: storage-redis-use\n    reason: x',
       "2:9: 'storage-redis-use' is not the id of a rule; did you mean 'storage-redis-used'",
     ],
-    ['exemptions:\n  - id: api-server-accepts\n    reason: x', "2:9: 'api-server-accepts' cannot be ignored"],
+    [
+      'exemptions:\n  - id: api-server-accepts\n    reason: x',
+      "2:9: 'api-server-accepts' cannot be ignored: nothing behind it is judged, or the API server refuses it",
+    ],
     [
       'exemptions:\n  - id: unknown-field\n    reason: x\n    path: spec.a[0]',
       "4:11: 'spec.a[0]': leave list indexes out, as in spec.list.field",
@@ -439,7 +453,12 @@ t.test('a wrong file', async (t) => {
     ],
     ['a: [', '1:5: Flow sequence in block collection must be sufficiently indented and end with a ]'],
     ['profile: strict\nprofile: strict', '2:1: Map keys must be unique'],
-    ['- a', "1:1: 'the file' must be a map"],
+    ['- a', '1:1: the file must be a map'],
+    [
+      'exemptions: [{ id: schema-enum, reason: x, object: { kind: MCPGruop } }]',
+      "1:60: 'MCPGruop' is not a kind; did you mean 'MCPGroup'",
+    ],
+    ['exemptions: [{ id: schema-enum, reason: x, object: { kind: MCPFork } }]'],
   ]
   for (const [text, ...problems] of rows) {
     let message = ''

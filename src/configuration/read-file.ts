@@ -1,5 +1,7 @@
+import { Settings } from 'typebox/system'
 import { Errors } from 'typebox/value'
 import { isMap, isPair, LineCounter, type Node, parseDocument } from 'yaml'
+import { kindNamed } from '../kinds/index.ts'
 import { ALL_IDS } from '../review/engine-ids.ts'
 import { problemWithIgnoredId } from '../review/ignored.ts'
 import { parseSeveritySetting, problemWithPath } from '../review/settings.ts'
@@ -9,6 +11,9 @@ import type { Configuration, FileExemption } from './file.ts'
 import { isNamespaceName, UsageError } from './flags.ts'
 
 type Step = string | number
+
+/** Eight by default. */
+Settings.Set({ maxErrors: 100 })
 
 /** Reads the text of a configuration file. Throws UsageError with a line for each problem: `FILE:LINE:COLUMN: what to write`. */
 export function readConfiguration(file: string, content: string): Configuration {
@@ -46,9 +51,13 @@ export function readConfiguration(file: string, content: string): Configuration 
   })
   const exemptions = (written.exemptions ?? []).map((exemption, i): FileExemption => {
     const at = ['exemptions', i]
-    const { id, path, expires } = exemption
+    const { id, object, path, expires } = exemption
     const wrongId = problemWithIgnoredId(id)
     if (wrongId !== undefined) fail([...at, 'id'], wrongId)
+    const { kind = '' } = object ?? {}
+    const nearKind = kindNamed.has(kind) ? undefined : nearest(kind, kindNamed.keys())
+    if (nearKind !== undefined)
+      fail([...at, 'object', 'kind'], `'${kind}' is not a kind; did you mean '${nearKind}'`)
     const wrongPath = path === undefined ? undefined : problemWithPath(path)
     if (wrongPath !== undefined) fail([...at, 'path'], wrongPath)
     if (expires !== undefined && !isDay(expires))
@@ -96,7 +105,7 @@ interface SchemaProblem {
 function schemaProblems(value: unknown): SchemaProblem[] {
   return Errors(ConfigurationSchema, value).flatMap((error): SchemaProblem[] => {
     const at = stepsOf(error.instancePath)
-    const field = String(at.at(-1) ?? 'the file')
+    const field = at.length === 0 ? 'the file' : `'${String(at.at(-1))}'`
     switch (error.keyword) {
       case 'boolean':
         return []
@@ -115,18 +124,18 @@ function schemaProblems(value: unknown): SchemaProblem[] {
         const values = error.params.allowedValues.map(String)
         const near = nearest(String(valueAt(value, at)), values)
         const advice = near === undefined ? '' : `; did you mean '${near}'`
-        return [{ at, message: `'${field}' is one of ${values.join(', ')}${advice}` }]
+        return [{ at, message: `${field} is one of ${values.join(', ')}${advice}` }]
       }
       case 'type':
         return [
-          { at, message: `'${field}' must be ${IN_WORDS[String(error.params.type)] ?? 'of another type'}` },
+          { at, message: `${field} must be ${IN_WORDS[String(error.params.type)] ?? 'of another type'}` },
         ]
       case 'pattern':
-        return [{ at, message: `'${field}' must be a day such as 2026-12-31` }]
+        return [{ at, message: `${field} must be a day such as 2026-12-31` }]
       case 'minLength':
-        return [{ at, message: `'${field}' must not be empty` }]
+        return [{ at, message: `${field} must not be empty` }]
       default:
-        return [{ at, message: `'${field}' ${error.message}` }]
+        return [{ at, message: `${field} ${error.message}` }]
     }
   })
 }

@@ -33,7 +33,8 @@ const NEVER_IGNORED: ReadonlySet<string> = new Set([
 
 /** Why findings of an id cannot be ignored; undefined when they can. */
 export function problemWithIgnoredId(id: string): string | undefined {
-  if (NEVER_IGNORED.has(id)) return `'${id}' cannot be ignored`
+  if (NEVER_IGNORED.has(id))
+    return `'${id}' cannot be ignored: nothing behind it is judged, or the API server refuses it`
   if (ALL_IDS.has(id)) return undefined
   const near = nearest(id, ALL_IDS)
   const advice = near === undefined ? '; docs/rules.md lists them' : `; did you mean '${near}'`
@@ -168,14 +169,25 @@ export function withAnnotationProblems<V extends Verdict>(
 export function idleIgnores(object: unknown, group: string, { ignored, refusedIgnores }: Verdict): string[] {
   const used = new Set([...ignored.map(({ by }) => by.id), ...refusedIgnores.map(({ id }) => id)])
   const ids = ignoresIn(object, group).ignores.map(({ id }) => id)
-  return ids.filter((id) => !used.has(id) && IN_STORED.has(id))
+  return ids.filter((id) => !used.has(id) && isAlwaysFound(id, 'cluster'))
 }
 
-/** Ids of findings in stored objects: of those of files, and at a deletion, nobody knows whether they are found. */
+/** Ids of findings in stored objects; others are found in files alone. */
 const IN_STORED: ReadonlySet<string> = new Set([
-  ...allRules().flatMap(({ id, when }) => (when === 'delete' ? [] : [id])),
+  ...allRules().map(({ id }) => id),
   ...Array.from(ALL_IDS).filter((id) => id.startsWith('schema-')),
 ])
+
+/** Ids of findings that a run makes only where it is asked to: at a deletion, or beside Secrets and ConfigMaps. */
+const ASKED_FOR: ReadonlySet<string> = new Set(
+  allRules().flatMap(({ id, when, reads }) =>
+    when === 'delete' || reads.some((kind) => kind === 'Secret' || kind === 'ConfigMap') ? [id] : [],
+  ),
+)
+
+/** Whether every run over objects in this place finds what the id names: where none does, nothing is there. */
+export const isAlwaysFound = (id: string, where: 'cluster' | 'files'): boolean =>
+  !ASKED_FOR.has(id) && (where === 'files' || IN_STORED.has(id))
 
 /** Whether an exemption names one object, and not a pattern of objects. */
 export const isForOne = ({ object }: Exemption): boolean =>

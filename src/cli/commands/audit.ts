@@ -62,7 +62,8 @@ export async function audit(
   const release = named ?? installedRelease(live.definitions, group)
   const settings = chosenSettings(flags, configuration, now)
   const report = judgeAll(live, { group, settings, exemptions, release })
-  report.notes.push(...exemptions.notes(namespaces.length === 0))
+  const isWhole = namespaces.length === 0 && report.unread.length === 0
+  report.notes.push(...exemptions.notes(isWhole ? 'cluster' : 'part of a cluster'))
   progress.end()
   printUnread(report.unread)
   const profile = chosenProfile(flags, configuration)

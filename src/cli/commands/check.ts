@@ -73,7 +73,8 @@ export async function check(
         environment,
       )
     : judgeAlone(documents, { ...judging, namespace: namespace || 'default', progress })
-  report.notes.push(...exemptions.notes(coversAll(configuration, positionals) && flags.exclude.length === 0))
+  const isWhole = coversAll(configuration, positionals) && flags.exclude.length === 0
+  report.notes.push(...exemptions.notes(isWhole ? 'files' : 'some files'))
   progress.end()
   printUnread(report.unread)
   await printReport(

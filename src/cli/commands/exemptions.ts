@@ -1,5 +1,5 @@
 import { type Configuration, type FileExemption, holdsAt } from '../../configuration/file.ts'
-import { exemptionText, isFor, isForOne } from '../../review/ignored.ts'
+import { exemptionText, isAlwaysFound, isFor, isForOne } from '../../review/ignored.ts'
 import type { Ignored } from '../../review/settings.ts'
 import type { Subject } from '../../review/given-objects.ts'
 import { counted, type Located } from '../output/report.ts'
@@ -28,8 +28,12 @@ export class Exemptions {
     this.#leftOut += 1
   }
 
-  /** Notes on exemptions that have expired, or that excuse nothing in the objects that were judged: all, or some of many. */
-  notes(isWhole: boolean): Located[] {
+  /**
+   * Notes on exemptions that have expired, or that excuse nothing in what was judged: a whole cluster, in which each must
+   * have its objects; all files of the configuration, which may be for those of other repositories too; or a part, of
+   * which an exemption for one object can be told.
+   */
+  notes(judged: 'cluster' | 'part of a cluster' | 'files' | 'some files'): Located[] {
     const { file = null, exemptions } = this.#configuration
     const notes = exemptions.flatMap((each): Located[] => {
       const { line, column, expires = '' } = each
@@ -42,8 +46,12 @@ export class Exemptions {
             message: `${what} expired after ${expires} and no longer holds: remove it or give it another day`,
           },
         ]
-      const isIdle = !this.#used.has(each) && this.#concerned.has(each) && (isWhole || isForOne(each))
-      return isIdle ? [{ ...place, message: `${what} excuses nothing: remove it` }] : []
+      const where = judged.endsWith('cluster') ? 'cluster' : 'files'
+      if (this.#used.has(each) || !isAlwaysFound(each.id, where)) return []
+      const isKnown = this.#concerned.has(each) && (judged === 'files' || isForOne(each))
+      return judged === 'cluster' || isKnown
+        ? [{ ...place, message: `${what} excuses nothing: remove it` }]
+        : []
     })
     if (this.#leftOut === 0) return notes
     const message = `${counted(this.#leftOut, 'resource')} not judged: of namespaces that are left out`

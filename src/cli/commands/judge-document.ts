@@ -4,7 +4,7 @@ import { judge, type Verdict } from '../../review/judge.ts'
 import { notJudged } from '../../review/not-judged.ts'
 import { compareReleases, type Release } from '../../release/release.ts'
 import type { NewerField } from '../../review/unknown-fields.ts'
-import { isLeftOut, problemWithIgnore, refusal, withoutIgnored } from '../../review/ignored.ts'
+import { isAlwaysFound, isLeftOut, problemWithIgnore, refusal, withoutIgnored } from '../../review/ignored.ts'
 import type { Ignore, Ignored, Settings } from '../../review/settings.ts'
 import type { ClusterState } from '../../review/cluster-state.ts'
 import { type Cluster, nameKey } from '../../rule/cluster.ts'
@@ -190,7 +190,7 @@ function noteComments(
         ? problem
         : given.refused.includes(ignore)
           ? refusal(ignore, given.settings)
-          : used.has(ignore)
+          : used.has(ignore) || !isAlwaysFound(ignore.id, 'files')
             ? undefined
             : `'${ignore.id}' is not found here: remove the comment that ignores it`
     if (why !== undefined)

@@ -42,6 +42,8 @@ function isFolder(name: string): boolean {
 function nearestFile(folder: string): string | undefined {
   const file = join(folder, FILE_NAME)
   if (existsSync(file)) return file
+  const misnamed = file.replace(/yaml$/, 'yml')
+  if (existsSync(misnamed)) throw new UsageError(`${relative('', misnamed)}: call it ${FILE_NAME}`)
   const above = dirname(folder)
   return above === folder || existsSync(join(folder, '.git')) ? undefined : nearestFile(above)
 }
