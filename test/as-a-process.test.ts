@@ -352,7 +352,7 @@ t.test('a configuration file that changes while it serves', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-admission-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'vmcp-admission.yaml')
-  writeFileSync(file, 'exemptions: [{ id: schema-patern, reason: a trial }]')
+  writeFileSync(file, 'exemptions: [{ id: schema-patterns, reason: a trial }]')
   await t.rejects(startServer(['--config-file', file]), /:1:20: .*did you mean 'schema-pattern'/)
   writeFileSync(file, 'exemptions: [{ id: schema-pattern, reason: a trial }]')
   const server = await startServer(['--config-file', file])

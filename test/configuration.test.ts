@@ -571,7 +571,7 @@ t.test('the server reads the file again', async (t) => {
   t.match(file.state(), { isRight: true, since: now, exemptions: { active: 1, expired: 0 } })
   log.length = 0
   t.notOk(await file.check(), 'nothing changed')
-  await writeFile(path, 'profil: strict')
+  await writeFile(path, 'profiles: strict')
   for (let i = 0; i < 2; i++) t.notOk(await file.check(), 'a wrong file changes nothing')
   t.same(ids(), ['unknown-field'])
   t.match(file.state(), { isRight: false, since: now })

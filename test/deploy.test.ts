@@ -352,10 +352,10 @@ function chartTests(): void {
       ],
       [{ severities: ['schema-enum:spec.awsSts.roleMappings[0].role=off'] }, /leave list indexes out/],
       [
-        { 'config.file': { profil: 'strict' } },
-        /config\.file: there is no key 'profil'; the keys are profile, /,
+        { 'config.file': { profiles: 'strict' } },
+        /config\.file: there is no key 'profiles'; the keys are profile, /,
       ],
-      [{ 'config.file': 'profil: strict' }, /config\.file: there is no key 'profil'/],
+      [{ 'config.file': 'profiles: strict' }, /config\.file: there is no key 'profiles'/],
       [{ 'config.file': { severities: ['a=off'] } }, /severities: 'a=off': a is not the id of a rule/],
       [{ 'config.file': { exemptions: [{ id: 'schema-enum' }] } }, /an exemption needs an id and a reason/],
       [
