@@ -1,5 +1,7 @@
 import t from 'tap'
-import type { CompletionItem, Hover, Location, WorkspaceEdit } from 'vscode-languageserver'
+import { parse } from 'yaml'
+import { TextDocument } from 'vscode-languageserver-textdocument'
+import type { CodeAction, CompletionItem, Hover, Location, WorkspaceEdit } from 'vscode-languageserver'
 import { cursorIn, startEditor } from './support/editor.ts'
 import { API, BACKEND, CONFIG, GATEWAY, GROUP, OIDC, SECRET } from './support/editor-files.ts'
 
@@ -110,6 +112,80 @@ for (const [marked, wanted] of HOVERS)
   })
 
 /** A name at the `|`, where it is defined, and where it is used. */
+/** What is wrong at the `|`, the actions there, and the lines that differ after each. */
+const ACTIONS: [title: string, file: string, marked: string, actions: Record<string, string[]>][] = [
+  [
+    'a fix, and a comment',
+    'group.yaml',
+    'apiVersion: toolhive.stacklok.dev/|v1alpha1\nkind: MCPGroup\nmetadata:\n  name: tools\n',
+    {
+      'Write v1beta1': ['apiVersion: toolhive.stacklok.dev/v1beta1'],
+      'Ignore api-version-current here with a reason': [
+        '# vmcp-admission: ignore[api-version-current] <why>',
+      ],
+      'Make all safe fixes of this file': ['apiVersion: toolhive.stacklok.dev/v1beta1'],
+    },
+  ],
+  [
+    'indented, in a list, with the ends of lines of the file',
+    'backend.yaml',
+    BACKEND.replace('tools', '|toolz').replaceAll('\n', '\r\n'),
+    {
+      'Ignore reference-found here with a reason': ['    # vmcp-admission: ignore[reference-found] <why>'],
+    },
+  ],
+  [
+    'above the key of a value that stands alone',
+    'backend.yaml',
+    BACKEND.replace('name: tools', 'name:\n      |toolz'),
+    {
+      'Ignore reference-found here with a reason': ['    # vmcp-admission: ignore[reference-found] <why>'],
+    },
+  ],
+  ['what cannot be ignored', 'backend.yaml', BACKEND.replace('name: tools', 'name: |[]'), {}],
+  ['JSON has no comments', 'a.json', JSON.stringify(parse(BACKEND.replace('tools', 'toolz'))) + '|', {}],
+  ['nothing', 'backend.yaml', BACKEND + '|', {}],
+]
+for (const [title, file, marked, wanted] of ACTIONS)
+  t.test(`code actions: ${title}`, async (t) => {
+    const editor = await startEditor(t, FILES)
+    const { text, position } = cursorIn(marked)
+    await editor.open(file, text)
+    const range = { start: position, end: position }
+    const ask = async (context: object) =>
+      (await editor.ask('codeAction', file, position, { range, context })) as CodeAction[]
+    const actions = await ask({ diagnostics: [] })
+    const before = TextDocument.create('file:///a', 'yaml', 1, text)
+    const lines = text.split(/\r?\n/)
+    const changed = actions.map(({ title, edit }) => {
+      const after = TextDocument.applyEdits(before, edit?.changes?.[editor.uri(file)] ?? [])
+      t.equal(after.includes('\r\n'), text.includes('\r\n'))
+      return [title, after.split(/\r?\n/).filter((line) => !lines.includes(line))]
+    })
+    t.strictSame(Object.fromEntries(changed), wanted)
+    t.strictSame(
+      (await ask({ diagnostics: [], only: ['source.fixAll'] })).map(({ kind }) => kind),
+      'Make all safe fixes of this file' in wanted ? ['source.fixAll.vmcp-admission'] : [],
+    )
+  })
+
+t.test('a comment whose reason is not written has no effect, and says so', async (t) => {
+  const editor = await startEditor(t, FILES)
+  const wrong = (reason: string) =>
+    BACKEND.replace('tools', 'toolz').replace(
+      '  groupRef:',
+      `  # vmcp-admission: ignore[reference-found] ${reason}\n  groupRef:`,
+    )
+  await editor.open('backend.yaml', wrong('<why>'))
+  const shown = await editor.shown('backend.yaml', (all) => all.length === 2)
+  t.match(
+    shown.find(({ code }) => code === undefined),
+    { severity: 3, message: /has no effect without a reason/ },
+  )
+  await editor.change('backend.yaml', wrong('made elsewhere'))
+  await editor.shown('backend.yaml', (all) => all.length === 0)
+})
+
 const NAMES: readonly (readonly [
   file: keyof typeof FILES,
   marked: string,

@@ -5,7 +5,7 @@ import { metadataOf } from '../../rule/resource.ts'
 import type { Judging } from '../commands/judge-document.ts'
 import { judgeAlone } from '../commands/judge-documents.ts'
 import { documentsOf } from '../input/texts.ts'
-import type { Located } from '../output/report.ts'
+import type { Located, ReportedFinding } from '../output/report.ts'
 import { type PlacedEdit, withEdit } from './text-edits.ts'
 
 /** A change of a file, and the reason. */
@@ -50,8 +50,17 @@ export function fixAll(given: ReadonlyMap<string, string>, judging: Judging, add
   return { texts, changes, left }
 }
 
+interface Applied {
+  readonly done: Change[]
+  readonly left: Located[]
+}
+
+/** Applies the fixes of findings to the texts. */
+export const applyFixes = (texts: Map<string, string>, findings: readonly ReportedFinding[]): Applied =>
+  apply(texts, changesOf(findings))
+
 /** From the end of each file to its start, so that places stay right. */
-function apply(texts: Map<string, string>, changes: readonly Change[]): { done: Change[]; left: Located[] } {
+function apply(texts: Map<string, string>, changes: readonly Change[]): Applied {
   const [done, left]: [Change[], Located[]] = [[], []]
   const ordered = changes.toSorted((a, b) => b.edit.line - a.edit.line || b.edit.column - a.edit.column)
   for (const change of ordered) {
@@ -69,11 +78,13 @@ function apply(texts: Map<string, string>, changes: readonly Change[]): { done: 
   return { done, left }
 }
 
-/** The fixes of all findings, each once. */
-function changesIn(texts: ReadonlyMap<string, string>, judging: Judging): Change[] {
-  const { report } = judgeAlone(documentsOf(texts), judging)
+const changesIn = (texts: ReadonlyMap<string, string>, judging: Judging): Change[] =>
+  changesOf(judgeAlone(documentsOf(texts), judging).report.findings)
+
+/** The fixes of findings, each once. */
+function changesOf(findings: readonly ReportedFinding[]): Change[] {
   const found = new Map<string, Change>()
-  for (const { file, fix: mend, id } of report.findings)
+  for (const { file, fix: mend, id } of findings)
     for (const edit of mend?.edits ?? []) {
       const key = `${file ?? ''}:${edit.line}:${edit.column}`
       if (file !== null && !found.has(key)) found.set(key, { file, edit, title: mend?.title ?? '', id })

@@ -11,6 +11,9 @@ export interface IgnoreComment {
 
 const SIGN = '# vmcp-admission: ignore['
 
+/** Stands for a reason that is still to be written: with it a comment has no effect. */
+export const REASON_TO_WRITE = '<why>'
+
 /** The text of a comment that ignores an id, for editors to write above a line. */
 export const ignoreComment = (id: string, reason: string): string => `${SIGN}${id}] ${reason}`
 
@@ -28,7 +31,7 @@ export function ignoreComments(text: string): IgnoreComment[] {
     const isSkipped = (line: string, at: number) => at <= i || at < first || isEmpty(line)
     const next = lines.findIndex((line, at) => !isSkipped(line, at))
     const target = before.trim() === '' ? next : i
-    const place = { line: i + 1, column: before.length + 1, target: target + 1, reason: reason.trim() }
+    const place = { line: i + 1, column: before.length + 1, target: target + 1, reason: reason.trim().replace(REASON_TO_WRITE, '') }
     return ids.split(',').map((id) => ({ ...place, id: id.trim() }))
   })
 }

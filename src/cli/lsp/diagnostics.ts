@@ -24,21 +24,7 @@ export function diagnosticsOf(workspace: Workspace, file: WorkspaceFile): Diagno
       source: SOURCE,
       message: each.template ? 'a template is not YAML: what it renders to can be checked' : each.message,
     })),
-    ...findings.map((finding) => ({
-      range: at(finding),
-      severity: SEVERITIES[finding.severity],
-      source: SOURCE,
-      code: finding.id,
-      message: messageOf(finding, lineAt(text, Math.max(finding.line - 1, 0))),
-      relatedInformation: finding.related.flatMap((end) => {
-        const other = end.file === null ? undefined : workspace.fileNamed(end.file)
-        if (other === undefined) return []
-        const range = rangeAt(other.text, end)
-        return [
-          { location: { uri: other.text.uri, range }, message: `${end.kind} ${end.name}: ${end.message}` },
-        ]
-      }),
-    })),
+    ...findings.map((finding) => diagnosticOf(workspace, file, finding)),
     ...notes.map((note) => ({
       range: at(note),
       severity: DiagnosticSeverity.Information,
@@ -46,6 +32,28 @@ export function diagnosticsOf(workspace: Workspace, file: WorkspaceFile): Diagno
       message: note.message,
     })),
   ]
+}
+
+export function diagnosticOf(
+  workspace: Workspace,
+  { text }: WorkspaceFile,
+  finding: ReportedFinding,
+): Diagnostic {
+  return {
+    range: rangeAt(text, finding),
+    severity: SEVERITIES[finding.severity],
+    source: SOURCE,
+    code: finding.id,
+    message: messageOf(finding, lineAt(text, Math.max(finding.line - 1, 0))),
+    relatedInformation: finding.related.flatMap((end) => {
+      const other = end.file === null ? undefined : workspace.fileNamed(end.file)
+      if (other === undefined) return []
+      const range = rangeAt(other.text, end)
+      return [
+        { location: { uri: other.text.uri, range }, message: `${end.kind} ${end.name}: ${end.message}` },
+      ]
+    }),
+  }
 }
 
 /** The text without the id, which is the code of the diagnostic; with the path where the field is not on the line. */

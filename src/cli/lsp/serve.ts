@@ -17,6 +17,7 @@ import { errorMessage } from '../../rule/error-message.ts'
 import { readSources, withSlashes } from '../input/files.ts'
 import type { ReadOptions } from '../input/documents.ts'
 import type { Judging } from '../commands/judge-document.ts'
+import { CODE_ACTIONS, codeActionsAt } from './code-actions.ts'
 import { completionsAt } from './completion.ts'
 import { diagnosticsOf } from './diagnostics.ts'
 import { hoverAt } from './hover.ts'
@@ -76,6 +77,9 @@ export class LanguageServer {
         return name && usesOf(this.#workspace, name, context.includeDeclaration)
       }),
     )
+    connection.onCodeAction(({ textDocument, range, context }) =>
+      this.#in(textDocument.uri, (file) => codeActionsAt(this.#workspace, file, { range, context })),
+    )
     connection.onPrepareRename(({ textDocument, position }) =>
       this.#in(textDocument.uri, (file) => {
         const name = nameAt(this.#workspace, file, position)
@@ -109,6 +113,7 @@ export class LanguageServer {
         textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental },
         completionProvider: { triggerCharacters: [' ', ':', '-'] },
         hoverProvider: true,
+        codeActionProvider: { codeActionKinds: CODE_ACTIONS },
         definitionProvider: true,
         referencesProvider: true,
         renameProvider: { prepareProvider: true },

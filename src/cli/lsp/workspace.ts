@@ -71,9 +71,28 @@ export class Workspace {
     return this.#now.state
   }
 
+  /** What would be found in a file with another text of the same objects. */
+  findingsWith(file: WorkspaceFile, text: string): Report {
+    const { documents } = documentsIn(file.name, text, this.#options.filled)
+    const { judged } = this.#now
+    const isJudged = file.documents.map((each) => judged.has(each))
+    return this.#judge(
+      file,
+      documents.filter((_, i) => isJudged[i]),
+    )
+  }
+
   /** What is found in a file beside all others. */
   findingsIn(file: WorkspaceFile): Report {
-    const { state, judged, patches } = this.#now
+    const { judged } = this.#now
+    return this.#judge(
+      file,
+      file.documents.filter((each) => judged.has(each)),
+    )
+  }
+
+  #judge(file: WorkspaceFile, documents: readonly FileDocument[]): Report {
+    const { state, patches } = this.#now
     const placeOf = ({ kind, namespace, name }: Subject, at: readonly Segment[]) => {
       const found = this.find(kind, namespace, name)
       if (found === undefined) return IN_CLUSTER
@@ -89,8 +108,7 @@ export class Workspace {
       notes: patches.filter((note) => note.file === file.name),
       unread: [...file.unread],
     }
-    for (const each of file.documents)
-      if (judged.has(each)) judgeDocument(file.name, each.document, this.judging, beside, report)
+    for (const { document } of documents) judgeDocument(file.name, document, this.judging, beside, report)
     return report
   }
 

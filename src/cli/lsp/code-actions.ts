@@ -1,0 +1,134 @@
+/** What an editor offers at a finding: its fix, and the comment that ignores it. */
+import {
+  type CodeAction,
+  CodeActionKind,
+  type CodeActionParams,
+  type Range,
+  type TextEdit,
+} from 'vscode-languageserver'
+import type { TextDocument } from 'vscode-languageserver-textdocument'
+import { allowedIgnores, problemWithIgnoredId } from '../../review/ignored.ts'
+import { applyFixes } from '../fix/fix-all.ts'
+import { ignoreComment, REASON_TO_WRITE } from '../input/ignore-comments.ts'
+import type { ReportedFinding } from '../output/report.ts'
+import { diagnosticOf } from './diagnostics.ts'
+import { lineAt } from './lines.ts'
+import type { Workspace, WorkspaceFile } from './workspace.ts'
+
+/** All safe fixes of a file: editors can apply it when they save. */
+const FIX_ALL = `${CodeActionKind.SourceFixAll}.vmcp-admission`
+
+export const CODE_ACTIONS = [CodeActionKind.QuickFix, FIX_ALL]
+
+export function codeActionsAt(
+  workspace: Workspace,
+  file: WorkspaceFile,
+  { range, context }: Pick<CodeActionParams, 'range' | 'context'>,
+): CodeAction[] {
+  const isWanted = (kind: string) =>
+    context.only === undefined || context.only.some((only) => kind === only || kind.startsWith(`${only}.`))
+  const { findings } = workspace.findingsIn(file)
+  const here = findings.filter((finding) => overlap(diagnosticOf(workspace, file, finding).range, range))
+  return [
+    ...(isWanted(CodeActionKind.QuickFix)
+      ? here.flatMap((finding) => [
+          ...fixesOf(workspace, file, finding),
+          ...ignoresOf(workspace, file, finding),
+        ])
+      : []),
+    ...(isWanted(FIX_ALL) ? allFixes(file, findings) : []),
+  ]
+}
+
+const overlap = (a: Range, b: Range): boolean => a.start.line <= b.end.line && b.start.line <= a.end.line
+
+function fixesOf(workspace: Workspace, file: WorkspaceFile, finding: ReportedFinding): CodeAction[] {
+  const { title = '' } = finding.fix ?? {}
+  const edit = fixed(file, [finding])
+  if (edit === undefined) return []
+  return [
+    {
+      title: title.charAt(0).toUpperCase() + title.slice(1),
+      kind: CodeActionKind.QuickFix,
+      isPreferred: true,
+      diagnostics: [diagnosticOf(workspace, file, finding)],
+      edit: { changes: { [file.text.uri]: [edit] } },
+    },
+  ]
+}
+
+function allFixes(file: WorkspaceFile, findings: readonly ReportedFinding[]): CodeAction[] {
+  const edit = fixed(file, findings)
+  if (edit === undefined) return []
+  const title = 'Make all safe fixes of this file'
+  return [{ title, kind: FIX_ALL, edit: { changes: { [file.text.uri]: [edit] } } }]
+}
+
+/** The fixes of the findings as one edit; undefined where the text takes none. */
+function fixed({ name, text }: WorkspaceFile, findings: readonly ReportedFinding[]): TextEdit | undefined {
+  const before = text.getText()
+  const texts = new Map([[name, before]])
+  const { done, left } = applyFixes(texts, findings)
+  // One fix is made whole or not at all.
+  const isMade = done.length > 0 && (findings.length > 1 || left.length === 0)
+  return isMade ? difference(text, texts.get(name) ?? before) : undefined
+}
+
+/** From the first character that differs to the last. */
+function difference(text: TextDocument, after: string): TextEdit {
+  const before = text.getText()
+  const most = Math.min(before.length, after.length)
+  let start = 0
+  while (start < most && before[start] === after[start]) start += 1
+  let end = 0
+  while (end < most - start && before.at(-1 - end) === after.at(-1 - end)) end += 1
+  const range = { start: text.positionAt(start), end: text.positionAt(before.length - end) }
+  return { range, newText: after.slice(start, after.length - end) }
+}
+
+/** The comment is offered where it has the effect: the file with it is judged. */
+function ignoresOf(workspace: Workspace, file: WorkspaceFile, finding: ReportedFinding): CodeAction[] {
+  const { id, severity } = finding
+  const allowed = allowedIgnores(workspace.judging.settings, 'comment')
+  const isAllowed = allowed === 'all' || (allowed === 'warnings' && severity !== 'error')
+  if (!isAllowed || problemWithIgnoredId(id) !== undefined || file.name.endsWith('.json')) return []
+  const line = linesToTry(file.text, finding).find((each) => {
+    const text = withLine(file.text, each, ignoreComment(id, 'a reason'))
+    const { ignored } = workspace.findingsWith(file, text)
+    return ignored.some((other) => isSame(other, finding))
+  })
+  if (line === undefined) return []
+  const comment = indented(file.text, line, ignoreComment(id, REASON_TO_WRITE))
+  const start = { line, character: 0 }
+  return [
+    {
+      title: `Ignore ${id} here with a reason`,
+      kind: CodeActionKind.QuickFix,
+      diagnostics: [diagnosticOf(workspace, file, finding)],
+      edit: { changes: { [file.text.uri]: [{ range: { start, end: start }, newText: comment }] } },
+    },
+  ]
+}
+
+/** The line of the finding, and the one before it: the key of a value that stands alone. Counted from 0. */
+const linesToTry = (text: TextDocument, { line }: ReportedFinding): number[] => {
+  const before = Array.from({ length: line - 1 }, (_, i) => i).findLast(
+    (each) => !/^\s*(#.*)?$/.test(lineAt(text, each)),
+  )
+  return [Math.max(line - 1, 0), ...(before === undefined ? [] : [before])]
+}
+
+const isSame = (a: ReportedFinding, b: ReportedFinding): boolean =>
+  a.id === b.id && a.path === b.path && a.kind === b.kind && a.namespace === b.namespace && a.name === b.name
+
+function withLine(text: TextDocument, line: number, content: string): string {
+  const all = text.getText()
+  const offset = text.offsetAt({ line, character: 0 })
+  return all.slice(0, offset) + indented(text, line, content) + all.slice(offset)
+}
+
+/** A whole line, indented as the one that it is put above. */
+function indented(text: TextDocument, line: number, content: string): string {
+  const [indent = ''] = /^ */.exec(lineAt(text, line)) ?? []
+  return `${indent}${content}${/\r\n/.test(text.getText()) ? '\r\n' : '\n'}`
+}
