@@ -129,7 +129,7 @@ const ACTIONS: [title: string, file: string, marked: string, actions: Record<str
   [
     'indented, in a list, with the ends of lines of the file',
     'backend.yaml',
-    BACKEND.replace('tools', '|toolz').replaceAll('\n', '\r\n'),
+    BACKEND.replace('tools', '|nobody').replaceAll('\n', '\r\n'),
     {
       'Ignore reference-found here with a reason': ['    # vmcp-admission: ignore[reference-found] <why>'],
     },
@@ -137,13 +137,13 @@ const ACTIONS: [title: string, file: string, marked: string, actions: Record<str
   [
     'above the key of a value that stands alone',
     'backend.yaml',
-    BACKEND.replace('name: tools', 'name:\n      |toolz'),
+    BACKEND.replace('name: tools', 'name:\n      |nobody'),
     {
       'Ignore reference-found here with a reason': ['    # vmcp-admission: ignore[reference-found] <why>'],
     },
   ],
   ['what cannot be ignored', 'backend.yaml', BACKEND.replace('name: tools', 'name: |[]'), {}],
-  ['JSON has no comments', 'a.json', JSON.stringify(parse(BACKEND.replace('tools', 'toolz'))) + '|', {}],
+  ['JSON has no comments', 'a.json', JSON.stringify(parse(BACKEND.replace('tools', 'nobody'))) + '|', {}],
   ['nothing', 'backend.yaml', BACKEND + '|', {}],
 ]
 for (const [title, file, marked, wanted] of ACTIONS)
@@ -172,7 +172,7 @@ for (const [title, file, marked, wanted] of ACTIONS)
 t.test('a comment whose reason is not written has no effect, and says so', async (t) => {
   const editor = await startEditor(t, FILES)
   const wrong = (reason: string) =>
-    BACKEND.replace('tools', 'toolz').replace(
+    BACKEND.replace('tools', 'nobody').replace(
       '  groupRef:',
       `  # vmcp-admission: ignore[reference-found] ${reason}\n  groupRef:`,
     )

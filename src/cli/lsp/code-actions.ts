@@ -130,5 +130,5 @@ function withLine(text: TextDocument, line: number, content: string): string {
 /** A whole line, indented as the one that it is put above. */
 function indented(text: TextDocument, line: number, content: string): string {
   const [indent = ''] = /^ */.exec(lineAt(text, line)) ?? []
-  return `${indent}${content}${/\r\n/.test(text.getText()) ? '\r\n' : '\n'}`
+  return `${indent}${content}${text.getText().includes('\r\n') ? '\r\n' : '\n'}`
 }
