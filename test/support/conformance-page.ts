@@ -42,7 +42,6 @@ const SILENT: readonly (readonly [refusal: RegExp, why: string])[] = [
     /remote URL host is not allowed|image is required/,
     'The address and the image of a backend are not authentication.',
   ],
-  [/cedar policy/, 'Cedar policies are not parsed.'],
   [
     /baseline_client_scopes|delegate_clients|trusted_issuers.*jwt_bearer_grant/,
     'In an MCPExternalAuthConfig: scopes and `resourceUrl` are those of the workload that refers to it. In a VirtualMCPServer it is told.',
