@@ -1590,7 +1590,7 @@ t.test('the example of each command is one that it understands', (t) => {
     const { positionals } = readFlags(flags, example.split(' '), {})
     t.equal(
       positionals.length,
-      ['check', 'fix', 'explain', 'plan', 'completion'].includes(name) ? 1 : 0,
+      ['check', 'fix', 'explain', 'plan', 'replay', 'completion'].includes(name) ? 1 : 0,
       name,
     )
     for (const id of name === 'explain' ? positionals : []) t.ok(ALL_IDS.has(id), id)

@@ -7,6 +7,7 @@ import { explain } from './commands/explain.ts'
 import { fix, FIX_FLAGS } from './commands/fix.ts'
 import { lsp, LSP_FLAGS } from './commands/lsp.ts'
 import { PLAN_FLAGS, plan } from './commands/plan.ts'
+import { replay, REPLAY_FLAGS } from './commands/replay.ts'
 import { role, ROLE_FLAGS } from './commands/role.ts'
 import { uninstall, UNINSTALL_FLAGS } from './commands/uninstall.ts'
 import { PROGRAM } from './program-name.ts'
@@ -139,6 +140,16 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
         3: 'something could not be removed',
       },
       run: uninstall,
+    },
+  ],
+  [
+    'replay',
+    {
+      ways: [['[flags] LOG|- ...', 'judge the writes of audit logs as the webhook would have']],
+      example: 'audit.log',
+      flags: REPLAY_FLAGS,
+      exits: { 0: 'no write would have been denied', 1: 'at least one would have been', 3: UNREAD },
+      run: replay,
     },
   ],
   [

@@ -1,0 +1,170 @@
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { choice, readFlags, toggle, UsageError } from '../../configuration/flags.ts'
+import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
+import { KINDS } from '../../kinds/index.ts'
+import type { Kind } from '../../kinds/kind.ts'
+import { ClusterState } from '../../review/cluster-state.ts'
+import { causeText, type Finding } from '../../review/finding.ts'
+import { judgeSubmission, type Submission } from '../../review/index.ts'
+import type { Settings } from '../../review/settings.ts'
+import { errorMessage } from '../../rule/error-message.ts'
+import { shownPath } from '../../rule/path.ts'
+import { entryOf, type Write } from '../input/audit-log.ts'
+import { openConfiguration } from '../input/configuration.ts'
+import { printLines } from '../input/reading.ts'
+import { type RepeatedFinding, type Replayed, replayJson, replayText } from '../output/replay.ts'
+import { progressOn } from '../output/progress.ts'
+import { EXIT, type Located } from '../output/report.ts'
+
+export const REPLAY_FLAGS = {
+  output: choice('format of the output', ['human', 'json'], 'human'),
+  advice: toggle('show advice too, which the webhook sends when an object is created'),
+  quiet: toggle('print no progress'),
+  ...CONFIGURATION_FLAG,
+  ...JUDGING_FLAGS,
+}
+
+/** Judges the writes of audit logs as the webhook would have; returns the exit code. Throws UsageError. */
+export async function replay(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<number> {
+  const { values: flags, positionals: names } = readFlags(REPLAY_FLAGS, args, environment)
+  if (names.length === 0)
+    throw new UsageError('name audit logs of the API server, oldest first, or - for standard input')
+  const configuration = await openConfiguration(flags['config-file'], [])
+  const judge = new Replay(flags['api-group'], chosenSettings(flags, configuration, Date.now()))
+  const progress = progressOn(process.stderr, flags.quiet)
+  const unread: Located[] = []
+  for (const name of names) {
+    try {
+      let line = 0
+      for await (const text of linesOf(name)) {
+        line += 1
+        progress.tell(() => `reading ${name}, line ${line}`)
+        if (text.trim() !== '' && !judge.read(text))
+          unread.push({ file: name, line, column: 1, message: NOT_AN_EVENT })
+      }
+    } catch (error) {
+      unread.push({ file: name, line: 0, column: 0, message: errorMessage(error) })
+    }
+  }
+  progress.end()
+  // A file of another format would give a line for each of its lines.
+  printLines(
+    unread.slice(0, MOST_UNREAD).map((each) => ({ ...each, message: `cannot read: ${each.message}` })),
+  )
+  if (unread.length > MOST_UNREAD)
+    process.stderr.write(`and ${unread.length - MOST_UNREAD} more lines that cannot be read\n`)
+  const replayed = judge.result(flags.advice)
+  process.stdout.write(flags.output === 'json' ? replayJson(replayed) : replayText(replayed))
+  if (unread.length > 0) return EXIT.unread
+  return replayed.denied > 0 ? EXIT.findings : EXIT.clean
+}
+
+const NOT_AN_EVENT = 'not an audit event: the log has an event of audit.k8s.io/v1 as JSON on each line'
+const MOST_UNREAD = 5
+
+const linesOf = (name: string) =>
+  createInterface({ input: name === '-' ? process.stdin : createReadStream(name), crlfDelay: Infinity })
+
+const kindOfResource: ReadonlyMap<string, Kind> = new Map(KINDS.map((kind) => [kind.plural, kind]))
+
+/** Follows the writes of a cluster: each is judged beside what the writes before it have stored. */
+class Replay {
+  readonly #group: string
+  readonly #settings: Settings
+  readonly #state: ClusterState
+  readonly #found = new Map<string, RepeatedFinding>()
+  readonly #lacking = new Map<string, number>()
+  #judged = 0
+  #refused = 0
+  #denied = 0
+  #warned = 0
+  #unknownBefore = 0
+
+  constructor(group: string, settings: Settings) {
+    this.#group = group
+    this.#settings = settings
+    // An object that the log does not show may have been there before it.
+    this.#state = new ClusterState({ group, knows: () => false })
+  }
+
+  /** Takes a line; returns whether it is an event. */
+  read(line: string): boolean {
+    const entry = entryOf(line, this.#group)
+    if (entry.is === 'write') this.#write(entry.write)
+    else if (entry.is === 'refused') this.#refused += 1
+    return entry.is !== 'not an event'
+  }
+
+  result(advice: boolean): Replayed {
+    const findings = [...this.#found.values()].filter(({ severity }) => advice || severity !== 'advice')
+    return {
+      judged: this.#judged,
+      denied: this.#denied,
+      warned: this.#warned,
+      refused: this.#refused,
+      unknownBefore: this.#unknownBefore,
+      notJudged: Object.fromEntries(this.#lacking),
+      findings,
+    }
+  }
+
+  #write(write: Write): void {
+    const kind = kindOfResource.get(write.resource)
+    if (kind === undefined) return
+    const before = this.#state.object(kind.kind, write.namespace, write.name)
+    const submission = this.#submission(kind, write, before)
+    if (submission === undefined) {
+      const why = write.lacking === '' ? 'deletions of objects that the log does not hold' : write.lacking
+      this.#lacking.set(why, (this.#lacking.get(why) ?? 0) + 1)
+    } else this.#judge(write, submission)
+    if (write.verb === 'delete' || write.object === undefined)
+      this.#state.remove(kind.kind, write.namespace, write.name)
+    else this.#state.put(kind, write.object, write.namespace)
+  }
+
+  #submission({ kind }: Kind, write: Write, before: unknown): Submission | undefined {
+    const { verb, creates, namespace, name, user, object } = write
+    const shared = { group: this.#group, kind, namespace, name, subResource: '', dryRun: false, user }
+    if (verb === 'delete') {
+      const oldObject = before ?? object
+      return oldObject === undefined
+        ? undefined
+        : { ...shared, operation: 'DELETE', object: undefined, oldObject }
+    }
+    if (object === undefined) return undefined
+    const operation = creates ? 'CREATE' : 'UPDATE'
+    if (operation === 'UPDATE' && before === undefined) this.#unknownBefore += 1
+    return { ...shared, operation, object, oldObject: operation === 'CREATE' ? undefined : before }
+  }
+
+  #judge(write: Write, submission: Submission): void {
+    const { errors, warnings } = judgeSubmission(submission, {
+      group: this.#group,
+      settings: this.#settings,
+      state: this.#state,
+    })
+    this.#judged += 1
+    if (errors.length > 0) this.#denied += 1
+    else if (warnings.some(({ severity }) => severity === 'warning')) this.#warned += 1
+    for (const finding of [...errors, ...warnings]) this.#add(write, submission, finding)
+  }
+
+  #add({ time, user, namespace, name }: Write, { kind }: Submission, finding: Finding): void {
+    const { severity, id, error, prefix = '' } = finding
+    const path = error.at.length === 0 ? '' : shownPath(error.at)
+    const message = prefix + causeText(finding)
+    const key = JSON.stringify([kind, namespace, name, severity, path, message])
+    const known = this.#found.get(key)
+    this.#found.set(key, {
+      ...{ severity, id, kind, namespace, name, path, message },
+      writes: (known?.writes ?? 0) + 1,
+      first: known?.first ?? time,
+      last: time,
+      users: [...new Set([...(known?.users ?? []), user])],
+    })
+  }
+}

@@ -1,0 +1,81 @@
+import type { Subject } from '../../review/given-objects.ts'
+import { counted } from './report.ts'
+import { visible } from './visible.ts'
+
+/** A finding, and the writes that had it. */
+export interface RepeatedFinding extends Subject {
+  readonly severity: 'error' | 'warning' | 'advice'
+  readonly id: string
+  readonly path: string
+  readonly message: string
+  readonly writes: number
+  /** The times of the first and the last of these writes, as the log has them. */
+  readonly first: string
+  readonly last: string
+  readonly users: readonly string[]
+}
+
+/** What would have happened to the writes of an audit log. */
+export interface Replayed {
+  readonly judged: number
+  readonly denied: number
+  /** Admitted with a warning. */
+  readonly warned: number
+  /** Refused at that time, and not judged. */
+  readonly refused: number
+  /** Updates of objects that the log had not shown before. */
+  readonly unknownBefore: number
+  /** Writes by the reason why they are not judged. */
+  readonly notJudged: Readonly<Record<string, number>>
+  readonly findings: readonly RepeatedFinding[]
+}
+
+export const replayJson = (replayed: Replayed): string =>
+  `${JSON.stringify({ version: 1, ...replayed }, undefined, 2)}\n`
+
+const HEADS = {
+  error: 'would have been denied',
+  warning: 'would have been admitted with a warning',
+  advice: 'would have been admitted with advice',
+}
+
+/** Findings by what would have happened, then by object; the counts; and what they leave out. */
+export function replayText(replayed: Replayed): string {
+  const { judged, denied, warned, refused, unknownBefore, notJudged, findings } = replayed
+  const left = Object.entries(notJudged)
+  const parts = (['error', 'warning', 'advice'] as const).map((severity) =>
+    findings.filter((finding) => finding.severity === severity),
+  )
+  const lines = [
+    ...parts.flatMap(([first, ...more]) =>
+      first === undefined ? [] : [HEADS[first.severity], ...[first, ...more].flatMap(linesOf), ''],
+    ),
+    `${counted(judged, 'write')} judged: ${denied} would have been denied, ${warned} admitted with a warning`,
+    ...(refused === 0 ? [] : [`  ${refused} refused at that time, and not judged`]),
+    ...left.map(([why, count]) => `  ${count} not judged: ${why}`),
+    ...(unknownBefore === 0
+      ? []
+      : [
+          `  ${counted(unknownBefore, 'update')} of objects that the log had not shown before: what they held already would be a warning`,
+        ]),
+  ]
+  return lines.map((line) => `${visible(line)}\n`).join('')
+}
+
+function linesOf({
+  kind,
+  namespace,
+  name,
+  path,
+  message,
+  writes,
+  first,
+  last,
+  users,
+}: RepeatedFinding): string[] {
+  const when = writes === 1 ? first : `${writes} writes, ${first} to ${last}`
+  return [
+    `  ${kind} ${namespace}/${name}: ${path === '' ? '' : `${path}: `}${message}`,
+    `    ${when}, by ${users.join(', ')}`,
+  ]
+}

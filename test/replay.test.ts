@@ -1,0 +1,170 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { runCli } from './support/cli.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'vmcp-admission-replay-'))
+t.teardown(() => rmSync(folder, { recursive: true }))
+
+const GROUP = 'toolhive.stacklok.dev'
+const object = (name: string, spec: unknown) => ({
+  apiVersion: `${GROUP}/v1beta1`,
+  kind: 'MCPExternalAuthConfig',
+  metadata: { name, namespace: 'tools' },
+  spec,
+})
+const GOOD = { type: 'upstreamInject', upstreamInject: { providerName: 'okta' } }
+const BAD = { type: 'upstreamInject', upstreamInject: { providerName: '' } }
+
+/** An event about the object, as the API server logs it, with what differs. */
+const event = (verb: string, name: string, spec: unknown, more: object = {}) => ({
+  kind: 'Event',
+  apiVersion: 'audit.k8s.io/v1',
+  level: 'RequestResponse',
+  stage: 'ResponseComplete',
+  requestURI: `/apis/${GROUP}/v1beta1/namespaces/tools/mcpexternalauthconfigs`,
+  verb,
+  user: { username: 'alice' },
+  objectRef: { resource: 'mcpexternalauthconfigs', namespace: 'tools', name, apiGroup: GROUP },
+  responseStatus: { metadata: {}, code: verb === 'create' ? 201 : 200 },
+  requestReceivedTimestamp: '2026-11-01T10:00:00.000000Z',
+  ...(spec !== undefined && { responseObject: object(name, spec) }),
+  ...more,
+})
+
+const DENIED = 'spec.upstreamInject.providerName'
+
+/** What the log holds, the exit code, and what is printed. */
+const ROWS: [title: string, log: unknown[], status: number, stdout: RegExp[], stderr?: RegExp][] = [
+  ['nothing', [], 0, [/^0 writes judged: 0 would have been denied, 0 admitted with a warning\n$/]],
+  ['a good object', [event('create', 'a', GOOD)], 0, [/^1 write judged: 0 would/]],
+  ['a wrong object', [event('create', 'a', BAD)], 1, [/^would have been denied\n/, new RegExp(DENIED)]],
+  [
+    'what was stored before is a warning when it is stored again',
+    [event('create', 'a', BAD), event('update', 'a', { ...BAD, upstreamInject: { providerName: '', x: 1 } })],
+    1,
+    [
+      /with a warning\n.*spec\.upstreamInject\.providerName: stored before: /,
+      /2 writes judged: 1 would have been denied, 1 admitted/,
+    ],
+  ],
+  [
+    'an object that is older than the log',
+    [event('update', 'a', BAD)],
+    1,
+    [/1 update of objects that the log had not shown before/],
+  ],
+  [
+    'the same finding is told once',
+    [
+      event('create', 'a', BAD),
+      event('delete', 'a', undefined),
+      event('create', 'a', BAD, { user: { username: 'bob' } }),
+    ],
+    1,
+    [/ {4}2 writes, 2026-\S+ to 2026-\S+, by alice, bob\n/],
+  ],
+  [
+    'an apply that creates',
+    [event('patch', 'a', BAD, { responseStatus: { code: 201 } })],
+    1,
+    [/1 write judged: 1/],
+  ],
+  [
+    'the object of the request, where the response has none',
+    [event('create', 'a', undefined, { level: 'Request', requestObject: object('a', BAD) })],
+    1,
+    [/1 write judged: 1/],
+  ],
+  ['another stage', [event('create', 'a', BAD, { stage: 'RequestReceived' })], 0, [/^0 writes/]],
+  ['a dry run', [event('create', 'a', BAD, { requestURI: '/apis/x?dryRun=All' })], 0, [/^0 writes/]],
+  [
+    'a status',
+    [event('update', 'a', BAD, { objectRef: { ...event('', 'a', GOOD).objectRef, subresource: 'status' } })],
+    0,
+    [/^0 writes/],
+  ],
+  [
+    'a refusal',
+    [event('create', 'a', BAD, { responseStatus: { code: 422 } })],
+    0,
+    [/^0 writes.*\n {2}1 refused at that time/],
+  ],
+  [
+    'another group',
+    [event('create', 'a', BAD, { objectRef: { resource: 'pods', apiGroup: '' } })],
+    0,
+    [/^0 writes/],
+  ],
+  [
+    'a deletion of what is not known',
+    [event('delete', 'a', undefined)],
+    0,
+    [/1 not judged: deletions of objects that the log/],
+  ],
+  [
+    'a deletion of a collection',
+    [event('deletecollection', '', undefined)],
+    0,
+    [/1 not judged: deletions of whole/],
+  ],
+  [
+    'only metadata',
+    [event('create', 'a', undefined, { level: 'Metadata' })],
+    0,
+    [/1 not judged: at level Metadata/],
+  ],
+  [
+    'a patch alone',
+    [event('patch', 'a', undefined, { level: 'Request', requestObject: [] })],
+    0,
+    [/1 not judged: patches at/],
+  ],
+  [
+    'a large object',
+    [event('create', 'a', undefined, { annotations: { 'audit.k8s.io/truncated': 'true' } })],
+    0,
+    [/1 not judged: shortened by the API server/],
+  ],
+  [
+    'other lines',
+    ['{', [], object('a', BAD), event('create', 'a', GOOD)],
+    3,
+    [/^1 write judged/],
+    /^log:1:1: cannot read: not an audit event/,
+  ],
+]
+
+t.test('what would have happened to writes', async (t) => {
+  for (const [title, log, status, stdout, stderr = /^$/] of ROWS) {
+    const lines = log.map((line) => (typeof line === 'string' ? line : JSON.stringify(line)))
+    writeFileSync(join(folder, 'log'), lines.map((line) => `${line}\n`).join(''))
+    const run = await runCli(['replay', 'log'], { cwd: folder })
+    t.equal(run.status, status, title)
+    for (const text of stdout) t.match(run.stdout, text, title)
+    t.match(run.stderr, stderr, title)
+  }
+})
+
+t.test('settings, formats and wrong usage', async (t) => {
+  writeFileSync(join(folder, 'log'), `${JSON.stringify(event('create', 'a', BAD))}\n`)
+  const run = (...args: string[]) => runCli(['replay', ...args], { cwd: folder, input: '' })
+  const json = await run('--output', 'json', 'log')
+  const { findings, ...counts } = JSON.parse(json.stdout) as { findings: object[] }
+  t.strictSame(counts, {
+    version: 1,
+    judged: 1,
+    denied: 1,
+    warned: 0,
+    refused: 0,
+    unknownBefore: 0,
+    notJudged: {},
+  })
+  t.match(findings, [{ severity: 'error', name: 'a', path: DENIED, writes: 1, users: ['alice'] }])
+  for (const { id } of findings as { id: string }[])
+    t.equal((await run('--severity', `${id}=warning`, 'log')).status, 0, id)
+  t.equal((await run('-')).status, 0)
+  t.match(await run(), { status: 2, stderr: /name audit logs of the API server/ })
+  t.match(await run('missing'), { status: 3, stderr: /missing: cannot read: / })
+})
