@@ -12,9 +12,9 @@ const FILES = [
   'docs/*.md',
 ]
 
-/** The places in those files: the package itself in the lock file, the chart, labels, images, tags of Git. */
+/** The places in those files: the package itself in the lock file, the chart, labels, images, files of a release, tags of Git. */
 const PLACE =
-  /(?<="name": "vmcp-admission",\s+"version": "|^(?:version|appVersion): '?|app\.kubernetes\.io\/version: "?|helm\.sh\/chart: "?vmcp-admission-|vmcp-admission:|\bref=v|\b(?:ref|targetRevision): v)\d+\.\d+\.\d+(?:-[\w.]*\w)?/gm
+  /(?<="name": "vmcp-admission",\s+"version": "|^(?:version|appVersion): '?|app\.kubernetes\.io\/version: "?|vmcp-admission[-:]|vmcp-admission@v|releases\/download\/v|\brev: v|\bref=v|\b(?:ref|targetRevision): v)\d+\.\d+\.\d+(?:-(?!linux)[a-z\d]+(?:\.\d+)*)?/gm
 
 const UNRELEASED = '## Unreleased\n'
 
