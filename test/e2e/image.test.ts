@@ -1,13 +1,24 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Spec, Validation } from '@cyclonedx/cyclonedx-library'
 import root, { type Test } from 'tap'
+import { parseAllDocuments } from 'yaml'
 import { chartMemory } from '../support/container.ts'
 import { freePort } from '../support/free-port.ts'
 import { CHART, hasHelm, helmMeanwhile, rendered, setArguments, type TestPod } from '../support/helm.ts'
+import { recipe, shellOf } from '../support/recipes.ts'
 import type { ApiServer } from './api-server.ts'
 import { installCrds, kubectl, ROOT } from './cluster.ts'
 import { transcript } from './golden.ts'
@@ -168,13 +179,13 @@ async function asPod(t: Test, api: ApiServer, folder: string): Promise<void> {
   run('chmod', '755', folder)
   const { hostname, port: apiPort } = new URL(api.url)
   /** What the kubelet gives a container of this account. */
-  const asAccount = async (name: string): Promise<string[]> => {
+  const asAccount = async (name: string, namespace = NAMESPACE): Promise<string[]> => {
     const account = mkdtempSync(join(folder, 'account-'))
     run('chmod', '755', account)
-    const token = await kubectl(api, ['create', 'token', name, '-n', NAMESPACE])
+    const token = await kubectl(api, ['create', 'token', name, '-n', namespace])
     writeFileSync(join(account, 'token'), token.trim())
     writeFileSync(join(account, 'ca.crt'), api.ca)
-    writeFileSync(join(account, 'namespace'), NAMESPACE)
+    writeFileSync(join(account, 'namespace'), namespace)
     return [
       `--volume=${account}:/var/run/secrets/kubernetes.io/serviceaccount:ro`,
       `--env=KUBERNETES_SERVICE_HOST=${hostname}`,
@@ -260,6 +271,70 @@ async function asPod(t: Test, api: ApiServer, folder: string): Promise<void> {
     t.match(await tested, /Phase: +Succeeded/)
   })
 
+  await t.test('the Job of docs/pipelines.md judges a commit beside the cluster', async (t) => {
+    const app = join(folder, 'app')
+    mkdirSync(join(app, 'check'), { recursive: true })
+    writeFileSync(join(app, 'kustomization.yaml'), recipe('kustomization.yaml of the Application'))
+    writeFileSync(join(app, 'check.yaml'), recipe('check.yaml'))
+    await kubectl(api, ['create', 'namespace', 'tools'])
+    run(
+      'env',
+      `KUBECONFIG=${api.kubeconfig}`,
+      'bash',
+      '-ec',
+      `PATH=$KUBEBUILDER_ASSETS:$PATH\n${shellOf('Argo CD')}`,
+    )
+    for (const [file, status, said] of [
+      ['virtual-mcp-server', 0, / 0 errors/],
+      ['together/three-mistakes', 1, /upstream-inject-provider-exists[^]* 3 errors/],
+    ] as const) {
+      cpSync(`${ROOT}examples/${file}.yaml`, join(app, 'gateway.yaml'))
+      const built = await kubectl(api, ['kustomize', app])
+      const { job, configMap } = jobIn(built)
+      if (status === 0) await kubectl(api, ['apply', '--dry-run=server', '-f', '-'], built)
+      const manifests = join(folder, `manifests-${status}`)
+      mkdirSync(manifests)
+      for (const [name, text] of Object.entries(configMap.data)) writeFileSync(join(manifests, name), text)
+      const { serviceAccountName, containers } = job.spec.template.spec
+      const [
+        {
+          command = [],
+          args,
+          volumeMounts: [{ mountPath }],
+        },
+      ] = containers
+      const [program = '', ...more] = command
+      const account = await asAccount(serviceAccountName, 'tools')
+      const volume = `--volume=${manifests}:${mountPath}:ro`
+      const ended = spawnSync(
+        'podman',
+        [...runArguments(...account, volume, `--entrypoint=${program}`), ...more, ...args],
+        { encoding: 'utf8' },
+      )
+      t.match(ended, { status, stdout: said }, ended.stderr)
+    }
+    await t.test('with Flux the Job is another one when a file changes', async (t) => {
+      const hook = /argocd\.argoproj\.io\/hook: .*\n.*hook-delete-policy: .*/
+      const forced = recipe('check.yaml').replace(hook, 'kustomize.toolkit.fluxcd.io/force: enabled')
+      writeFileSync(join(app, 'check/check.yaml'), forced)
+      writeFileSync(join(app, 'check/kustomization.yaml'), recipe('apps/vmcp/check/kustomization.yaml'))
+      // Flux builds so.
+      const build = () =>
+        kubectl(api, ['kustomize', '--load-restrictor=LoadRestrictionsNone', join(app, 'check')])
+      const names: string[] = []
+      for (const file of ['virtual-mcp-server', 'together/three-mistakes']) {
+        cpSync(`${ROOT}examples/${file}.yaml`, join(app, 'gateway.yaml'))
+        const built = await build()
+        await kubectl(api, ['apply', '--dry-run=server', '-f', '-'], built)
+        const { job, configMap } = jobIn(built)
+        t.match(job.metadata.annotations, { 'kustomize.toolkit.fluxcd.io/force': 'enabled' })
+        t.equal(job.spec.template.spec.volumes[0]?.configMap.name, configMap.metadata.name)
+        names.push(configMap.metadata.name)
+      }
+      t.not(names[0], names[1])
+    })
+  })
+
   await t.test('it ends in order, within the time that the kubelet gives it', async (t) => {
     const ended = once(child, 'exit')
     run('podman', 'kill', '--signal=TERM', container)
@@ -268,6 +343,30 @@ async function asPod(t: Test, api: ApiServer, folder: string): Promise<void> {
     clearTimeout(killTimer)
     t.notMatch(said(), /"level":[56]0|forbidden|EROFS|EACCES/i)
   })
+}
+
+interface Job {
+  readonly metadata: { readonly annotations: Readonly<Record<string, string>> }
+  readonly spec: {
+    readonly template: {
+      readonly spec: TestPod['spec'] & {
+        readonly volumes: readonly { readonly configMap: { readonly name: string } }[]
+        readonly containers: readonly [{ readonly volumeMounts: readonly [{ readonly mountPath: string }] }]
+      }
+    }
+  }
+}
+
+interface ConfigMap {
+  readonly metadata: { readonly name: string }
+  readonly data: Readonly<Record<string, string>>
+}
+
+/** The Job that Kustomize has built, and the ConfigMap with its manifests. */
+function jobIn(built: string): { job: Job; configMap: ConfigMap } {
+  const objects = parseAllDocuments(built).map((each) => each.toJS() as { kind: string })
+  const one = (kind: string) => objects.find((object) => object.kind === kind) as unknown
+  return { job: one('Job') as Job, configMap: one('ConfigMap') as ConfigMap }
 }
 
 /** What a process says, so far. */

@@ -230,7 +230,7 @@ async function plugin(t: Test, api: ApiServer, url: string): Promise<void> {
   for (const [args, status, said] of [
     [['--help'], 0, /^Usage: kubectl vmcp-admission COMMAND/],
     [['plan', '--help'], 0, /Example: kubectl vmcp-admission plan deploy/],
-    [['chekc'], 2, /^kubectl vmcp-admission --help shows how it is used$/m],
+    [['no-such-command'], 2, /^kubectl vmcp-admission --help shows how it is used$/m],
     [['check', '--output', 'human', 'old deploy'], 1, /^more on a finding: kubectl vmcp-admission explain /m],
     [['check', '--cluster', 'deploy'], 0, / 0 errors/],
     [['audit'], 0, /unauthenticated/],
