@@ -575,7 +575,11 @@ t.test('the server reads the file again', async (t) => {
   for (let i = 0; i < 2; i++) t.notOk(await file.check(), 'a wrong file changes nothing')
   t.same(ids(), ['unknown-field'])
   t.match(file.state(), { isRight: false, since: now })
-  t.same(log.splice(0), [['error', 'configuration: wrong, so that in use stays']], 'said once')
+  t.same(
+    log.splice(0),
+    [['error', 'the configuration file is wrong: what was read before stays in use']],
+    'said once',
+  )
   await writeFile(path, RIGHT)
   t.notOk(await file.check(), 'as before')
   t.match(file.state(), { isRight: true })
@@ -583,7 +587,7 @@ t.test('the server reads the file again', async (t) => {
   t.ok(await file.check(), 'an exemption ends by itself')
   t.same(ids(), [])
   t.match(file.state(), { exemptions: { active: 0, expired: 1 } })
-  t.same(log.splice(0), [['warn', 'configuration: this exemption has expired']])
+  t.same(log.splice(0), [['warn', 'an exemption of the configuration file has expired']])
   await rm(path)
   t.notOk(await file.check())
   t.match(file.state(), { isRight: false })

@@ -57,8 +57,7 @@ export class ConfigurationFile {
 
   /** Reads the file for the first time. Throws UsageError: a new replica does not replace one whose configuration is right. */
   async open(): Promise<void> {
-    await this.check()
-    if (this.#problem !== undefined) throw new UsageError(this.#problem)
+    await this.#read()
   }
 
   /** Reads until the signal aborts; calls `onChange` when other settings count. Never rejects. */
@@ -71,32 +70,38 @@ export class ConfigurationFile {
 
   /** Reads the file; whether other settings count than before. */
   async check(): Promise<boolean> {
-    const file = this.#flags['config-file']
-    let text: string | undefined
     try {
-      text = await readRegularFile(file)
-      if (text === undefined) throw new UsageError(`${file}: does not exist`)
-      if (text !== this.#text) {
-        // Servers without a file do without the parser.
-        const { readConfiguration } = await import('../configuration/read-file.ts')
-        this.#configuration = readConfiguration(file, text)
-        this.#since = this.#now()
-        this.#settings = this.#choose()
-        const { severities, exemptions } = this.#configuration
-        this.#logger.info(
-          { file, severities: severities.length, exemptions: exemptions.length },
-          'configuration: in use',
-        )
-        this.#text = text
-        this.#problem = undefined
-        this.#tellExpired()
-        return true
-      }
+      const isOther = await this.#read()
       this.#problem = undefined
+      if (isOther) return true
     } catch (error) {
-      this.#complain(error instanceof UsageError ? error.message : `${file}: ${errorMessage(error)}`)
+      const problem = errorMessage(error)
+      if (problem !== this.#problem)
+        this.#logger.error({ problem }, 'the configuration file is wrong: what was read before stays in use')
+      this.#problem = problem
     }
     return this.#expire()
+  }
+
+  /** Whether the file has another content. Throws UsageError where it is wrong. */
+  async #read(): Promise<boolean> {
+    const file = this.#flags['config-file']
+    const text = await readRegularFile(file).catch((error: unknown) => {
+      throw new UsageError(`${file}: ${errorMessage(error)}`)
+    })
+    if (text === undefined) throw new UsageError(`${file}: does not exist`)
+    if (text === this.#text) return false
+    // Servers without a file do without the parser.
+    const { readConfiguration } = await import('../configuration/read-file.ts')
+    this.#configuration = readConfiguration(file, text)
+    this.#text = text
+    this.#since = this.#now()
+    this.#settings = this.#choose()
+    const { severities, exemptions } = this.#configuration
+    const counts = { severities: severities.length, exemptions: exemptions.length }
+    this.#logger.info({ file, ...counts }, 'the configuration file is in use')
+    this.#tellExpired()
+    return true
   }
 
   /** Leaves out the exemptions that have expired since; whether there are any. */
@@ -111,13 +116,7 @@ export class ConfigurationFile {
   #tellExpired(): void {
     const expired = this.#configuration.exemptions.filter((each) => !holdsAt(each, this.#now()))
     for (const { id, line, expires } of expired)
-      this.#logger.warn({ id, line, expires }, 'configuration: this exemption has expired')
-  }
-
-  #complain(problem: string): void {
-    if (problem !== this.#problem)
-      this.#logger.error({ problem }, 'configuration: wrong, so that in use stays')
-    this.#problem = problem
+      this.#logger.warn({ id, line, expires }, 'an exemption of the configuration file has expired')
   }
 
   #choose(): Settings {
