@@ -169,6 +169,28 @@ for (const [title, file, marked, wanted] of ACTIONS)
     )
   })
 
+t.test('the configuration file counts, and its mistakes are shown in it', async (t) => {
+  const C = 'vmcp-admission.yaml'
+  const wrong = BACKEND.replace('tools', 'nobody')
+  const exempt = 'exemptions: [{ id: reference-found, reason: made elsewhere }]'
+  const editor = await startEditor(t, { 'backend.yaml': wrong, [C]: 'profile: lax' })
+  t.match(await editor.shown(C), [
+    {
+      severity: 1,
+      message: "'profile' is one of standard, strict",
+      range: { start: { line: 0, character: 9 } },
+    },
+  ])
+  await editor.shown('backend.yaml')
+  await editor.open(C, 'profile: lax')
+  await editor.save(C, exempt)
+  await editor.shown(C, (all) => all.length === 0)
+  await editor.shown('backend.yaml', (all) => all.length === 0)
+  await editor.save(C, `${exempt}\nprofiles: x`)
+  t.match(await editor.shown(C), [{ message: /did you mean 'profile'/, range: { start: { line: 1 } } }])
+  t.strictSame(await editor.shown('backend.yaml', () => true), [], 'what was read before stays in use')
+})
+
 t.test('a comment whose reason is not written has no effect, and says so', async (t) => {
   const editor = await startEditor(t, FILES)
   const wrong = (reason: string) =>

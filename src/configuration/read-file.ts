@@ -7,15 +7,16 @@ import { problemWithIgnoredId } from '../review/ignored.ts'
 import { parseSeveritySetting, problemWithPath } from '../review/settings.ts'
 import { nearest } from '../rule/nearest.ts'
 import { ConfigurationSchema, type WrittenConfiguration } from './file-schema.ts'
+import { ConfigurationError } from './configuration-error.ts'
 import type { Configuration, FileExemption } from './file.ts'
-import { isNamespaceName, UsageError } from './flags.ts'
+import { isNamespaceName } from './flags.ts'
 
 type Step = string | number
 
 /** Eight by default. */
 Settings.Set({ maxErrors: 100 })
 
-/** Reads the text of a configuration file. Throws UsageError with a line for each problem: `FILE:LINE:COLUMN: what to write`. */
+/** Reads the text of a configuration file. Throws ConfigurationError. */
 export function readConfiguration(file: string, content: string): Configuration {
   const lines = new LineCounter()
   const document = parseDocument(content, { lineCounter: lines, prettyErrors: false })
@@ -30,13 +31,13 @@ export function readConfiguration(file: string, content: string): Configuration 
     problems.push({ offset: offsetOf(at, target), message })
   const end = (found: typeof problems): void => {
     if (found.length === 0) return
-    const told = found
+    const placed = found
       .toSorted((a, b) => a.offset - b.offset)
       .map(({ offset, message }) => {
         const { line, col } = lines.linePos(offset)
-        return `${file}:${line}:${col}: ${message}`
+        return { line, column: col, message }
       })
-    throw new UsageError([...new Set(told)].join('\n'))
+    throw new ConfigurationError(file, placed)
   }
   end(syntax)
   const value: unknown = document.toJS() ?? {}

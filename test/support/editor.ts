@@ -11,7 +11,9 @@ import {
 } from 'vscode-jsonrpc/node'
 import type { Diagnostic, Position, PublishDiagnosticsParams } from 'vscode-languageserver'
 import { createConnection } from 'vscode-languageserver/node'
+import { openConfiguration } from '../../src/cli/input/configuration.ts'
 import { LanguageServer } from '../../src/cli/lsp/serve.ts'
+import { chosenSettings } from '../../src/configuration/judging.ts'
 import { DEFAULT_SETTINGS } from '../../src/review/settings.ts'
 
 const JUDGING = {
@@ -32,6 +34,8 @@ export interface Editor {
   ): Promise<readonly Diagnostic[]>
   open(name: string, text: string): Promise<void>
   change(name: string, text: string): Promise<void>
+  /** Writes the file, and says so. */
+  save(name: string, text: string): Promise<void>
   ask(method: string, name: string, position: Position, more?: object): Promise<unknown>
   uri(name: string): string
 }
@@ -45,7 +49,14 @@ export async function startEditor(t: Test, files: Readonly<Record<string, string
   }
   const toServer = new PassThrough()
   const toEditor = new PassThrough()
-  new LanguageServer(createConnection(toServer, toEditor), JUDGING, OPTIONS)
+  new LanguageServer(createConnection(toServer, toEditor), JUDGING, OPTIONS, async (folders) => ({
+    ...JUDGING,
+    settings: chosenSettings(
+      { profile: undefined, severity: [] },
+      await openConfiguration('', folders),
+      Date.now(),
+    ),
+  }))
   const connection = createMessageConnection(
     new StreamMessageReader(toEditor),
     new StreamMessageWriter(toServer),
@@ -93,6 +104,10 @@ export async function startEditor(t: Test, files: Readonly<Record<string, string
         textDocument: { uri: uri(name), version: ++version },
         contentChanges: [{ text }],
       }),
+    save: (name, text) => {
+      writeFileSync(join(folder, name), text)
+      return connection.sendNotification('textDocument/didSave', { textDocument: { uri: uri(name) } })
+    },
     ask: (method, name, position, more = {}) =>
       connection.sendRequest(`textDocument/${method}`, {
         textDocument: { uri: uri(name) },

@@ -1,4 +1,5 @@
 import { type Diagnostic, DiagnosticSeverity } from 'vscode-languageserver'
+import type { ConfigurationError } from '../../configuration/configuration-error.ts'
 import type { Located, ReportedFinding } from '../output/report.ts'
 import { lineAt, rangeAt } from './lines.ts'
 import type { Workspace, WorkspaceFile } from './workspace.ts'
@@ -33,6 +34,15 @@ export function diagnosticsOf(workspace: Workspace, file: WorkspaceFile): Diagno
     })),
   ]
 }
+
+/** What is wrong in the configuration file, whose text is not read here: from the place to the end of the line. */
+export const diagnosticsOfConfiguration = ({ problems }: ConfigurationError): Diagnostic[] =>
+  problems.map(({ line, column, message }) => ({
+    range: { start: { line: line - 1, character: column - 1 }, end: { line, character: 0 } },
+    severity: DiagnosticSeverity.Error,
+    source: SOURCE,
+    message,
+  }))
 
 export function diagnosticOf(
   workspace: Workspace,

@@ -12,6 +12,7 @@ import {
 } from 'vscode-languageserver'
 import { TextDocument } from 'vscode-languageserver-textdocument'
 import manifest from '../../../package.json' with { type: 'json' }
+import { ConfigurationError } from '../../configuration/configuration-error.ts'
 import { FILE_NAME } from '../../configuration/file.ts'
 import { errorMessage } from '../../rule/error-message.ts'
 import { readSources, withSlashes } from '../input/files.ts'
@@ -19,7 +20,7 @@ import type { ReadOptions } from '../input/documents.ts'
 import type { Judging } from '../commands/judge-document.ts'
 import { CODE_ACTIONS, codeActionsAt } from './code-actions.ts'
 import { completionsAt } from './completion.ts'
-import { diagnosticsOf } from './diagnostics.ts'
+import { diagnosticsOf, diagnosticsOfConfiguration } from './diagnostics.ts'
 import { hoverAt } from './hover.ts'
 import { unquoted } from './lines.ts'
 import { definitionsOf, nameAt, rangeOf, renamed, usesOf } from './navigation.ts'
@@ -50,6 +51,8 @@ export class LanguageServer {
   /** The files whose findings may have changed. */
   readonly #waiting = new Set<string>()
   #judging: NodeJS.Immediate | undefined
+  /** The URI of the configuration file while it is wrong. */
+  #wrongConfiguration: string | undefined
 
   constructor(connection: Connection, judging: Judging, options: ReadOptions, configured?: Configured) {
     this.#connection = connection
@@ -99,6 +102,10 @@ export class LanguageServer {
       }),
     )
     this.#opened.onDidChangeContent(({ document }) => this.#put(document))
+    // Not every editor tells of files that change on disk.
+    this.#opened.onDidSave(({ document }) => {
+      if (isConfiguration(document.uri)) void this.#reread([document.uri])
+    })
     this.#opened.onDidClose(({ document }) => void this.#reread([document.uri]))
     this.#opened.listen(connection)
     connection.listen()
@@ -110,7 +117,7 @@ export class LanguageServer {
     return {
       serverInfo: { name: manifest.name, version: manifest.version },
       capabilities: {
-        textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental },
+        textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true },
         completionProvider: { triggerCharacters: [' ', ':', '-'] },
         hoverProvider: true,
         codeActionProvider: { codeActionKinds: CODE_ACTIONS },
@@ -134,13 +141,19 @@ export class LanguageServer {
     this.#judgeAll()
   }
 
-  /** Keeps the settings where the file is wrong. */
+  /** Keeps the settings where the file is wrong, and shows what is wrong in it. */
   async #readConfiguration(): Promise<void> {
+    const before = this.#wrongConfiguration
+    this.#wrongConfiguration = undefined
     try {
       if (this.#configured !== undefined) this.#workspace.judging = await this.#configured(this.#folders)
     } catch (error) {
-      this.#connection.window.showErrorMessage(errorMessage(error))
+      if (error instanceof ConfigurationError) {
+        this.#wrongConfiguration = pathToFileURL(error.file).href
+        this.#show(this.#wrongConfiguration, diagnosticsOfConfiguration(error))
+      } else this.#connection.window.showErrorMessage(errorMessage(error))
     }
+    if (before !== undefined && before !== this.#wrongConfiguration) this.#show(before, [])
   }
 
   async #readFrom(path: string): Promise<void> {
@@ -153,8 +166,9 @@ export class LanguageServer {
 
   /** Files that changed on disk; what is open in the editor counts as it is there. */
   async #reread(uris: readonly string[]): Promise<void> {
-    if (uris.some((uri) => uri.endsWith(`/${FILE_NAME}`))) await this.#readConfiguration()
-    for (const uri of uris.filter((each) => isFile(each) && this.#opened.get(each) === undefined)) {
+    if (uris.some(isConfiguration)) await this.#readConfiguration()
+    const isClosed = (uri: string) => this.#opened.get(uri) === undefined
+    for (const uri of uris.filter((each) => isFile(each) && !isConfiguration(each) && isClosed(each))) {
       this.#workspace.remove(uri)
       await this.#readFrom(fileURLToPath(uri))
       if (this.#workspace.file(uri) === undefined) this.#show(uri, [])
@@ -163,7 +177,7 @@ export class LanguageServer {
   }
 
   #put(text: TextDocument): void {
-    if (!isFile(text.uri)) return
+    if (!isFile(text.uri) || isConfiguration(text.uri)) return
     const before = this.#workspace.file(text.uri)
     const file = this.#workspace.put(this.#nameOf(text.uri), text)
     // Before all files are read, others would seem to be missing.
@@ -227,5 +241,6 @@ export class LanguageServer {
 }
 
 const isFile = (uri: string): boolean => uri.startsWith('file:')
+const isConfiguration = (uri: string): boolean => uri.endsWith(`/${FILE_NAME}`)
 /** LSPErrorCodes.RequestFailed. */
 const RENAME_FAILED = -32_803
