@@ -31,7 +31,12 @@ export function ignoreComments(text: string): IgnoreComment[] {
     const isSkipped = (line: string, at: number) => at <= i || at < first || isEmpty(line)
     const next = lines.findIndex((line, at) => !isSkipped(line, at))
     const target = before.trim() === '' ? next : i
-    const place = { line: i + 1, column: before.length + 1, target: target + 1, reason: reason.trim().replace(REASON_TO_WRITE, '') }
+    const place = {
+      line: i + 1,
+      column: before.length + 1,
+      target: target + 1,
+      reason: reason.trim().replace(REASON_TO_WRITE, ''),
+    }
     return ids.split(',').map((id) => ({ ...place, id: id.trim() }))
   })
 }

@@ -10,7 +10,7 @@ export const backendExchangeNotRepeated = defineRule({
   id: ID,
   on: VirtualMCPServer,
   reads: REACHED_KINDS,
-  severity: 'advice',
+  severity: 'warning',
   summary: 'Not both vMCP and the proxy of a backend exchange the token by the same configuration.',
   why: 'The specification has vMCP read the `externalAuthConfigRef` of an MCPServer, but the proxy of the MCPServer follows it too, and so exchanges the exchanged token once more for the same audience. Identity providers that refuse this answer 401; with the others it costs a request.',
   failure: {
@@ -30,9 +30,9 @@ export const backendExchangeNotRepeated = defineRule({
       if (!again.isSame) continue
       const remedy =
         again.at === undefined
-          ? 'name the configuration in `backends`, with source inline, and not in the workload'
-          : 'remove `externalAuthConfigRef` from the workload'
-      const detail = `where the identity provider refuses a second exchange, ${remedy}, whose proxy repeats it`
+          ? 'name the configuration in `backends` (source inline) only'
+          : 'remove its `externalAuthConfigRef`'
+      const detail = `the proxy of the workload exchanges again, which may be refused; ${remedy}`
       yield repeated(ID, again, { detail, otherwise: path.spec.outgoingAuth })
     }
   },
@@ -55,7 +55,7 @@ export const backendExchangeNotRepeated = defineRule({
         value: gatewayOf(),
         others: [backend('jira', 'jira'), exchangeConfig('jira')],
         findings: [
-          'spec.outgoingAuth: where the identity provider refuses a second exchange, name the configuration in `backends`, with source inline, and not in the workload, whose proxy repeats it: MCPServer "jira", after MCPExternalAuthConfig "jira"',
+          'spec.outgoingAuth: the proxy of the workload exchanges again, which may be refused; name the configuration in `backends` (source inline) only: MCPServer "jira", after MCPExternalAuthConfig "jira"',
         ],
       },
       {
@@ -63,7 +63,7 @@ export const backendExchangeNotRepeated = defineRule({
         value: gatewayOf({ outgoingAuth: inline({ wiki: 'wiki' }) }),
         others: [backend('wiki', 'wiki', 'MCPRemoteProxy'), exchangeConfig('wiki')],
         findings: [
-          'spec.outgoingAuth.backends[wiki].externalAuthConfigRef.name: where the identity provider refuses a second exchange, remove `externalAuthConfigRef` from the workload, whose proxy repeats it: MCPRemoteProxy "wiki", after MCPExternalAuthConfig "wiki"',
+          'spec.outgoingAuth.backends[wiki].externalAuthConfigRef.name: the proxy of the workload exchanges again, which may be refused; remove its `externalAuthConfigRef`: MCPRemoteProxy "wiki", after MCPExternalAuthConfig "wiki"',
         ],
       },
     ],
