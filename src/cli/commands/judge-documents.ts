@@ -1,7 +1,7 @@
 import type { ClusterState } from '../../review/cluster-state.ts'
 import { jsonKey } from '../../rule/path.ts'
 import { isObject, metadataOf } from '../../rule/resource.ts'
-import type { Documents } from '../input/documents.ts'
+import type { Documents } from '../input/texts.ts'
 import type { FileDocument } from '../input/load.ts'
 import { objectKey } from '../../rule/cluster.ts'
 import { kindOf, namespaceOf, stateOf } from '../../review/given-objects.ts'

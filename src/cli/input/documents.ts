@@ -1,6 +1,6 @@
 import { UsageError } from '../../configuration/flags.ts'
 import { type Excluded, INPUT, readSources } from './files.ts'
-import { documentsIn } from './texts.ts'
+import { type Documents, documentsIn } from './texts.ts'
 import { withoutPatches } from './kustomize.ts'
 import type { FileDocument } from './load.ts'
 import type { Located, Unread } from '../output/report.ts'
@@ -10,19 +10,6 @@ export interface ReadOptions {
   /** The values of placeholders by name. */
   readonly filled: ReadonlyMap<string, string>
   readonly excluded: Excluded
-}
-
-/** Everything that was read from the files in the arguments. */
-export interface Documents {
-  readonly files: string[]
-  /** The texts of the files, by name. */
-  readonly texts: ReadonlyMap<string, string>
-  readonly documents: readonly FileDocument[]
-  /** Documents that are left out, and the reason. */
-  readonly patches: readonly Located[]
-  readonly unread: Unread[]
-  /** Files and folders without a document, and the reason. */
-  readonly empty: readonly Located[]
 }
 
 /**

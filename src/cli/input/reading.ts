@@ -1,5 +1,6 @@
 import { type Flag, text, toggle, type Values } from '../../configuration/flags.ts'
-import type { Documents, ReadOptions } from './documents.ts'
+import type { ReadOptions } from './documents.ts'
+import type { Documents } from './texts.ts'
 import { excluding } from './files.ts'
 import { counted, type Located, type Unread } from '../output/report.ts'
 import { visible } from '../output/visible.ts'

@@ -1,8 +1,20 @@
-import type { Unread } from '../output/report.ts'
-import type { Documents, ReadOptions } from './documents.ts'
+import type { Located, Unread } from '../output/report.ts'
 import { fillPlaceholders, quoteTemplates } from './fill.ts'
 import { withoutPatches } from './kustomize.ts'
 import { type FileDocument, loadDocuments, type UnreadDocument } from './load.ts'
+
+/** Everything that was read from the files in the arguments. */
+export interface Documents {
+  readonly files: string[]
+  /** The texts of the files, by name. */
+  readonly texts: ReadonlyMap<string, string>
+  readonly documents: readonly FileDocument[]
+  /** Documents that are left out, and the reason. */
+  readonly patches: readonly Located[]
+  readonly unread: Unread[]
+  /** Files and folders without a document, and the reason. */
+  readonly empty: readonly Located[]
+}
 
 /** The documents of texts that were read, by the name of the file. */
 export function documentsOf(texts: ReadonlyMap<string, string>): Documents {
@@ -18,7 +30,7 @@ export function documentsOf(texts: ReadonlyMap<string, string>): Documents {
 export function documentsIn(
   file: string,
   text: string,
-  filled: ReadOptions['filled'],
+  filled: ReadonlyMap<string, string>,
 ): { readonly documents: readonly FileDocument[]; readonly unread: readonly Unread[] } {
   const loaded = loadDocuments(quoteTemplates(fillPlaceholders(text, filled)))
   return {
