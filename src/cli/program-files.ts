@@ -1,5 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { getAsset, isSea } from 'node:sea'
+import { fileURLToPath } from 'node:url'
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 
 // Files that come with the program: in the clone, in the bundle (whose folders are all of the same depth), or as assets of
@@ -16,6 +18,14 @@ export const releaseFiles = (): readonly string[] =>
 
 export const readReleaseFile = (name: string): string =>
   isSea() ? getAsset(`releases/${name}`, 'utf8') : readFileSync(new URL(name, RELEASES), 'utf8')
+
+/** A page that `generate/pages.ts` makes; a clone makes it when it is asked for. */
+export function readPage(name: 'playground' | 'audit'): string {
+  if (isSea()) return getAsset(`pages/${name}.html`, 'utf8')
+  if (!IN_CLONE) return readFileSync(new URL(`../pages/${name}.html`, import.meta.url), 'utf8')
+  const build = fileURLToPath(new URL('../generate/page.ts', import.meta.url))
+  return execFileSync(process.execPath, [build, name], { encoding: 'utf8', maxBuffer: 2 ** 26 })
+}
 
 /** Starts the thread of `role`. */
 export const startWorker = (options: WorkerOptions): Worker =>

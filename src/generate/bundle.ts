@@ -1,11 +1,12 @@
 import { cpSync, rmSync } from 'node:fs'
 import { writeInventory } from './bundled-packages.ts'
 import { bundledModules, PROGRAMS, ROOT } from './bundling.ts'
+import { writePages } from './pages.ts'
 
-/** Writes what the image runs: the programs, chunks, `releases/`, and what third parties have a share in. */
+/** Writes what the image runs: the programs, chunks, `releases/`, the pages, and what third parties have a share in. */
 async function bundle(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true })
-  writeInventory(folder, await bundledModules(folder, PROGRAMS))
+  writeInventory(folder, [await bundledModules(folder, PROGRAMS), ...(await writePages(`${folder}/pages`))])
   cpSync(`${ROOT}releases`, `${folder}/releases`, { recursive: true })
 }
 

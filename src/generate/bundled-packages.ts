@@ -20,8 +20,8 @@ interface Package {
 }
 
 /** Writes `sbom.cdx.json` and `third-party-licenses.txt`: the packages of which the bundle has a part. */
-export function writeInventory(folder: string, { inputs }: Metafile): void {
-  const packages = packagesOf(Object.keys(inputs))
+export function writeInventory(folder: string, bundles: readonly Metafile[]): void {
+  const packages = packagesOf(bundles.flatMap(({ inputs }) => Object.keys(inputs)))
   writeFileSync(`${folder}/sbom.cdx.json`, billOfMaterials(packages))
   writeFileSync(`${folder}/third-party-licenses.txt`, licencesOf(packages))
 }
@@ -64,6 +64,9 @@ function billOfMaterials(packages: readonly Package[]): string {
     .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((id) => ids.has(id)) }))
   return `${JSON.stringify(bill, undefined, 1)}\n`
 }
+
+/** The licences of the packages of which a bundle has a part. */
+export const licencesIn = ({ inputs }: Metafile): string => licencesOf(packagesOf(Object.keys(inputs)))
 
 /** Their licences and notices, one after the other. */
 function licencesOf(packages: readonly Package[]): string {

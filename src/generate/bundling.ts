@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { build, type BuildOptions, type Metafile, type Plugin } from 'esbuild'
+import { build, type BuildOptions, type BuildResult, type Metafile, type Plugin } from 'esbuild'
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -16,8 +16,10 @@ const withoutFetch: Plugin = {
 }
 
 /** Bundles modules of `src`, and returns which files went into the bundle. */
-export async function bundled(options: BuildOptions): Promise<Metafile> {
-  const { metafile } = await build({
+export const bundled = async (options: BuildOptions): Promise<Metafile> => (await built(options)).metafile
+
+export const built = (options: BuildOptions): Promise<BuildResult<{ metafile: true }>> =>
+  build({
     absWorkingDir: ROOT,
     bundle: true,
     platform: 'node',
@@ -42,8 +44,6 @@ export async function bundled(options: BuildOptions): Promise<Metafile> {
     },
     metafile: true,
   })
-  return metafile
-}
 
 /**
  * ES modules that share chunks, so that what is imported late stays late. Every folder is one deep: the thread of the CLI

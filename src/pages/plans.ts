@@ -1,0 +1,20 @@
+import type { Plan } from '../access/effective-authentication.ts'
+import { breakable, h } from './dom.ts'
+import { graph } from './graph.ts'
+
+/** One VirtualMCPServer: its picture, and what to know of it. */
+export const planSection = (plan: Plan): HTMLElement =>
+  h(
+    'section',
+    { class: 'plan' },
+    h(
+      'h3',
+      {},
+      h('span', { class: 'kind' }, 'VirtualMCPServer'),
+      ' ',
+      ...breakable(plan.namespace === 'default' ? plan.name : `${plan.namespace}/${plan.name}`),
+    ),
+    ...plan.notes.map((note) => h('p', { class: 'notice' }, ...breakable(note))),
+    graph(plan),
+    plan.backends.length === 0 ? h('p', { class: 'empty' }, 'No backend was found.') : undefined,
+  )

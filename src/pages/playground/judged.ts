@@ -1,0 +1,39 @@
+import { type Plan, plansOf } from '../../access/effective-authentication.ts'
+import type { Judging } from '../../cli/commands/judge-document.ts'
+import { judgeAlone } from '../../cli/commands/judge-documents.ts'
+import { withDefaults } from '../../cli/fix/fix-all.ts'
+import type { FileDocument } from '../../cli/input/load.ts'
+import { documentsIn } from '../../cli/input/texts.ts'
+import type { Report } from '../../cli/output/report.ts'
+import { DEFAULT_API_GROUP } from '../../kinds/index.ts'
+import type { Release } from '../../release/release.ts'
+import { stateOf } from '../../review/given-objects.ts'
+
+/** The name of the text in findings. */
+export const FILE = 'manifests.yaml'
+
+/** All that the page says of a text. */
+export interface Judged {
+  readonly text: string
+  readonly report: Report
+  readonly plans: readonly Plan[]
+  readonly documents: readonly FileDocument[]
+  /** The text with the defaults that /mutate writes. */
+  readonly completed: string
+}
+
+/** Judges a text as `check` judges a file that holds it. */
+export function judgeText(text: string, release: Release | undefined): Judged {
+  const judging: Judging = { group: DEFAULT_API_GROUP, namespace: 'default', strict: false, severities: [], release }
+  const { documents, unread } = documentsIn(FILE, text, new Map())
+  const texts = new Map([[FILE, text]])
+  const given = { files: [FILE], texts, documents, patches: [], unread: [...unread], empty: [] }
+  const values = documents.map(({ document }) => document.value)
+  return {
+    text,
+    report: judgeAlone(given, judging).report,
+    plans: plansOf(stateOf(values, judging)),
+    documents,
+    completed: withDefaults(texts, judging).get(FILE) ?? text,
+  }
+}

@@ -1,0 +1,176 @@
+import {
+  commonRole,
+  decideForReleases,
+  type MappingOutcome,
+  placeOf,
+  type ReleaseDecision,
+  sessionNameClaimOf,
+} from '../../access/role/decide.ts'
+import { bounded, evaluateMatcher } from '../../access/role/matcher.ts'
+import { generationsOf } from '../../access/role/releases.ts'
+import { type SessionName, sessionNameFrom } from '../../access/role/session-name.ts'
+import { fromJson } from '../../cel/evaluate/values.ts'
+import { type ReadClaims, readClaims } from '../../cli/input/claims.ts'
+import { mcpExternalAuthConfig } from '../../kinds/mcp-external-auth-config/index.ts'
+import { metadataOf, isObject } from '../../rule/resource.ts'
+import { errorMessage } from '../../rule/error-message.ts'
+import { breakable, type Child, element, h } from '../dom.ts'
+import type { Judged } from './judged.ts'
+
+/** Less than in a thread of its own: the page stands still meanwhile. */
+const LIMITS = { cost: 1_000_000, milliseconds: 500, megabytes: 0 }
+
+const SAMPLE = `{
+  "sub": "alice",
+  "email": "alice@example.com",
+  "groups": ["billing-admins", "developers"]
+}
+`
+
+interface Config {
+  readonly name: string
+  readonly value: unknown
+}
+
+/** The role that a caller with some claims gets from a configuration in the text. */
+export class RolePanel {
+  readonly #select = element('role-config', HTMLSelectElement)
+  readonly #claims = element('claims', HTMLTextAreaElement)
+  readonly #form = element('role-form', HTMLFormElement)
+  readonly #none = element('role-none', HTMLElement)
+  readonly #result = element('role-result', HTMLElement)
+  #configs: readonly Config[] = []
+  #release = ''
+
+  constructor() {
+    this.#claims.value = SAMPLE
+    for (const input of [this.#select, this.#claims])
+      input.addEventListener('input', () => {
+        this.#decide()
+      })
+  }
+
+  show({ documents }: Judged, release: string): void {
+    this.#release = release
+    this.#configs = documents.flatMap(({ document: { value } }) => {
+      if (!isObject(value) || value.kind !== mcpExternalAuthConfig.kind || !isObject(value.spec)) return []
+      if (value.spec.type !== 'awsSts') return []
+      const { name } = metadataOf(value)
+      return [{ name: typeof name === 'string' ? name : 'without a name', value }]
+    })
+    const chosen = this.#select.value
+    this.#select.replaceChildren(
+      ...this.#configs.map(({ name }) => h('option', { value: name, selected: name === chosen }, name)),
+    )
+    this.#form.hidden = this.#configs.length === 0
+    this.#result.hidden = this.#configs.length === 0
+    this.#none.hidden = this.#configs.length > 0
+    this.#decide()
+  }
+
+  #decide(): void {
+    const config = this.#configs[this.#select.selectedIndex]
+    if (config === undefined) {
+      this.#result.replaceChildren()
+      return
+    }
+    const claims = this.#readClaims()
+    if (claims === undefined) return
+    const outcomes = this.#outcomesOf(config.value, claims.claims)
+    const session = sessionNameFrom(claims.claims, sessionNameClaimOf(config.value))
+    this.#result.replaceChildren(...resultOf(outcomes, session, claims.fromToken))
+  }
+
+  #readClaims(): ReadClaims | undefined {
+    const problem = element('claims-problem', HTMLElement)
+    try {
+      const read = readClaims(this.#claims.value)
+      this.#claims.removeAttribute('aria-invalid')
+      problem.textContent = ''
+      return read
+    } catch (error) {
+      this.#claims.setAttribute('aria-invalid', 'true')
+      problem.textContent = errorMessage(error)
+      this.#result.replaceChildren()
+      return undefined
+    }
+  }
+
+  #outcomesOf(value: unknown, claims: ReadClaims['claims']): ReleaseDecision[] {
+    const values = fromJson(claims)
+    const now = () => performance.now()
+    const until = now() + LIMITS.milliseconds
+    return decideForReleases(
+      value,
+      claims,
+      generationsOf(this.#release),
+      ({ celGo }) =>
+        (matcher) =>
+          evaluateMatcher(matcher, values, celGo, bounded(LIMITS, until, now)),
+    )
+  }
+}
+
+function resultOf(outcomes: readonly ReleaseDecision[], session: SessionName, fromToken: boolean): Child[] & Node[] {
+  const same = commonRole(outcomes)
+  return [
+    ...(outcomes.length > 1 && same === undefined
+      ? [h('p', { class: 'notice' }, 'The role depends on the release of the operator.')]
+      : []),
+    ...outcomes.map((outcome) => decision(outcome, outcomes.length > 1)),
+    h(
+      'p',
+      { class: session.problem === undefined ? 'session' : 'session notice' },
+      'Session name in CloudTrail: ',
+      h('code', {}, ...breakable(session.value ?? 'none')),
+      session.problem === undefined ? '' : `. The gateway answers 401: ${session.problem}.`,
+    ),
+    ...(fromToken
+      ? [h('p', { class: 'hint' }, 'The claims are the payload of a JWT, whose signature is not verified.')]
+      : []),
+  ]
+}
+
+function decision({ releases, role, reason, mappings, notes }: ReleaseDecision, isNamed: boolean): HTMLElement {
+  return h(
+    'section',
+    { class: 'decision' },
+    isNamed ? h('h4', {}, `Release ${releases}`) : undefined,
+    h(
+      'p',
+      { class: `role ${role === undefined ? 'none' : 'given'}` },
+      h('strong', {}, ...(role === undefined ? ['No role'] : breakable(role))),
+      h('span', {}, reason),
+    ),
+    mappings.length === 0 ? undefined : table(mappings),
+    ...notes.map((note) => h('p', { class: 'hint' }, note)),
+  )
+}
+
+const table = (mappings: readonly MappingOutcome[]): HTMLElement =>
+  h(
+    'div',
+    { class: 'scroll', role: 'region', 'aria-label': 'Role mappings in the order tried', tabindex: 0 },
+    h(
+      'table',
+      {},
+      h(
+        'thead',
+        {},
+        h('tr', {}, ...['Mapping', 'Priority', 'Condition', 'Result'].map((text) => h('th', { scope: 'col' }, text))),
+      ),
+      h('tbody', {}, ...mappings.map(row)),
+    ),
+  )
+
+function row(mapping: MappingOutcome): HTMLElement {
+  const { claim, matcher, priority, outcome, reason, unreachable } = mapping
+  return h(
+    'tr',
+    { class: outcome },
+    h('th', { scope: 'row' }, h('code', {}, placeOf(mapping))),
+    h('td', {}, String(priority ?? 'last')),
+    h('td', {}, h('code', {}, ...breakable(matcher ?? (claim === undefined ? 'none' : `claim ${claim}`)))),
+    h('td', {}, reason, unreachable === undefined ? undefined : h('span', { class: 'hint' }, unreachable)),
+  )
+}

@@ -1,0 +1,36 @@
+import { element } from './dom.ts'
+
+const KEY = 'vmcp-admission-theme'
+
+/** The button between light and dark: what the system says counts until it is used. */
+export function startTheme(): void {
+  const button = element('theme', HTMLButtonElement)
+  const system = matchMedia('(prefers-color-scheme: dark)')
+  const { dataset } = document.documentElement
+  const isDark = () => (dataset.theme ?? (system.matches ? 'dark' : 'light')) === 'dark'
+  const show = () => {
+    button.setAttribute('aria-pressed', String(isDark()))
+  }
+  const kept = stored()
+  if (kept !== null) dataset.theme = kept
+  show()
+  system.addEventListener('change', show)
+  button.addEventListener('click', () => {
+    dataset.theme = isDark() ? 'light' : 'dark'
+    show()
+    try {
+      localStorage.setItem(KEY, dataset.theme)
+    } catch {
+      // A browser may forbid storage, as for files.
+    }
+  })
+}
+
+function stored(): string | null {
+  try {
+    const kept = localStorage.getItem(KEY)
+    return kept === 'light' || kept === 'dark' ? kept : null
+  } catch {
+    return null
+  }
+}
