@@ -8,6 +8,7 @@ import { fix, FIX_FLAGS } from './commands/fix.ts'
 import { lsp, LSP_FLAGS } from './commands/lsp.ts'
 import { PLAN_FLAGS, plan } from './commands/plan.ts'
 import { replay, REPLAY_FLAGS } from './commands/replay.ts'
+import { playground, PLAYGROUND_FLAGS } from './commands/playground.ts'
 import { role, ROLE_FLAGS } from './commands/role.ts'
 import { uninstall, UNINSTALL_FLAGS } from './commands/uninstall.ts'
 import { PROGRAM } from './program-name.ts'
@@ -116,6 +117,19 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
       flags: LSP_FLAGS,
       exits: { 0: 'the editor has ended' },
       run: lsp,
+    },
+  ],
+  [
+    'playground',
+    {
+      ways: [
+        ['[--port PORT]', 'serve a page to judge manifests in a browser, on this machine alone'],
+        ['--write DIR', 'write this page into a folder, to publish it'],
+      ],
+      example: '--port 8080',
+      flags: PLAYGROUND_FLAGS,
+      exits: { 0: 'ended with Ctrl+C, or written', 3: 'cannot listen, or cannot write' },
+      run: playground,
     },
   ],
   [

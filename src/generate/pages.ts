@@ -62,7 +62,10 @@ export async function pageOf(name: Page): Promise<{ readonly html: string; reado
     THEME: `<svg viewBox="0 0 20 20" aria-hidden="true"><circle cx="10" cy="10" r="7" fill="none" stroke="currentColor" stroke-width="1.6"/><path d="M10 3a7 7 0 0 1 0 14z" fill="currentColor"/></svg>`,
     CLOSE: `<svg viewBox="0 0 20 20" aria-hidden="true"><path d="m5 5 10 10M15 5 5 15" stroke="currentColor" stroke-width="1.8" stroke-linecap="round"/></svg>`,
     VERSION: manifest.version,
-    DATA: [...Object.entries(DATA[name]()).map(([id, value]) => dataBlock(id, value)), licences(metafile)].join('\n'),
+    DATA: [
+      ...Object.entries(DATA[name]()).map(([id, value]) => dataBlock(id, value)),
+      licences(metafile),
+    ].join('\n'),
   }
   const template = readFileSync(`${ROOT}src/pages/${name}/page.html`, 'utf8')
   const html = template.replace(/%([A-Z]+)%/g, (written, part: string) => parts[part] ?? written)

@@ -36,11 +36,7 @@ function filled<E extends Element>(
 
 const nodesOf = (children: readonly Child[]): (Node | string)[] =>
   children.flatMap((child) =>
-    child === undefined
-      ? []
-      : typeof child === 'string' || child instanceof Node
-        ? [child]
-        : nodesOf(child),
+    child === undefined ? [] : typeof child === 'string' || child instanceof Node ? [child] : nodesOf(child),
   )
 
 /** The element of the page with the id. */
@@ -53,6 +49,8 @@ export function element<Type extends HTMLElement>(id: string, type: new () => Ty
 /** The JSON in a data block of the page. */
 export const dataOf = (id: string): unknown => JSON.parse(document.getElementById(id)?.textContent ?? 'null')
 
-/** A text that may be cut behind a mark within long words, such as paths and ARNs. */
+/** A text that may be cut behind a mark or before a capital within long words, such as paths, kinds and ARNs. */
 export const breakable = (text: string): Child[] =>
-  text.split(/(?<=[./:@_-])(?=\S{4})/).flatMap((part, i) => (i === 0 ? [part] : [h('wbr'), part]))
+  text
+    .split(/(?<=[./:@_-])(?=\S{4})|(?<=[a-z])(?=[A-Z][a-z]{3})/)
+    .flatMap((part, i) => (i === 0 ? [part] : [h('wbr'), part]))

@@ -29,7 +29,13 @@ export function findingList(told: readonly Told[], options: CardOptions): HTMLEl
       : h(
           'section',
           { class: 'object' },
-          h('h3', {}, h('span', { class: 'kind' }, first.finding.kind), ' ', ...breakable(nameOf(first.finding))),
+          h(
+            'h3',
+            {},
+            h('span', { class: 'kind' }, first.finding.kind),
+            ' ',
+            ...breakable(nameOf(first.finding)),
+          ),
           h('ul', { class: 'cards' }, ...[first, ...others].map((each) => card(each, options))),
         ),
   )

@@ -30,7 +30,7 @@ export function graph(plan: Plan): HTMLElement {
     ...columns.map(({ title, boxes }) =>
       h(
         'div',
-        { class: 'column' },
+        { class: `column ${title.toLowerCase()}` },
         h('h4', {}, title),
         h(
           'ul',
@@ -64,7 +64,9 @@ function drawLines(
   const paths = columns.flatMap(({ boxes }) =>
     boxes.flatMap(({ id, from, state }) =>
       from.flatMap((source) => {
-        const [start, end] = [elements.get(source), elements.get(id)].map((each) => each?.getBoundingClientRect())
+        const [start, end] = [elements.get(source), elements.get(id)].map((each) =>
+          each?.getBoundingClientRect(),
+        )
         if (start === undefined || end === undefined) return []
         return [line(start, end, whole, state)]
       }),
@@ -73,18 +75,20 @@ function drawLines(
   lines.replaceChildren(...paths)
 }
 
-/** From the right side of a box to the left one of the next; nothing where columns are stacked. */
+/** From the right side of a box to the left one of the next; from its foot to the head of the next where that is below. */
 function line(start: DOMRect, end: DOMRect, whole: DOMRect, state: State): SVGElement {
-  const [x1, y1] = [start.right - whole.left, start.top + start.height / 2 - whole.top]
-  const [x2, y2] = [end.left - whole.left, end.top + end.height / 2 - whole.top]
-  if (x2 <= x1) return svg('g')
+  const isBelow = end.left < start.right
+  const [x1, y1] = isBelow ? [start.left + 28, start.bottom] : [start.right, start.top + start.height / 2]
+  const [x2, y2] = isBelow ? [end.left + 28, end.top] : [end.left, end.top + end.height / 2]
+  const move = (x: number, y: number) => `${x - whole.left} ${y - whole.top}`
   const middle = (x1 + x2) / 2
-  return svg(
-    'g',
-    { class: state },
-    svg('path', { d: `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2 - 5} ${y2}` }),
-    svg('path', { class: 'head', d: `M${x2 - 7} ${y2 - 4}L${x2 - 1} ${y2}L${x2 - 7} ${y2 + 4}Z` }),
-  )
+  const way = isBelow
+    ? `M${move(x1, y1)}L${move(x2, y2 - 5)}`
+    : `M${move(x1, y1)}C${move(middle, y1)} ${move(middle, y2)} ${move(x2 - 5, y2)}`
+  const head = isBelow
+    ? `M${move(x2 - 4, y2 - 7)}L${move(x2, y2 - 1)}L${move(x2 + 4, y2 - 7)}Z`
+    : `M${move(x2 - 7, y2 - 4)}L${move(x2 - 1, y2)}L${move(x2 - 7, y2 + 4)}Z`
+  return svg('g', { class: state }, svg('path', { d: way }), svg('path', { class: 'head', d: head }))
 }
 
 const title = (text: string): HTMLElement => h('strong', {}, ...breakable(text))
@@ -94,8 +98,14 @@ function columnsOf({ name, namespace, group, incoming, authServer, backends }: P
   const isAnonymous = incoming.type === 'anonymous'
   const isKnown = isAnonymous || (incoming.type === 'oidc' && incoming.reason === null)
   const clientState = isAnonymous ? 'none' : isKnown ? 'sent' : 'unknown'
-  const sources = new Map(backends.map((backend) => [sourceOf(backend).id, sourceOf(backend)]))
-  const upstream = new Set(backends.flatMap(({ token, provider }) => (token === 'upstream' ? (provider ?? '') : [])))
+  const holderOf = ({ provider }: TokenSource) =>
+    authServer !== null && provider !== null ? 'server' : 'gateway'
+  // In the order of what holds them, so that few lines cross.
+  const sources = [...new Map(backends.map(sourceOf).map((source) => [source.id, source])).values()].toSorted(
+    (a, b) => Number(holderOf(a) === 'server') - Number(holderOf(b) === 'server'),
+  )
+  const order = new Map(sources.map(({ id }, i) => [id, i]))
+  const placeOf = (backend: Outgoing) => order.get(sourceOf(backend).id) ?? 0
   return [
     {
       title: 'Clients',
@@ -148,25 +158,23 @@ function columnsOf({ name, namespace, group, incoming, authServer, backends }: P
     },
     {
       title: 'Credentials',
-      boxes: [...sources.values()].map(({ id, provider, state, content }) => ({
-        id,
-        from: [authServer !== null && upstream.has(provider ?? '') && provider !== null ? 'server' : 'gateway'],
-        state,
-        content,
-      })),
+      boxes: sources.map((source) => ({ ...source, from: [holderOf(source)] })),
     },
     {
       title: 'Backends',
-      boxes: backends.map((backend) => ({
-        id: `backend ${backend.kind ?? ''} ${backend.name}`,
-        from: [sourceOf(backend).id],
-        state: stateOf(backend),
-        content: [
-          title(backend.name),
-          line2(backend.kind ?? 'not in the group'),
-          ...backendLines(backend),
-        ],
-      })),
+      boxes: backends
+        .toSorted((a, b) => placeOf(a) - placeOf(b))
+        .map((backend) => ({
+          id: `backend ${backend.kind ?? ''} ${backend.name}`,
+          from: [sourceOf(backend).id],
+          state: stateOf(backend),
+          content: [
+            title(backend.name),
+            line2(backend.kind ?? 'not in the group'),
+            line2(backend.summary),
+            ...backend.notes.map((note) => h('span', { class: 'note' }, ...breakable(note))),
+          ],
+        })),
     },
   ]
 }
@@ -192,12 +200,13 @@ interface TokenSource {
 }
 
 /** Where the token of a backend comes from: backends that share it share the box. */
-function sourceOf({ token, provider, credentials, config, chosen }: Outgoing): TokenSource {
-  const state = credentials === 'sent' ? 'sent' : credentials === 'none' ? 'none' : 'unknown'
-  const made = (key: string, ...content: readonly Child[]) => ({
+function sourceOf(backend: Outgoing): TokenSource {
+  const { token, provider, credentials, config, chosen } = backend
+  const state = stateOf(backend)
+  const made = (key: string, ...content: readonly Child[]): TokenSource => ({
     id: JSON.stringify([key, state]),
     provider: token === 'upstream' ? provider : null,
-    state: credentials === 'unavailable' ? ('none' as const) : state,
+    state,
     content,
   })
   const named = config === null ? undefined : line2(`MCPExternalAuthConfig ${config}`)
@@ -221,15 +230,4 @@ function sourceOf({ token, provider, credentials, config, chosen }: Outgoing): T
         ? made('none', title('None'), line2('the backend sees no credentials of vMCP'))
         : made('unknown', title('Not known'))
   }
-}
-
-function backendLines({ type, placement, header, reason, credentials, notes }: Outgoing): Child[] {
-  const place = placement === 'header' ? `in ${header ?? 'a header that is not known'}` : placement
-  const how = [type, place].filter((part) => part !== null)
-  return [
-    how.length === 0 ? undefined : line2(how.join(', ')),
-    credentials === 'unavailable' ? line2('NOT AVAILABLE') : undefined,
-    reason === null ? undefined : line2(reason),
-    ...notes.map((note) => h('span', { class: 'note' }, ...breakable(note))),
-  ]
 }

@@ -18,3 +18,13 @@ export const planSection = (plan: Plan): HTMLElement =>
     graph(plan),
     plan.backends.length === 0 ? h('p', { class: 'empty' }, 'No backend was found.') : undefined,
   )
+
+/** What the lines of the pictures mean. */
+export const legend = (): HTMLElement =>
+  h(
+    'ul',
+    { class: 'legend', 'aria-label': 'Lines' },
+    h('li', { class: 'sent' }, 'credentials are sent'),
+    h('li', { class: 'none' }, 'none, or not available'),
+    h('li', { class: 'unknown' }, 'not known'),
+  )

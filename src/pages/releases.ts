@@ -23,14 +23,18 @@ export function unpackRelease({ schemas, parts }: PackedReleases, minor: string)
     }
     return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, unpacked(member)]))
   }
-  const read = Object.entries(packed).map(([kind, schema]) => [kind, unpacked(schema) as ReleaseSchema] as const)
+  const read = Object.entries(packed).map(
+    ([kind, schema]) => [kind, unpacked(schema) as ReleaseSchema] as const,
+  )
   return { name: `operator release ${minor}`, schemas: new Map(read) }
 }
 
 /** Parts that take less room than their index would are left where they are. */
 const SMALLEST = 40
 
-export function packReleases(releases: ReadonlyMap<string, Readonly<Record<string, object>>>): PackedReleases {
+export function packReleases(
+  releases: ReadonlyMap<string, Readonly<Record<string, object>>>,
+): PackedReleases {
   const parts: unknown[] = []
   const indexes = new Map<string, number>()
   const packed = (value: unknown): unknown => {

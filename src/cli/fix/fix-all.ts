@@ -105,11 +105,7 @@ function changesOf(findings: readonly ReportedFinding[]): Change[] {
 }
 
 /** The documented defaults that the objects lack, as /mutate writes them. */
-function defaultsIn(
-  texts: ReadonlyMap<string, string>,
-  judging: Judging,
-  state?: ClusterState,
-): Change[] {
+function defaultsIn(texts: ReadonlyMap<string, string>, judging: Judging, state?: ClusterState): Change[] {
   const { group, release } = judging
   return documentsOf(texts).documents.flatMap(({ file, document }) => {
     const { value } = document

@@ -132,7 +132,10 @@ const HIGHLIGHTS = HighlightStyle.define([
   { tag: [tags.string, tags.special(tags.string), tags.content], color: 'var(--syntax-text)' },
   { tag: [tags.number, tags.bool, tags.null, tags.keyword], color: 'var(--syntax-number)' },
   { tag: tags.comment, color: 'var(--muted)', fontStyle: 'italic' },
-  { tag: [tags.meta, tags.separator, tags.punctuation, tags.squareBracket, tags.brace], color: 'var(--muted)' },
+  {
+    tag: [tags.meta, tags.separator, tags.punctuation, tags.squareBracket, tags.brace],
+    color: 'var(--muted)',
+  },
 ])
 
 const ICON = (shape: string, colour: string) =>
@@ -176,7 +179,12 @@ const THEME = EditorView.theme({
   '.cm-diagnostic-error': { borderLeft: '4px solid var(--error)' },
   '.cm-diagnostic-warning': { borderLeft: '4px solid var(--warning)' },
   '.cm-diagnostic-info': { borderLeft: '4px solid var(--advice)' },
-  '.cm-diagnosticSource': { fontFamily: 'var(--mono)', fontSize: '12px', opacity: '1', color: 'var(--muted)' },
+  '.cm-diagnosticSource': {
+    fontFamily: 'var(--mono)',
+    fontSize: '12px',
+    opacity: '1',
+    color: 'var(--muted)',
+  },
   '.cm-diagnosticAction': {
     backgroundColor: 'var(--accent)',
     color: 'var(--on-accent)',
@@ -207,5 +215,9 @@ const THEME = EditorView.theme({
 })
 
 function underline(colour: string) {
-  return { backgroundImage: 'none', textDecoration: `underline wavy ${colour} 1px`, textUnderlineOffset: '3px' }
+  return {
+    backgroundImage: 'none',
+    textDecoration: `underline wavy ${colour} 1px`,
+    textUnderlineOffset: '3px',
+  }
 }

@@ -52,7 +52,9 @@ export const examplesOfRule = (id: string): (PageExample & { readonly isValid: b
           title,
           isValid: findings.length === 0,
           text: () =>
-            [`# ${id}: ${title}\n${stringify(resource)}`, ...others.map((other) => stringify(other))].join('---\n'),
+            [`# ${id}: ${title}\n${stringify(resource)}`, ...others.map((other) => stringify(other))].join(
+              '---\n',
+            ),
         })),
     )
 

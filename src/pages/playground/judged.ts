@@ -24,7 +24,13 @@ export interface Judged {
 
 /** Judges a text as `check` judges a file that holds it. */
 export function judgeText(text: string, release: Release | undefined): Judged {
-  const judging: Judging = { group: DEFAULT_API_GROUP, namespace: 'default', strict: false, severities: [], release }
+  const judging: Judging = {
+    group: DEFAULT_API_GROUP,
+    namespace: 'default',
+    strict: false,
+    severities: [],
+    release,
+  }
   const { documents, unread } = documentsIn(FILE, text, new Map())
   const texts = new Map([[FILE, text]])
   const given = { files: [FILE], texts, documents, patches: [], unread: [...unread], empty: [] }

@@ -8,7 +8,7 @@ import { withEdit } from '../../cli/fix/text-edits.ts'
 import { countText } from '../counts.ts'
 import { dataOf, element, h } from '../dom.ts'
 import { type CardOptions, findingList, textOf } from '../finding-cards.ts'
-import { planSection } from '../plans.ts'
+import { legend, planSection } from '../plans.ts'
 import { type PackedReleases, unpackRelease } from '../releases.ts'
 import { startTabs } from '../tabs.ts'
 import { startTheme } from '../theme.ts'
@@ -37,10 +37,13 @@ function judge(): void {
   const judged = judgeText(editor.text, unpackRelease(releases, chosenRelease.value))
   showFindings(judged)
   showPlans(judged)
-  badgeOf('defaults', showDefaults(element('panel-defaults', HTMLElement), judged, () => {
-    editor.replace(judged.completed)
-    editor.focus()
-  }))
+  badgeOf(
+    'defaults',
+    showDefaults(element('panel-defaults', HTMLElement), judged, () => {
+      editor.replace(judged.completed)
+      editor.focus()
+    }),
+  )
   rolePanel.show(judged, chosenRelease.value)
 }
 
@@ -79,9 +82,16 @@ function showFindings(judged: Judged): void {
         ].join(', ')
   if (status.textContent !== said) status.textContent = said
   status.dataset.worst =
-    problems.length > 0 ? 'error' : (['error', 'warning'].find((each) => findings.some(({ severity }) => severity === each)) ?? 'none')
+    problems.length > 0
+      ? 'error'
+      : (['error', 'warning'].find((each) => findings.some(({ severity }) => severity === each)) ?? 'none')
   badgeOf('findings', problems.length + findings.filter(({ severity }) => severity !== 'advice').length)
-  const options: CardOptions = { aboutOf: describedAs, goTo, actionsOf: fixButton, examplesOf: exampleButtons }
+  const options: CardOptions = {
+    aboutOf: describedAs,
+    goTo,
+    actionsOf: fixButton,
+    examplesOf: exampleButtons,
+  }
   const told = foldCauses(findings.toSorted(inFileOrder(report)))
   const shown = told.filter(({ finding }) => finding.severity !== 'advice')
   const advice = told.filter(({ finding }) => finding.severity === 'advice')
@@ -91,7 +101,13 @@ function showFindings(judged: Judged): void {
     ...(resources.length + problems.length === 0
       ? [h('p', { class: 'empty' }, 'Write or paste manifests, open files, or load an example.')]
       : shown.length + problems.length === 0
-        ? [h('p', { class: 'empty good' }, `No errors and no warnings in ${counted(resources.length, 'resource')}.`)]
+        ? [
+            h(
+              'p',
+              { class: 'empty good' },
+              `No errors and no warnings in ${counted(resources.length, 'resource')}.`,
+            ),
+          ]
         : []),
     ...(advice.length === 0
       ? []
@@ -105,7 +121,14 @@ function showFindings(judged: Judged): void {
         ]),
     ...(notes.length === 0
       ? []
-      : [h('section', { class: 'notes' }, h('h3', {}, 'Notes'), ...notes.map((note) => placeLine(note, 'note', goTo)))]),
+      : [
+          h(
+            'section',
+            { class: 'notes' },
+            h('h3', {}, 'Notes'),
+            ...notes.map((note) => placeLine(note, 'note', goTo)),
+          ),
+        ]),
   )
 }
 
@@ -183,7 +206,7 @@ function showPlans({ plans }: Judged): void {
   element('panel-plans', HTMLElement).replaceChildren(
     ...(plans.length === 0
       ? [h('p', { class: 'empty' }, 'There is no VirtualMCPServer in the text.')]
-      : plans.map(planSection)),
+      : [legend(), ...plans.map(planSection)]),
   )
 }
 
@@ -226,7 +249,11 @@ startTheme()
 startTabs(element('tabs', HTMLElement))
 startExamples(open)
 startFiles()
-chosenRelease.append(...Object.keys(releases.schemas).toReversed().map((minor) => h('option', { value: minor }, minor)))
+chosenRelease.append(
+  ...Object.keys(releases.schemas)
+    .toReversed()
+    .map((minor) => h('option', { value: minor }, `release ${minor}`)),
+)
 chosenRelease.addEventListener('change', judge)
 const first = firstExample()
 if (first !== undefined) editor.open(first.text())

@@ -111,7 +111,11 @@ export class RolePanel {
   }
 }
 
-function resultOf(outcomes: readonly ReleaseDecision[], session: SessionName, fromToken: boolean): Child[] & Node[] {
+function resultOf(
+  outcomes: readonly ReleaseDecision[],
+  session: SessionName,
+  fromToken: boolean,
+): Child[] & Node[] {
   const same = commonRole(outcomes)
   return [
     ...(outcomes.length > 1 && same === undefined
@@ -131,7 +135,10 @@ function resultOf(outcomes: readonly ReleaseDecision[], session: SessionName, fr
   ]
 }
 
-function decision({ releases, role, reason, mappings, notes }: ReleaseDecision, isNamed: boolean): HTMLElement {
+function decision(
+  { releases, role, reason, mappings, notes }: ReleaseDecision,
+  isNamed: boolean,
+): HTMLElement {
   return h(
     'section',
     { class: 'decision' },
@@ -157,7 +164,11 @@ const table = (mappings: readonly MappingOutcome[]): HTMLElement =>
       h(
         'thead',
         {},
-        h('tr', {}, ...['Mapping', 'Priority', 'Condition', 'Result'].map((text) => h('th', { scope: 'col' }, text))),
+        h(
+          'tr',
+          {},
+          ...['Mapping', 'Priority', 'Condition', 'Result'].map((text) => h('th', { scope: 'col' }, text)),
+        ),
       ),
       h('tbody', {}, ...mappings.map(row)),
     ),
