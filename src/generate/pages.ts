@@ -68,7 +68,10 @@ export async function pageOf(name: Page): Promise<{ readonly html: string; reado
     ].join('\n'),
   }
   const template = readFileSync(`${ROOT}src/pages/${name}/page.html`, 'utf8')
-  const html = template.replace(/%([A-Z]+)%/g, (written, part: string) => parts[part] ?? written)
+  // Without the white space around code: it would count for the digest.
+  const html = template
+    .replace(/\s*(%(?:STYLE|SCRIPT)%)\s*/g, '$1')
+    .replace(/%([A-Z]+)%/g, (written, part: string) => parts[part] ?? written)
   return { html, metafile }
 }
 

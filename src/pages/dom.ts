@@ -49,8 +49,18 @@ export function element<Type extends HTMLElement>(id: string, type: new () => Ty
 /** The JSON in a data block of the page. */
 export const dataOf = (id: string): unknown => JSON.parse(document.getElementById(id)?.textContent ?? 'null')
 
-/** A text that may be cut behind a mark or before a capital within long words, such as paths, kinds and ARNs. */
+/** Longer words may be cut. */
+const LONGEST_WORD = 16
+
+/** A text whose long words may be cut behind a mark or before a capital, such as paths, kinds and ARNs. */
 export const breakable = (text: string): Child[] =>
-  text
-    .split(/(?<=[./:@_-])(?=\S{4})|(?<=[a-z])(?=[A-Z][a-z]{3})/)
-    .flatMap((part, i) => (i === 0 ? [part] : [h('wbr'), part]))
+  text.split(/(?<=\s)/).flatMap((word) => {
+    if (word.length <= LONGEST_WORD) return [word]
+    return word
+      .split(/(?<=[./:@_-])(?=\S{4})|(?<=[a-z])(?=[A-Z][a-z]{3})/)
+      .flatMap((part, i) => (i === 0 ? [part] : [h('wbr'), part]))
+  })
+
+/** A text with code between backticks. */
+export const prose = (text: string): Child[] =>
+  text.split('`').map((part, i) => (i % 2 === 0 ? part : h('code', {}, part)))

@@ -1,6 +1,6 @@
 import type { Told } from '../cli/output/fold.ts'
 import type { Located, ReportedEnd, ReportedFinding, Subject } from '../cli/output/report.ts'
-import { breakable, type Child, h } from './dom.ts'
+import { breakable, type Child, h, prose } from './dom.ts'
 import { badge } from './severity.ts'
 
 /** What a rule says of itself. */
@@ -88,8 +88,8 @@ function card({ finding, others }: Told, options: CardOptions): HTMLElement {
           'details',
           { class: 'why' },
           h('summary', {}, 'Why', h('span', { class: 'hidden' }, ` ${id}`)),
-          h('p', {}, about.summary),
-          h('p', {}, about.why),
+          h('p', {}, ...prose(about.summary)),
+          h('p', {}, ...prose(about.why)),
           examplesOf?.(id),
         ),
     ),

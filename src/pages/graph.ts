@@ -78,8 +78,10 @@ function drawLines(
 /** From the right side of a box to the left one of the next; from its foot to the head of the next where that is below. */
 function line(start: DOMRect, end: DOMRect, whole: DOMRect, state: State): SVGElement {
   const isBelow = end.left < start.right
-  const [x1, y1] = isBelow ? [start.left + 28, start.bottom] : [start.right, start.top + start.height / 2]
-  const [x2, y2] = isBelow ? [end.left + 28, end.top] : [end.left, end.top + end.height / 2]
+  const [x1, y1] = isBelow
+    ? [start.left + start.width / 2, start.bottom]
+    : [start.right, start.top + start.height / 2]
+  const [x2, y2] = isBelow ? [end.left + end.width / 2, end.top] : [end.left, end.top + end.height / 2]
   const move = (x: number, y: number) => `${x - whole.left} ${y - whole.top}`
   const middle = (x1 + x2) / 2
   const way = isBelow

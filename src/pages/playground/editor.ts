@@ -119,7 +119,13 @@ const stateOf = (doc: string, changed: () => void): EditorState =>
       EditorView.lineWrapping,
       // Tab leaves the editor: people who use no mouse would be caught in it.
       keymap.of([...defaultKeymap, ...searchKeymap, ...historyKeymap, ...foldKeymap, ...lintKeymap]),
-      Prec.highest(EditorView.contentAttributes.of({ 'aria-label': 'Manifests, YAML', spellcheck: 'false' })),
+      Prec.highest(
+        EditorView.contentAttributes.of({
+          'aria-label': 'Manifests, YAML',
+          spellcheck: 'false',
+          tabindex: '0',
+        }),
+      ),
       EditorView.updateListener.of(({ docChanged }) => {
         if (docChanged) changed()
       }),
@@ -151,6 +157,8 @@ const THEME = EditorView.theme({
     backgroundColor: 'var(--selection)',
   },
   '.cm-selectionMatch': { backgroundColor: 'var(--selection-faint)' },
+  '.cm-searchMatch': { backgroundColor: 'var(--match)', outline: 'none' },
+  '.cm-searchMatch-selected': { backgroundColor: 'var(--selection)' },
   '.cm-gutters': { backgroundColor: 'var(--surface)', color: 'var(--muted)', border: 'none' },
   '.cm-lineNumbers .cm-gutterElement': { minWidth: '2.4em', padding: '0 4px 0 8px' },
   '.cm-activeLine': { backgroundColor: 'var(--line)' },
@@ -172,7 +180,7 @@ const THEME = EditorView.theme({
     border: '1px solid var(--edge)',
     borderRadius: '6px',
     boxShadow: 'var(--shadow)',
-    maxWidth: 'min(46em, 90vw)',
+    maxWidth: 'min(36em, 88vw)',
     overflow: 'hidden',
   },
   '.cm-diagnostic': { padding: '6px 10px', fontFamily: 'var(--sans)', fontSize: '13px', lineHeight: '1.45' },
@@ -197,7 +205,8 @@ const THEME = EditorView.theme({
   },
   '.cm-panels': { backgroundColor: 'var(--sunken)', color: 'var(--text)' },
   '.cm-panels.cm-panels-top': { borderBottom: '1px solid var(--edge)' },
-  '.cm-panel.cm-search': { fontFamily: 'var(--sans)', fontSize: '13px' },
+  '.cm-panel.cm-search': { fontFamily: 'var(--sans)', padding: '6px 32px 6px 12px' },
+  '.cm-panel.cm-search input, .cm-panel.cm-search button, .cm-panel.cm-search label': { fontSize: '13px' },
   '.cm-textfield': {
     backgroundColor: 'var(--surface)',
     color: 'var(--text)',

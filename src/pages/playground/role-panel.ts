@@ -142,7 +142,7 @@ function decision(
   return h(
     'section',
     { class: 'decision' },
-    isNamed ? h('h4', {}, `Release ${releases}`) : undefined,
+    isNamed ? h('h3', {}, `Release ${releases}`) : undefined,
     h(
       'p',
       { class: `role ${role === undefined ? 'none' : 'given'}` },
