@@ -206,7 +206,10 @@ const THEME = EditorView.theme({
   '.cm-panels': { backgroundColor: 'var(--sunken)', color: 'var(--text)' },
   '.cm-panels.cm-panels-top': { borderBottom: '1px solid var(--edge)' },
   '.cm-panel.cm-search': { fontFamily: 'var(--sans)', padding: '6px 32px 6px 12px' },
-  '.cm-panel.cm-search input, .cm-panel.cm-search button, .cm-panel.cm-search label': { fontSize: '13px' },
+  '.cm-panel.cm-search input, .cm-panel.cm-search button, .cm-panel.cm-search label': {
+    fontFamily: 'inherit',
+    fontSize: '13px',
+  },
   '.cm-textfield': {
     backgroundColor: 'var(--surface)',
     color: 'var(--text)',

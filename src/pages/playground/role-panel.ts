@@ -149,39 +149,23 @@ function decision(
       h('strong', {}, ...(role === undefined ? ['No role'] : breakable(role))),
       h('span', {}, reason),
     ),
-    mappings.length === 0 ? undefined : table(mappings),
+    mappings.length === 0 ? undefined : tried(mappings),
     ...notes.map((note) => h('p', { class: 'hint' }, note)),
   )
 }
 
-const table = (mappings: readonly MappingOutcome[]): HTMLElement =>
-  h(
-    'div',
-    { class: 'scroll', role: 'region', 'aria-label': 'Role mappings in the order tried', tabindex: 0 },
-    h(
-      'table',
-      {},
-      h(
-        'thead',
-        {},
-        h(
-          'tr',
-          {},
-          ...['Mapping', 'Priority', 'Condition', 'Result'].map((text) => h('th', { scope: 'col' }, text)),
-        ),
-      ),
-      h('tbody', {}, ...mappings.map(row)),
-    ),
-  )
+const tried = (mappings: readonly MappingOutcome[]): HTMLElement =>
+  h('ol', { class: 'mappings', 'aria-label': 'Role mappings in the order tried' }, ...mappings.map(row))
 
 function row(mapping: MappingOutcome): HTMLElement {
-  const { claim, matcher, priority, outcome, reason, unreachable } = mapping
+  const { claim, matcher, priority, roleArn, outcome, reason, unreachable } = mapping
   return h(
-    'tr',
+    'li',
     { class: outcome },
-    h('th', { scope: 'row' }, h('code', {}, placeOf(mapping))),
-    h('td', {}, String(priority ?? 'last')),
-    h('td', {}, h('code', {}, ...breakable(matcher ?? (claim === undefined ? 'none' : `claim ${claim}`)))),
-    h('td', {}, reason, unreachable === undefined ? undefined : h('span', { class: 'hint' }, unreachable)),
+    h('p', {}, h('code', {}, placeOf(mapping)), ` priority ${priority ?? 'last'}`),
+    h('p', {}, h('code', {}, ...breakable(matcher ?? (claim === undefined ? 'none' : `claim ${claim}`)))),
+    h('p', {}, h('code', {}, ...breakable(roleArn ?? 'no role'))),
+    h('p', { class: 'outcome' }, reason),
+    unreachable === undefined ? undefined : h('p', { class: 'hint' }, unreachable),
   )
 }

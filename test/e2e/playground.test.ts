@@ -1,0 +1,189 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import type { ReportedFinding } from '../../src/cli/output/report.ts'
+import { accessibilityOf, isWiderThanItself, LOOKS, NO_BROWSER, photograph, startBrowser } from './browser.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const MAIN = `${ROOT}src/cli/main.ts`
+const TABS = ['findings', 'plans', 'defaults', 'role']
+
+/** Runs the command in a process of its own, and returns the address that it prints. */
+async function serve(t: Test): Promise<string> {
+  const child = spawn(process.execPath, [MAIN, 'playground', '--port', '0'], { cwd: ROOT })
+  t.teardown(async () => {
+    child.kill('SIGINT')
+    const [code] = (await once(child, 'exit')) as [number]
+    t.equal(code, 0, 'ends with Ctrl+C')
+  })
+  const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
+  return line
+}
+
+async function checked(file: string, args: readonly string[]): Promise<ReportedFinding[]> {
+  const stdout = await new Promise<string>((resolve) => {
+    const all = [MAIN, 'check', '--output', 'json', ...args, file]
+    execFile(process.execPath, all, { cwd: ROOT }, (_, text) => {
+      resolve(text)
+    })
+  })
+  return (JSON.parse(stdout) as { findings: ReportedFinding[] }).findings
+}
+
+const keyOf = ({ line, column, id }: ReportedFinding) => `${line}:${column} ${id}`
+const cardOf = ({ severity, path, message, id }: ReportedFinding) =>
+  `${severity} ${id} ${path === '' ? '' : `${path} `}${message.replace(` (${id})`, '')}`
+
+/** Every finding by place and id, and the texts of those that have a card. */
+const shown = (page: Page) =>
+  page.evaluate(() => {
+    const textOf = (element: Element | null) => element?.textContent ?? ''
+    const panel = document.getElementById('panel-findings')
+    const all = [...(panel?.querySelectorAll<HTMLElement>('[data-id]') ?? [])]
+    return {
+      keys: all.map(({ dataset: { place = '', id = '' } }) => `${place} ${id}`),
+      cards: all
+        .filter(({ classList }) => classList.contains('card'))
+        .map(
+          (card) =>
+            `${textOf(card.querySelector('.badge'))} ${textOf(card.querySelector('.id'))} ${textOf(card.querySelector('.message'))}`,
+        ),
+    }
+  })
+
+async function load(page: Page, name: string): Promise<void> {
+  await page.click('#examples-open')
+  await page.click(`[data-example="${name}"]`)
+}
+
+t.test('the playground', { skip: NO_BROWSER, timeout: 240_000 }, async (t) => {
+  const [address, browser] = await Promise.all([serve(t), startBrowser(t)])
+
+  await t.test('says of every example what check says', async (t) => {
+    const page = await browser.newPage()
+    await page.goto(address)
+    const names = readdirSync(`${ROOT}examples`, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.yaml'))
+      .sort()
+    for (const release of ['', '0.63']) {
+      await page.selectOption('#release', release)
+      for (const name of names) {
+        const found = await checked(`examples/${name}`, release === '' ? [] : ['--release', release])
+        await load(page, name)
+        const { keys, cards } = await shown(page)
+        t.strictSame(keys.toSorted(), found.map(keyOf).toSorted(), `${name} ${release}`)
+        const texts = new Set(found.map(cardOf))
+        t.strictSame(
+          cards.filter((card) => !texts.has(card)),
+          [],
+          `${name}: texts`,
+        )
+      }
+    }
+    await page.close()
+  })
+
+  await t.test('is usable by everybody, in every theme and width', async (t) => {
+    for (const look of LOOKS) {
+      const page = await browser.newPage(look)
+      await page.goto(address)
+      for (const example of ['together/three-mistakes.yaml', 'aws-sts.yaml']) {
+        await load(page, example)
+        for (const tab of TABS) {
+          await page.click(`#tab-${tab}`)
+          const name = [
+            tab,
+            example.replace(/^.*\/|\.yaml$/g, ''),
+            look.colorScheme,
+            look.viewport.width,
+          ].join('-')
+          t.strictSame(await accessibilityOf(page), [], name)
+          t.notOk(await isWiderThanItself(page), `${name}: scrolls to the side`)
+          await photograph(page, `playground-${name}`)
+        }
+      }
+      await page.click('#examples-open')
+      t.strictSame(await accessibilityOf(page), [], 'the examples')
+      await photograph(page, `playground-examples-${look.colorScheme}-${look.viewport.width}`)
+      await page.close()
+    }
+  })
+
+  await t.test('works with the keyboard alone', async (t) => {
+    const page = await browser.newPage()
+    await page.goto(address)
+    const focused = () =>
+      page.evaluate(() => {
+        const active = document.activeElement?.shadowRoot?.activeElement ?? document.activeElement
+        return active?.getAttribute('aria-label') ?? active?.textContent
+      })
+    const selected = () => page.evaluate(() => getSelection()?.toString())
+    await page.focus('[data-id=auth-server-tokens-accepted] button.place')
+    await page.keyboard.press('Enter')
+    t.equal(await focused(), 'Manifests, YAML')
+    t.equal(await page.locator('#editor .cm-activeLine').textContent(), '    issuer: https://mcp.example.com')
+    await page.keyboard.press('F8')
+    t.match(await page.locator('#editor .cm-activeLine').textContent(), /issuer: https:\/\/login/)
+    await page.keyboard.press('Tab')
+    t.match(await focused(), /^(?!Manifests)/, 'Tab leaves the editor')
+    await page.focus('#tab-findings')
+    await page.keyboard.press('ArrowRight')
+    t.match(await focused(), /^Authentication/)
+    t.ok(await page.isVisible('#panel-plans .graph'))
+    t.type(await selected(), 'string')
+    await page.close()
+  })
+
+  await t.test('fixes, completes and decides', async (t) => {
+    const page = await browser.newPage()
+    await page.goto(address)
+    await load(page, 'bad/misspelt-type.yaml')
+    t.equal(await page.textContent('#status'), '1 error, no warnings in 1 resource')
+    await page.click('#panel-findings button.fix')
+    await page.waitForFunction(() => document.getElementById('status')?.textContent?.startsWith('no errors'))
+    await load(page, 'aws-sts.yaml')
+    await page.click('#tab-defaults')
+    t.match(await page.textContent('.diff .added'), /\+\s*\w+: /)
+    await page.click('#panel-defaults button.quiet')
+    await page.waitForSelector('#panel-defaults .empty')
+    await page.click('#tab-role')
+    await page.fill('#claims', '{"sub":"alice","groups":["billing-admins"]}')
+    t.match(await page.textContent('.role'), /^arn:aws:iam::/)
+    await page.fill('#claims', '{')
+    t.match(await page.textContent('#claims-problem'), /./)
+    t.strictSame(await accessibilityOf(page), [])
+    await page.setInputFiles('#files', [
+      { name: 'a.yaml', mimeType: 'text/yaml', buffer: Buffer.from('apiVersion: v1\nkind: Secret\n') },
+      { name: 'b.yaml', mimeType: 'text/yaml', buffer: readFileSync(`${ROOT}examples/unauthenticated.yaml`) },
+    ])
+    await page.waitForFunction(() => document.getElementById('status')?.textContent?.endsWith('1 resource'))
+    await page.close()
+  })
+
+  await t.test('sends nothing, and cannot', async (t) => {
+    const page = await browser.newPage()
+    const requests: string[] = []
+    const errors: string[] = []
+    page.on('request', (request) => {
+      if (!request.url().startsWith('data:')) requests.push(request.url())
+    })
+    page.on('console', (message) => {
+      if (message.type() === 'error') errors.push(message.text())
+    })
+    page.on('pageerror', (error) => {
+      errors.push(error.message)
+    })
+    await page.goto(address)
+    await load(page, 'virtual-mcp-server.yaml')
+    for (const tab of TABS) await page.click(`#tab-${tab}`)
+    t.strictSame([requests, errors], [[address], []])
+    const answer = await page.evaluate((url) => fetch(url).then(String, () => 'refused'), address)
+    t.equal(answer, 'refused')
+    t.equal((await fetch(`${address}other`)).status, 404)
+    await page.close()
+  })
+})
