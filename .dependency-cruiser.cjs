@@ -36,7 +36,7 @@ module.exports = {
     {
       name: 'cel-evaluator-for-the-role',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(cel/evaluate|access/role|cli/commands/role|release)/' },
+      from: { path: '^src/', pathNot: '^src/(cel/evaluate|access/role|cli/commands/role|pages|release)/' },
       to: { path: '^src/cel/evaluate/' },
     },
     {
@@ -61,8 +61,15 @@ module.exports = {
       name: 'review-is-pure',
       comment: 'The engine runs in a browser as well: no Node module, no adapter.',
       severity: 'error',
-      from: { path: '^src/(cel|rule|kinds|release|review|access|library)/' },
+      from: { path: '^src/(cel|rule|kinds|release|review|access|library|pages)/' },
       to: { dependencyTypes: ['core'] },
+    },
+    {
+      name: 'pages-are-for-browsers',
+      comment: 'They are bundled; what packs their data is the one part that others use.',
+      severity: 'error',
+      from: { path: '^src/(?!pages/)' },
+      to: { path: '^src/pages/(?!releases\\.ts)' },
     },
     {
       name: 'review-knows-no-adapter',

@@ -11,6 +11,7 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY LICENSE ./
 COPY src src
 COPY releases releases
+COPY examples examples
 # Without a package.json beside dist, Node would have to guess that these are ES modules.
 RUN npm run bundle -- /app/dist && cp package.json LICENSE /app/
 

@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import type { ReportedFinding } from '../../src/cli/output/report.ts'
+import { runCli } from '../support/cli.ts'
 import { accessibilityOf, isWiderThanItself, LOOKS, NO_BROWSER, photograph, startBrowser } from './browser.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -24,13 +25,8 @@ async function serve(t: Test): Promise<string> {
   return line
 }
 
-async function checked(file: string, args: readonly string[]): Promise<ReportedFinding[]> {
-  const stdout = await new Promise<string>((resolve) => {
-    const all = [MAIN, 'check', '--output', 'json', ...args, file]
-    execFile(process.execPath, all, { cwd: ROOT }, (_, text) => {
-      resolve(text)
-    })
-  })
+async function checked(name: string, args: readonly string[]): Promise<ReportedFinding[]> {
+  const { stdout } = await runCli(['check', '--output', 'json', ...args, `examples/${name}`], { cwd: ROOT })
   return (JSON.parse(stdout) as { findings: ReportedFinding[] }).findings
 }
 
@@ -60,7 +56,9 @@ async function load(page: Page, name: string): Promise<void> {
   await page.click(`[data-example="${name}"]`)
 }
 
-t.test('the playground', { skip: NO_BROWSER, timeout: 240_000 }, async (t) => {
+t.setTimeout(600_000)
+
+t.test('the playground', { skip: NO_BROWSER, timeout: 600_000 }, async (t) => {
   const [address, browser] = await Promise.all([serve(t), startBrowser(t)])
 
   await t.test('says of every example what check says', async (t) => {
@@ -71,8 +69,8 @@ t.test('the playground', { skip: NO_BROWSER, timeout: 240_000 }, async (t) => {
       .sort()
     for (const release of ['', '0.63']) {
       await page.selectOption('#release', release)
-      for (const name of names) {
-        const found = await checked(`examples/${name}`, release === '' ? [] : ['--release', release])
+      for (const name of release === '' ? names : names.filter((each) => each.startsWith('together/'))) {
+        const found = await checked(name, release === '' ? [] : ['--release', release])
         await load(page, name)
         const { keys, cards } = await shown(page)
         t.strictSame(keys.toSorted(), found.map(keyOf).toSorted(), `${name} ${release}`)
@@ -91,20 +89,13 @@ t.test('the playground', { skip: NO_BROWSER, timeout: 240_000 }, async (t) => {
     for (const look of LOOKS) {
       const page = await browser.newPage(look)
       await page.goto(address)
-      for (const example of ['together/three-mistakes.yaml', 'aws-sts.yaml']) {
-        await load(page, example)
-        for (const tab of TABS) {
-          await page.click(`#tab-${tab}`)
-          const name = [
-            tab,
-            example.replace(/^.*\/|\.yaml$/g, ''),
-            look.colorScheme,
-            look.viewport.width,
-          ].join('-')
-          t.strictSame(await accessibilityOf(page), [], name)
-          t.notOk(await isWiderThanItself(page), `${name}: scrolls to the side`)
-          await photograph(page, `playground-${name}`)
-        }
+      for (const tab of TABS) {
+        if (tab === 'role') await load(page, 'aws-sts.yaml')
+        await page.click(`#tab-${tab}`)
+        const name = `${tab}-${look.colorScheme}-${look.viewport.width}`
+        t.strictSame(await accessibilityOf(page), [], name)
+        t.notOk(await isWiderThanItself(page), `${name}: scrolls to the side`)
+        await photograph(page, `playground-${name}`)
       }
       await page.click('#examples-open')
       t.strictSame(await accessibilityOf(page), [], 'the examples')
@@ -119,9 +110,8 @@ t.test('the playground', { skip: NO_BROWSER, timeout: 240_000 }, async (t) => {
     const focused = () =>
       page.evaluate(() => {
         const active = document.activeElement?.shadowRoot?.activeElement ?? document.activeElement
-        return active?.getAttribute('aria-label') ?? active?.textContent
+        return active?.getAttribute('aria-label') ?? active?.textContent.trim()
       })
-    const selected = () => page.evaluate(() => getSelection()?.toString())
     await page.focus('[data-id=auth-server-tokens-accepted] button.place')
     await page.keyboard.press('Enter')
     t.equal(await focused(), 'Manifests, YAML')
@@ -134,7 +124,6 @@ t.test('the playground', { skip: NO_BROWSER, timeout: 240_000 }, async (t) => {
     await page.keyboard.press('ArrowRight')
     t.match(await focused(), /^Authentication/)
     t.ok(await page.isVisible('#panel-plans .graph'))
-    t.type(await selected(), 'string')
     await page.close()
   })
 
@@ -144,7 +133,7 @@ t.test('the playground', { skip: NO_BROWSER, timeout: 240_000 }, async (t) => {
     await load(page, 'bad/misspelt-type.yaml')
     t.equal(await page.textContent('#status'), '1 error, no warnings in 1 resource')
     await page.click('#panel-findings button.fix')
-    await page.waitForFunction(() => document.getElementById('status')?.textContent?.startsWith('no errors'))
+    await page.waitForFunction(() => document.getElementById('status')?.textContent.startsWith('no errors'))
     await load(page, 'aws-sts.yaml')
     await page.click('#tab-defaults')
     t.match(await page.textContent('.diff .added'), /\+\s*\w+: /)
@@ -160,7 +149,7 @@ t.test('the playground', { skip: NO_BROWSER, timeout: 240_000 }, async (t) => {
       { name: 'a.yaml', mimeType: 'text/yaml', buffer: Buffer.from('apiVersion: v1\nkind: Secret\n') },
       { name: 'b.yaml', mimeType: 'text/yaml', buffer: readFileSync(`${ROOT}examples/unauthenticated.yaml`) },
     ])
-    await page.waitForFunction(() => document.getElementById('status')?.textContent?.endsWith('1 resource'))
+    await page.waitForFunction(() => document.getElementById('status')?.textContent.endsWith('1 resource'))
     await page.close()
   })
 

@@ -35,6 +35,7 @@ export const COMMAND_ROWS: readonly (readonly [args: readonly string[], status: 
   [['role', '--config', 'aws.yaml', '--claims', 'claims.json'], 0, /^role: arn:/m],
   [['fix', 'gateway.yaml'], 0, /^0 changes in 0 files$/m],
   [['lsp', '--help'], 0, /vmcp-admission lsp/],
+  [['playground', '--write', 'site'], 0, /^site.index\.html$/m],
   [['doctor'], 3, NO_CLUSTER],
   [['uninstall'], 3, NO_CLUSTER],
 ]
