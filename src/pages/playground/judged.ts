@@ -7,6 +7,7 @@ import { documentsIn } from '../../cli/input/texts.ts'
 import type { Report } from '../../cli/output/report.ts'
 import { DEFAULT_API_GROUP } from '../../kinds/index.ts'
 import type { Release } from '../../release/release.ts'
+import { DEFAULT_SETTINGS } from '../../review/settings.ts'
 import { stateOf } from '../../review/given-objects.ts'
 
 /** The name of the text in findings. */
@@ -28,7 +29,7 @@ export function judgeText(text: string, release: Release | undefined): Judged {
     group: DEFAULT_API_GROUP,
     namespace: 'default',
     strict: false,
-    severities: [],
+    settings: DEFAULT_SETTINGS,
     release,
   }
   const { documents, unread } = documentsIn(FILE, text, new Map())

@@ -54,7 +54,11 @@ function badgeOf(tab: string, count: number): void {
 
 function showFindings(judged: Judged): void {
   const { report, text } = judged
-  const { findings, unread, notes, judged: resources } = report
+  const { findings, unread, ignored, judged: resources } = report
+  const notes = [
+    ...report.notes,
+    ...ignored.map((each) => ({ ...each, message: `ignored: ${each.message} ${each.reason}` })),
+  ]
   const document = TextDocument.create('file:///text', 'yaml', 0, text)
   const offsets = (place: Located) => {
     const { start, end } = rangeAt(document, place)
