@@ -13,16 +13,17 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const MAIN = `${ROOT}src/cli/main.ts`
 const TABS = ['findings', 'plans', 'defaults', 'role']
 
-/** Runs the command in a process of its own, and returns the address that it prints. */
-async function serve(t: Test): Promise<string> {
+/** Runs the command in a process of its own: the address that it prints, and how it ends with Ctrl+C. */
+async function serve(t: Test) {
   const child = spawn(process.execPath, [MAIN, 'playground', '--port', '0'], { cwd: ROOT })
-  t.teardown(async () => {
+  const ended = once(child, 'exit') as Promise<[code: number | null]>
+  t.teardown(() => child.kill())
+  const [address] = (await once(createInterface(child.stdout), 'line')) as [string]
+  const stop = async () => {
     child.kill('SIGINT')
-    const [code] = (await once(child, 'exit')) as [number]
-    t.equal(code, 0, 'ends with Ctrl+C')
-  })
-  const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
-  return line
+    return (await ended)[0]
+  }
+  return { address, stop }
 }
 
 async function checked(name: string, args: readonly string[]): Promise<ReportedFinding[]> {
@@ -59,7 +60,7 @@ async function load(page: Page, name: string): Promise<void> {
 t.setTimeout(600_000)
 
 t.test('the playground', { skip: NO_BROWSER, timeout: 600_000 }, async (t) => {
-  const [address, browser] = await Promise.all([serve(t), startBrowser(t)])
+  const [{ address, stop }, browser] = await Promise.all([serve(t), startBrowser(t)])
 
   await t.test('says of every example what check says', async (t) => {
     const page = await browser.newPage()
@@ -130,10 +131,20 @@ t.test('the playground', { skip: NO_BROWSER, timeout: 600_000 }, async (t) => {
   await t.test('fixes, completes and decides', async (t) => {
     const page = await browser.newPage()
     await page.goto(address)
-    await load(page, 'bad/misspelt-type.yaml')
-    t.equal(await page.textContent('#status'), '1 error, no warnings in 1 resource')
+    const misspelt = readFileSync(`${ROOT}examples/aws-sts.yaml`, 'utf8').replace(
+      'sessionDuration',
+      'sesionDuration',
+    )
+    await page.setInputFiles('#files', {
+      name: 'a.yaml',
+      mimeType: 'text/yaml',
+      buffer: Buffer.from(misspelt),
+    })
+    const says = (count: string) =>
+      page.waitForFunction((text) => document.getElementById('status')?.textContent.startsWith(text), count)
+    await says('no errors, 1 warning')
     await page.click('#panel-findings button.fix')
-    await page.waitForFunction(() => document.getElementById('status')?.textContent.startsWith('no errors'))
+    await says('no errors, no warnings')
     await load(page, 'aws-sts.yaml')
     await page.click('#tab-defaults')
     t.match(await page.textContent('.diff .added'), /\+\s*\w+: /)
@@ -175,4 +186,6 @@ t.test('the playground', { skip: NO_BROWSER, timeout: 600_000 }, async (t) => {
     t.equal((await fetch(`${address}other`)).status, 404)
     await page.close()
   })
+
+  t.equal(await stop(), 0, 'ends with Ctrl+C')
 })
