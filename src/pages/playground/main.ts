@@ -4,7 +4,7 @@ import { foldCauses } from '../../cli/output/fold.ts'
 import { describedAs } from '../../cli/output/id-page.ts'
 import { inFileOrder } from '../../cli/output/line.ts'
 import { counted, type Located, type ReportedFinding } from '../../cli/output/report.ts'
-import { withEdit } from '../../cli/fix/text-edits.ts'
+import { applyFixes } from '../../cli/fix/fix-all.ts'
 import { countText } from '../counts.ts'
 import { dataOf, element, h } from '../dom.ts'
 import { type CardOptions, findingList, textOf } from '../finding-cards.ts'
@@ -15,7 +15,7 @@ import { startTheme } from '../theme.ts'
 import { showDefaults } from './defaults-panel.ts'
 import { Editor, type Mark } from './editor.ts'
 import { examplesOfRule, firstExample, type PageExample, startExamples } from './examples.ts'
-import { type Judged, judgeText } from './judged.ts'
+import { FILE, type Judged, judgeText } from './judged.ts'
 import { RolePanel } from './role-panel.ts'
 
 /** Milliseconds without a change before the text is judged. */
@@ -167,14 +167,13 @@ const placeLine = (place: Located, style: string, goTo: (place: Located) => void
         ),
   )
 
-/** Makes the fix of one finding, from the end of the text to its start, so that places stay right. */
-const fixer =
-  ({ fix }: ReportedFinding): (() => void) =>
-  () => {
-    const edits = fix?.edits.toSorted((a, b) => b.line - a.line || b.column - a.column) ?? []
-    editor.replace(edits.reduce((text, edit) => withEdit(text, edit) ?? text, editor.text))
-    editor.focus()
-  }
+/** Makes the fix of one finding. */
+const fixer = (finding: ReportedFinding) => () => {
+  const texts = new Map([[FILE, editor.text]])
+  applyFixes(texts, [finding])
+  editor.replace(texts.get(FILE) ?? editor.text)
+  editor.focus()
+}
 
 const fixButton = (finding: ReportedFinding) =>
   finding.fix === null
