@@ -133,7 +133,7 @@ t.test('the playground', { skip: NO_BROWSER, timeout: 600_000 }, async (t) => {
     await page.goto(address)
     const misspelt = readFileSync(`${ROOT}examples/aws-sts.yaml`, 'utf8').replace(
       'sessionDuration',
-      'sesionDuration',
+      'sessionDuraton',
     )
     await page.setInputFiles('#files', {
       name: 'a.yaml',
