@@ -12,7 +12,7 @@ import { applyFixes } from '../fix/fix-all.ts'
 import { ignoreComment, REASON_TO_WRITE } from '../input/ignore-comments.ts'
 import type { ReportedFinding } from '../output/report.ts'
 import { diagnosticOf } from './diagnostics.ts'
-import { lineAt } from './lines.ts'
+import { lineAt, rangeAt } from './lines.ts'
 import type { Workspace, WorkspaceFile } from './workspace.ts'
 
 /** All safe fixes of a file: editors can apply it when they save. */
@@ -28,7 +28,7 @@ export function codeActionsAt(
   const isWanted = (kind: string) =>
     context.only === undefined || context.only.some((only) => kind === only || kind.startsWith(`${only}.`))
   const { findings } = workspace.findingsIn(file)
-  const here = findings.filter((finding) => overlap(diagnosticOf(workspace, file, finding).range, range))
+  const here = findings.filter((finding) => overlap(rangeAt(file.text, finding), range))
   return [
     ...(isWanted(CodeActionKind.QuickFix)
       ? here.flatMap((finding) => [
