@@ -136,7 +136,7 @@ const MOST_LINES = 100
 
 /** Why an ignore has no effect by itself. */
 export const problemWithIgnore = (id: string, reason: string, form: string): string | undefined =>
-  problemWithIgnoredId(id) ??
+  (id === '' ? `it names no id: write ${form}` : problemWithIgnoredId(id)) ??
   (reason === '' ? `'${id}' has no effect without a reason: write ${form}` : undefined)
 
 /** Why an ignore that names a finding has no effect on it. */

@@ -2,7 +2,7 @@ import { type Configuration, type FileExemption, holdsAt } from '../../configura
 import { exemptionText, isAlwaysFound, isFor, isForOne } from '../../review/ignored.ts'
 import type { Ignored } from '../../review/settings.ts'
 import type { Subject } from '../../review/given-objects.ts'
-import { counted, type Located } from '../output/report.ts'
+import { counted, IN_CLUSTER, type Located } from '../output/report.ts'
 
 /** What the exemptions of the configuration did in one run. */
 export class Exemptions {
@@ -34,7 +34,7 @@ export class Exemptions {
    * which an exemption for one object can be told.
    */
   notes(judged: 'cluster' | 'part of a cluster' | 'files' | 'some files'): Located[] {
-    const { file = null, exemptions } = this.#configuration
+    const { file = '', exemptions } = this.#configuration
     const notes = exemptions.flatMap((each): Located[] => {
       const { line, column, expires = '' } = each
       const place = { file, line, column }
@@ -54,7 +54,7 @@ export class Exemptions {
         : []
     })
     if (this.#leftOut === 0) return notes
-    const message = `${counted(this.#leftOut, 'resource')} not judged: of namespaces that are left out`
-    return [...notes, { file, line: 0, column: 0, message }]
+    const message = `${counted(this.#leftOut, 'resource')} not judged: in namespaces that ${file} leaves out`
+    return [...notes, { ...IN_CLUSTER, message }]
   }
 }
