@@ -105,7 +105,7 @@ for (const [title, node] of nodes) {
     t.match(server.stdout, /^Usage: vmcp-admission-server \[flags\]$/m)
     const plugin = run(node, join(project, 'node_modules/.bin/kubectl-vmcp_admission'), ['plan', '--help'])
     t.match(plugin.stdout, /^ {2}kubectl vmcp-admission plan /m)
-    t.notMatch(plugin.stdout, /(?<!kubectl )vmcp-admission/)
+    t.notMatch(plugin.stdout, /(?<!kubectl )vmcp-admission plan/)
     await t.test('the server serves', (t) => serves(t, node))
     await t.test('the example of docs/library.md prints what the page says', async (t) => {
       const page = readFileSync(join(ROOT, 'docs/library.md'), 'utf8')
