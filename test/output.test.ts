@@ -281,6 +281,7 @@ t.test('a policy report is of its CRD', async (t) => {
     advice: false,
     quiet: false,
     showIgnored: true,
+    plans: () => [],
     names: [],
     terminal: { columns: 80, paint: (_, line) => line },
     source: () => undefined,

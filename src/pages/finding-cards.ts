@@ -57,7 +57,7 @@ function card({ finding, others }: Told, options: CardOptions): HTMLElement {
   const about = aboutOf(id)
   return h(
     'li',
-    { class: `card ${severity}`, ...dataOf(finding) },
+    { class: `card ${severity}`, 'data-severity': severity, ...dataOf(finding) },
     h(
       'div',
       { class: 'card-head' },

@@ -5,6 +5,7 @@ import {
   CONFIGURATION_FLAG,
   JUDGING_FLAGS,
 } from '../../configuration/judging.ts'
+import { plansOf } from '../../access/effective-authentication.ts'
 import { configMapReferencesOf } from '../../kinds/between/config-maps.ts'
 import { policiesOf, type PolicyKind } from '../../kinds/between/policy-kinds.ts'
 import { secretReferencesOf } from '../../kinds/between/secrets.ts'
@@ -67,7 +68,12 @@ export async function audit(
   progress.end()
   printUnread(report.unread)
   const profile = chosenProfile(flags, configuration)
-  await printReport(report, { ...flags, profile }, { scope: scopeOf(live, namespaces) }, environment)
+  await printReport(
+    report,
+    { ...flags, profile },
+    { scope: scopeOf(live, namespaces), plans: () => plansOf(stateOfCluster(live, group)) },
+    environment,
+  )
   return exitCode(report)
 }
 

@@ -1,4 +1,5 @@
 import { choice, toggle } from '../../configuration/flags.ts'
+import type { Plan } from '../../access/effective-authentication.ts'
 import type { Profile } from '../../review/profiles.ts'
 import type { Format, Report } from './report.ts'
 import { terminalOf } from './terminal.ts'
@@ -12,6 +13,7 @@ const FORMATS = {
   github: async () => (await import('./github.ts')).printGitHub,
   gitlab: async () => (await import('./gitlab.ts')).printGitLab,
   junit: async () => (await import('./junit.ts')).printJUnit,
+  html: async () => (await import('./html.ts')).printHtml,
   policyreport: async () => (await import('./policy-report.ts')).printPolicyReport,
 } satisfies Record<string, () => Promise<Format>>
 
@@ -33,7 +35,15 @@ const reportFlags = <Name extends FormatName>(names: readonly Name[]) => ({
 export const CHECK_REPORT_FLAGS = reportFlags(['human', 'line', 'json', 'sarif', 'github', 'gitlab', 'junit'])
 
 /** For findings in a cluster. */
-export const AUDIT_REPORT_FLAGS = reportFlags(['human', 'line', 'json', 'sarif', 'junit', 'policyreport'])
+export const AUDIT_REPORT_FLAGS = reportFlags([
+  'human',
+  'line',
+  'json',
+  'html',
+  'sarif',
+  'junit',
+  'policyreport',
+])
 
 /** The flags as they were given. */
 interface Chosen {
@@ -52,13 +62,15 @@ interface Told {
   readonly names?: readonly string[]
   /** The texts of the files that were read, by name. */
   readonly texts?: ReadonlyMap<string, string>
+  /** Who is authenticated how; read where the format shows it. */
+  readonly plans?: () => readonly Plan[]
 }
 
 /** Prints the report in the format; without one, for people on a terminal and in lines elsewhere. */
 export async function printReport(
   report: Report,
   { output, advice, quiet, profile, 'show-ignored': showIgnored, 'api-group': group }: Chosen,
-  { scope, strict = false, names = [], texts }: Told,
+  { scope, strict = false, names = [], texts, plans = () => [] }: Told,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<void> {
   const { stdout } = process
@@ -84,6 +96,7 @@ export async function printReport(
       advice: advice || strict || profile === 'strict',
       terminal: terminalOf(stdout, environment),
       source,
+      plans,
     }),
   )
 }

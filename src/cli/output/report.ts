@@ -1,3 +1,4 @@
+import type { Plan } from '../../access/effective-authentication.ts'
 import { causeText, type Finding } from '../../review/finding.ts'
 import type { Subject } from '../../review/given-objects.ts'
 import type { Verdict } from '../../review/judge.ts'
@@ -93,6 +94,8 @@ export interface Printing {
   readonly terminal: Terminal
   /** The lines of a file that was read. */
   readonly source: (file: string) => readonly string[] | undefined
+  /** The effective authentication of every VirtualMCPServer. */
+  readonly plans: () => readonly Plan[]
 }
 
 /** The whole text of a report on standard output. */

@@ -1,0 +1,41 @@
+import type { Plan } from '../../access/effective-authentication.ts'
+import { readPage } from '../program-files.ts'
+import { describedAs } from './id-page.ts'
+import type { Format, JudgedResource, Located, ReportedFinding } from './report.ts'
+
+/** What the page of an audit shows. Fixes are not in it: their text is that of the objects. */
+export interface AuditData {
+  readonly scope: string
+  readonly findings: readonly ReportedFinding[]
+  readonly judged: readonly JudgedResource[]
+  readonly notes: readonly Located[]
+  readonly unread: readonly Located[]
+  readonly ignored: number
+  readonly plans: readonly Plan[]
+  /** What the rules of the findings say of themselves, by id. */
+  readonly about: Readonly<Record<string, { readonly summary: string; readonly why: string }>>
+}
+
+/** One page with everything in it: the findings by namespace, and who is authenticated how. */
+export const printHtml: Format = ({ findings, judged, notes, unread, ignored }, { scope, plans }) => {
+  const ids = new Set(findings.map(({ id }) => id))
+  const about = [...ids].flatMap((id) => {
+    const found = describedAs(id)
+    return found === undefined ? [] : [[id, { summary: found.summary, why: found.why }] as const]
+  })
+  const data: AuditData = {
+    scope,
+    findings: findings.map((finding) => ({ ...finding, fix: null })),
+    judged,
+    notes,
+    unread,
+    ignored: ignored.length,
+    plans: plans(),
+    about: Object.fromEntries(about),
+  }
+  const json = JSON.stringify(data).replaceAll('<', '\\u003c')
+  return readPage('audit').replace(
+    /(<script type="application\/json" id="audit">)\s*null\s*(?=<)/,
+    (_, head: string) => head + json,
+  )
+}
