@@ -73,7 +73,7 @@ function filter(): void {
     const isEmpty = section.querySelector('.card:not([hidden]), .plan:not([hidden])') === null
     section.hidden = isEmpty && (words.some((word) => word !== '') || !shown.get('plans'))
   }
-  status.textContent = `${findings} of ${counted(told.length, 'finding')} shown`
+  status.textContent = `${findings} of ${counted(told.length, 'finding')} shown, one for each cause`
 }
 
 startTheme()
