@@ -1,0 +1,329 @@
+/** Regular expressions in RE2's syntax as automata: what emptiness of their intersections is decided on. */
+
+/** Code points from the first to the last, both included. */
+type Range = readonly [first: number, last: number]
+
+export type Instruction =
+  | { readonly op: 'char'; readonly ranges: readonly Range[]; readonly next: number }
+  | { readonly op: 'split'; readonly next: number; readonly other: number }
+  | { readonly op: 'begin' | 'end'; readonly next: number }
+  | { readonly op: 'match' }
+
+/** Largest program: counted repetitions are written out. */
+const MOST_INSTRUCTIONS = 2_000
+
+const LAST = 0x10ffff
+const DIGITS: readonly Range[] = [[48, 57]]
+const WORDS: readonly Range[] = [
+  [48, 57],
+  [65, 90],
+  [95, 95],
+  [97, 122],
+]
+const SPACES: readonly Range[] = [
+  [9, 10],
+  [12, 13],
+  [32, 32],
+]
+const CLASSES: Readonly<Record<string, readonly Range[]>> = { d: DIGITS, w: WORDS, s: SPACES }
+const CONTROLS: Readonly<Record<string, number>> = { a: 7, f: 12, t: 9, n: 10, r: 13, v: 11 }
+
+type Tree =
+  | { readonly op: 'char'; readonly ranges: readonly Range[] }
+  | { readonly op: 'begin' | 'end' }
+  | { readonly op: 'all' | 'any'; readonly parts: readonly Tree[] }
+  | { readonly op: 'repeat'; readonly part: Tree; readonly least: number; readonly most: number }
+
+/** Thrown for what is not read here, such as `\b` and `\pL`; RE2 may well take it. */
+class Unread extends Error {}
+
+/** The program of a pattern that RE2 takes; undefined where it has a part that is not read here. */
+export function programOf(pattern: string): readonly Instruction[] | undefined {
+  try {
+    const tree = new PatternReader(pattern).read()
+    const program: Instruction[] = []
+    emit(program, tree)
+    program.push({ op: 'match' })
+    return program
+  } catch (error) {
+    if (error instanceof Unread) return undefined
+    throw error
+  }
+}
+
+function push(program: Instruction[], instruction: Instruction): void {
+  if (program.length >= MOST_INSTRUCTIONS) throw new Unread('the pattern is too large')
+  program.push(instruction)
+}
+
+/** Appends the instructions of a tree; control falls through to the instruction after them. */
+function emit(program: Instruction[], tree: Tree): void {
+  switch (tree.op) {
+    case 'char':
+      push(program, { ...tree, next: program.length + 1 })
+      break
+    case 'begin':
+    case 'end':
+      push(program, { op: tree.op, next: program.length + 1 })
+      break
+    case 'all':
+      for (const part of tree.parts) emit(program, part)
+      break
+    case 'any':
+      emitAny(program, tree.parts)
+      break
+    case 'repeat':
+      emitRepeat(program, tree)
+  }
+}
+
+function emitAny(program: Instruction[], parts: readonly Tree[]): void {
+  const jumps: number[] = []
+  parts.forEach((part, i) => {
+    const isLast = i === parts.length - 1
+    const split = program.length
+    if (!isLast) push(program, { op: 'split', next: split + 1, other: 0 })
+    emit(program, part)
+    if (isLast) return
+    jumps.push(program.length)
+    push(program, { op: 'split', next: 0, other: 0 })
+    program[split] = { op: 'split', next: split + 1, other: program.length }
+  })
+  for (const jump of jumps) program[jump] = { op: 'split', next: program.length, other: program.length }
+}
+
+function emitRepeat(program: Instruction[], { part, least, most }: Tree & { readonly op: 'repeat' }): void {
+  for (let i = 0; i < least; i++) emit(program, part)
+  const loop = program.length
+  if (most === Infinity) {
+    push(program, { op: 'split', next: loop + 1, other: 0 })
+    emit(program, part)
+    push(program, { op: 'split', next: loop, other: loop })
+    program[loop] = { op: 'split', next: loop + 1, other: program.length }
+    return
+  }
+  const skips: number[] = []
+  for (let i = least; i < most; i++) {
+    skips.push(program.length)
+    push(program, { op: 'split', next: program.length + 1, other: 0 })
+    emit(program, part)
+  }
+  for (const skip of skips) program[skip] = { op: 'split', next: skip + 1, other: program.length }
+}
+
+interface Flags {
+  readonly ignoreCase: boolean
+  readonly dotAll: boolean
+}
+
+class PatternReader {
+  readonly #characters: readonly string[]
+  #at = 0
+  #flags: Flags = { ignoreCase: false, dotAll: false }
+
+  constructor(pattern: string) {
+    this.#characters = Array.from(pattern)
+  }
+
+  read(): Tree {
+    const tree = this.#alternatives()
+    if (this.#at < this.#characters.length) throw new Unread('a parenthesis too many')
+    return tree
+  }
+
+  #peek(ahead = 0): string {
+    return this.#characters[this.#at + ahead] ?? ''
+  }
+
+  #take(): string {
+    const character = this.#peek()
+    if (character === '') throw new Unread('the pattern ends early')
+    this.#at++
+    return character
+  }
+
+  #skip(text: string): boolean {
+    if (
+      !this.#characters
+        .slice(this.#at, this.#at + text.length)
+        .join('')
+        .startsWith(text)
+    )
+      return false
+    this.#at += text.length
+    return true
+  }
+
+  /** Flags that a group sets end with the group. */
+  #alternatives(): Tree {
+    const flags = this.#flags
+    const parts: Tree[] = []
+    do parts.push(this.#sequence())
+    while (this.#skip('|'))
+    this.#flags = flags
+    return parts.length === 1 && parts[0] !== undefined ? parts[0] : { op: 'any', parts }
+  }
+
+  #sequence(): Tree {
+    const parts: Tree[] = []
+    while (!['', '|', ')'].includes(this.#peek())) {
+      const part = this.#part()
+      if (part !== undefined) parts.push(this.#repeated(part))
+    }
+    return { op: 'all', parts }
+  }
+
+  #repeated(part: Tree): Tree {
+    const bounds = this.#bounds()
+    if (bounds === undefined) return part
+    this.#skip('?')
+    if (this.#bounds() !== undefined) throw new Unread('a repetition of a repetition')
+    return { op: 'repeat', part, ...bounds }
+  }
+
+  #bounds(): { readonly least: number; readonly most: number } | undefined {
+    if (this.#skip('*')) return { least: 0, most: Infinity }
+    if (this.#skip('+')) return { least: 1, most: Infinity }
+    if (this.#skip('?')) return { least: 0, most: 1 }
+    const rest = this.#characters.slice(this.#at, this.#at + 12).join('')
+    const [whole, least, comma, most] = /^\{(\d+)(,?)(\d*)\}/.exec(rest) ?? []
+    if (whole === undefined) return undefined
+    this.#at += whole.length
+    const from = Number(least)
+    return { least: from, most: comma === '' ? from : most === '' ? Infinity : Number(most) }
+  }
+
+  #part(): Tree | undefined {
+    const character = this.#take()
+    switch (character) {
+      case '(':
+        return this.#group()
+      case '[':
+        return this.#class()
+      case '.':
+        return this.#dot()
+      case '^':
+        return { op: 'begin' }
+      case '$':
+        return { op: 'end' }
+      case '\\':
+        return this.#escape()
+      default:
+        return this.#char([[code(character), code(character)]])
+    }
+  }
+
+  #dot(): Tree {
+    if (this.#flags.dotAll) return { op: 'char', ranges: [[0, LAST]] }
+    return { op: 'char', ranges: negated([[10, 10]]) }
+  }
+
+  #escape(): Tree {
+    if (this.#skip('A')) return { op: 'begin' }
+    if (this.#skip('z')) return { op: 'end' }
+    return this.#char(this.#escapedRanges())
+  }
+
+  #escapedRanges(): readonly Range[] {
+    const character = this.#take()
+    const named = CLASSES[character.toLowerCase()]
+    if (named !== undefined) return character === character.toLowerCase() ? named : negated(named)
+    const control = CONTROLS[character]
+    if (control !== undefined) return [[control, control]]
+    if (/[\dA-Za-z]/.test(character) || code(character) > 127)
+      throw new Unread(`\\${character} is not read here`)
+    return [[code(character), code(character)]]
+  }
+
+  #char(ranges: readonly Range[]): Tree {
+    return { op: 'char', ranges: this.#flags.ignoreCase ? folded(ranges) : ranges }
+  }
+
+  #class(): Tree {
+    const isNegated = this.#skip('^')
+    const ranges: Range[] = []
+    do ranges.push(...this.#member())
+    while (!this.#skip(']'))
+    const all = this.#flags.ignoreCase ? folded(ranges) : ranges
+    return { op: 'char', ranges: isNegated ? negated(all) : all }
+  }
+
+  #member(): readonly Range[] {
+    if (this.#peek() === '[' && this.#peek(1) === ':') throw new Unread('[: :] is not read here')
+    const first = this.#take()
+    const from = first === '\\' ? this.#escapedRanges() : ([[code(first), code(first)]] as const)
+    if (this.#peek() !== '-' || this.#peek(1) === ']') return from
+    this.#at++
+    const last = this.#take()
+    const to = last === '\\' ? this.#escapedRanges() : ([[code(last), code(last)]] as const)
+    const [[low, isLow]] = from as readonly [Range]
+    const [[high, isHigh]] = to as readonly [Range]
+    if (from.length > 1 || to.length > 1 || low !== isLow || high !== isHigh || low > high)
+      throw new Unread('this range is not read here')
+    return [[low, high]]
+  }
+
+  #group(): Tree | undefined {
+    const outer = this.#flags
+    if (this.#skip('?') && this.#groupFlags() === 'rest') return undefined
+    const tree = this.#alternatives()
+    this.#flags = outer
+    if (!this.#skip(')')) throw new Unread('a group does not end')
+    return tree
+  }
+
+  /** Reads what stands between `(?` and the group; `rest` when the flags are for the rest of the group around. */
+  #groupFlags(): 'group' | 'rest' {
+    const rest = this.#characters.slice(this.#at, this.#at + 200).join('')
+    const [name] = /^P?<\w+>/.exec(rest) ?? []
+    if (name !== undefined) {
+      this.#at += name.length
+      return 'group'
+    }
+    const [written, flags = '', end] = /^([is]*)([:)])/.exec(rest) ?? []
+    if (written === undefined) throw new Unread('these flags are not read here')
+    this.#at += written.length
+    this.#flags = {
+      ignoreCase: this.#flags.ignoreCase || flags.includes('i'),
+      dotAll: this.#flags.dotAll || flags.includes('s'),
+    }
+    return end === ':' ? 'group' : 'rest'
+  }
+}
+
+const code = (character: string): number => character.codePointAt(0) ?? 0
+
+function negated(ranges: readonly Range[]): readonly Range[] {
+  const rest: Range[] = []
+  let from = 0
+  for (const [first, last] of ranges.toSorted((a, b) => a[0] - b[0])) {
+    if (first > from) rest.push([from, first - 1])
+    from = Math.max(from, last + 1)
+  }
+  if (from <= LAST) rest.push([from, LAST])
+  return rest
+}
+
+/** The ranges and the other case of their letters, as RE2 folds: the Kelvin sign is a k, and the long s an s. */
+function folded(ranges: readonly Range[]): readonly Range[] {
+  if (ranges.some(([, last]) => last > 127))
+    throw new Unread('letters beyond ASCII in any case are not read here')
+  const more: Range[] = []
+  const shared = ([first, last]: Range, low: number, high: number, by: number) => {
+    const [from, to] = [Math.max(first, low), Math.min(last, high)]
+    if (from > to) return
+    more.push([from + by, to + by])
+    for (const [letter, special] of [
+      [107, 0x212a],
+      [115, 0x17f],
+    ] as const) {
+      const plain = by < 0 ? letter : letter - 32
+      if (from <= plain && plain <= to) more.push([special, special])
+    }
+  }
+  for (const range of ranges) {
+    shared(range, 97, 122, -32)
+    shared(range, 65, 90, 32)
+  }
+  return [...ranges, ...more]
+}

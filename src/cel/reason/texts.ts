@@ -1,0 +1,308 @@
+import { type Instruction, programOf } from './pattern.ts'
+import type { Budget } from './solver.ts'
+
+/** A state of an automaton; states are equal when they are the same text or number. */
+type State = string | number
+
+/** A question on a text that a finite automaton answers, one code point at a time. */
+export interface TextTest {
+  readonly key: string
+  /** The text that it asks for, if it is the only one with the answer yes. */
+  readonly only?: string
+  /** Texts to begin the search for an example with. */
+  readonly hint: (text: string) => string
+  /** Code points where classes of equal behaviour begin. */
+  readonly cuts: readonly number[]
+  readonly start: State
+  step(state: State, codePoint: number): State
+  accepts(state: State): boolean
+  /** The answer, where no further character changes it. */
+  settled(state: State): boolean | undefined
+}
+
+const codesOf = (text: string): number[] => Array.from(text, (character) => character.codePointAt(0) ?? 0)
+const cutsOf = (codes: readonly number[]): number[] => [...new Set(codes.flatMap((code) => [code, code + 1]))]
+const DEAD = -1
+
+export function isText(text: string): TextTest {
+  const codes = codesOf(text)
+  return {
+    key: `= ${text}`,
+    only: text,
+    hint: () => text,
+    cuts: cutsOf(codes),
+    start: 0,
+    step: (state, code) => (codes[Number(state)] === code ? Number(state) + 1 : DEAD),
+    accepts: (state) => state === codes.length,
+    settled: (state) => (state === DEAD ? false : undefined),
+  }
+}
+
+export function startsWith(text: string): TextTest {
+  const codes = codesOf(text)
+  return {
+    key: `starts ${text}`,
+    hint: (rest) => (rest.startsWith(text) ? rest : text + rest),
+    cuts: cutsOf(codes),
+    start: 0,
+    step: (state, code) =>
+      state === codes.length ? state : codes[Number(state)] === code ? Number(state) + 1 : DEAD,
+    accepts: (state) => state === codes.length,
+    settled: (state) => (state === DEAD ? false : state === codes.length ? true : undefined),
+  }
+}
+
+/** The automaton of Knuth, Morris and Pratt: the state is how much of the text has just been read. */
+function search(codes: readonly number[]): (state: number, code: number) => number {
+  const borders = [0]
+  for (let i = 1, length = 0; i < codes.length; i++) {
+    while (length > 0 && codes[i] !== codes[length]) length = borders[length - 1] ?? 0
+    if (codes[i] === codes[length]) length++
+    borders.push(length)
+  }
+  return (state, code) => {
+    let length = state === codes.length && state > 0 ? (borders[state - 1] ?? 0) : state
+    while (length > 0 && codes[length] !== code) length = borders[length - 1] ?? 0
+    return codes[length] === code ? length + 1 : 0
+  }
+}
+
+export function endsWith(text: string): TextTest {
+  const codes = codesOf(text)
+  const next = search(codes)
+  return {
+    key: `ends ${text}`,
+    hint: (rest) => (rest.endsWith(text) ? rest : rest + text),
+    cuts: cutsOf(codes),
+    start: 0,
+    step: (state, code) => (codes.length === 0 ? 0 : next(Number(state), code)),
+    accepts: (state) => state === codes.length,
+    settled: () => (codes.length === 0 ? true : undefined),
+  }
+}
+
+export function contains(text: string): TextTest {
+  const codes = codesOf(text)
+  const next = search(codes)
+  return {
+    key: `contains ${text}`,
+    hint: (rest) => (rest.includes(text) ? rest : rest + text),
+    cuts: cutsOf(codes),
+    start: 0,
+    step: (state, code) => (state === codes.length ? state : next(Number(state), code)),
+    accepts: (state) => state === codes.length,
+    settled: (state) => (state === codes.length ? true : undefined),
+  }
+}
+
+/** Whether the text comes before another one, in the order of code points. */
+export function isBefore(text: string): TextTest {
+  const codes = codesOf(text)
+  return {
+    key: `< ${text}`,
+    hint: (rest) => rest,
+    cuts: cutsOf(codes),
+    start: 0,
+    step: (state, code) => {
+      if (typeof state === 'string') return state
+      const other = codes[state]
+      if (other === code) return state + 1
+      return other !== undefined && code < other ? 'before' : 'after'
+    },
+    accepts: (state) => state === 'before' || (typeof state === 'number' && state < codes.length),
+    settled: (state) =>
+      typeof state === 'string' ? state === 'before' : state === codes.length ? false : undefined,
+  }
+}
+
+/** Whether the text has at least so many code points. */
+export function isAtLeast(size: number): TextTest {
+  return {
+    key: `size ${size}`,
+    hint: (rest) => rest.padEnd(size, 'x'),
+    cuts: [],
+    start: 0,
+    step: (state) => Math.min(Number(state) + 1, size),
+    accepts: (state) => state === size,
+    settled: (state) => (state === size ? true : undefined),
+  }
+}
+
+const FOUND = 'found'
+
+/** Whether RE2 finds the pattern in the text; undefined for a pattern that is not read here. */
+export function matches(pattern: string): TextTest | undefined {
+  const program = programOf(pattern)
+  if (program === undefined) return undefined
+  const sets = new Map<State, readonly number[]>()
+  const stateOf = (from: readonly number[], atStart: boolean): State => {
+    const closed = closure(program, from, { atStart, atEnd: false })
+    if (closed.some((place) => program[place]?.op === 'match')) return FOUND
+    const state = `${atStart ? 'start ' : ''}${closed.join(' ')}`
+    sets.set(state, closed)
+    return state
+  }
+  const start = stateOf([0], true)
+  return {
+    key: `matches ${pattern}`,
+    hint: (rest) => rest,
+    cuts: program.flatMap((each) =>
+      each.op === 'char' ? each.ranges.flatMap(([first, last]) => [first, last + 1]) : [],
+    ),
+    start,
+    step: (state, code) => {
+      if (state === FOUND) return state
+      const next = [0]
+      for (const place of sets.get(state) ?? []) {
+        const instruction = program[place]
+        if (instruction?.op === 'char' && instruction.ranges.some(([a, b]) => a <= code && code <= b))
+          next.push(instruction.next)
+      }
+      return stateOf(next, false)
+    },
+    accepts: (state) => {
+      if (state === FOUND) return true
+      const atStart = String(state).startsWith('start ')
+      const closed = closure(program, sets.get(state) ?? [], { atStart, atEnd: true })
+      return closed.some((place) => program[place]?.op === 'match')
+    },
+    settled: (state) => (state === FOUND ? true : undefined),
+  }
+}
+
+/** The instructions that are reached without reading a character. */
+function closure(
+  program: readonly Instruction[],
+  from: readonly number[],
+  { atStart, atEnd }: { readonly atStart: boolean; readonly atEnd: boolean },
+): number[] {
+  const reached = new Set<number>()
+  const open = [...from]
+  for (let place = open.pop(); place !== undefined; place = open.pop()) {
+    if (reached.has(place)) continue
+    reached.add(place)
+    const instruction = program[place]
+    if (instruction?.op === 'split') open.push(instruction.next, instruction.other)
+    else if ((instruction?.op === 'begin' && atStart) || (instruction?.op === 'end' && atEnd))
+      open.push(instruction.next)
+  }
+  return [...reached]
+    .filter((place) => program[place]?.op !== 'split' && (atStart || program[place]?.op !== 'begin'))
+    .toSorted((a, b) => a - b)
+}
+
+export function passes(test: TextTest, text: string): boolean {
+  let { start: state } = test
+  for (const character of text) state = test.step(state, character.codePointAt(0) ?? 0)
+  return test.accepts(state)
+}
+
+export interface Wanted {
+  readonly test: TextTest
+  readonly answer: boolean
+}
+
+export type TextResult =
+  | { readonly text: string }
+  /** No text gives these answers together. */
+  | { readonly conflict: readonly Wanted[] }
+  /** Neither was found within the bound. */
+  | undefined
+
+/** Most states of one search. */
+const MOST_STATES = 20_000
+const PLAIN = ['someone', 'x', 'a', '']
+
+/** A text that gives all the answers, or answers that contradict each other. */
+export function findText(wanted: readonly Wanted[], budget: Budget): TextResult {
+  const pinned = wanted.find(({ test, answer }) => answer && test.only !== undefined)
+  if (pinned?.test.only !== undefined) {
+    const { only } = pinned.test
+    const other = wanted.find(({ test, answer }) => passes(test, only) !== answer)
+    budget.spend(wanted.length)
+    return other === undefined ? { text: only } : { conflict: [pinned, other] }
+  }
+  const positive = wanted.filter(({ answer }) => answer)
+  for (const plain of PLAIN) {
+    const text = positive.reduce((rest, { test }) => test.hint(rest), plain)
+    budget.spend(wanted.length * 2)
+    if (wanted.every(({ test, answer }) => passes(test, text) === answer)) return { text }
+  }
+  const used = [...positive]
+  for (;;) {
+    const text = shortest(used, budget)
+    if (text === null) return { conflict: leastConflict(used, budget) }
+    if (text === undefined) return undefined
+    const violated = wanted.filter(({ test, answer }) => passes(test, text) !== answer)
+    if (violated.length === 0) return { text }
+    used.push(...violated.slice(0, 4))
+  }
+}
+
+/** Leaves out what the contradiction does not need. */
+function leastConflict(all: readonly Wanted[], budget: Budget): readonly Wanted[] {
+  let needed = all
+  for (const each of all) {
+    const rest = needed.filter((other) => other !== each)
+    if (shortest(rest, budget) === null) needed = rest
+  }
+  return needed
+}
+
+/** The shortest text with these answers; null when there is none, undefined beyond the bound. */
+function shortest(wanted: readonly Wanted[], budget: Budget): string | null | undefined {
+  const letters = alphabetOf(wanted)
+  const start = wanted.map(({ test }) => test.start)
+  const places: { readonly states: readonly State[]; readonly before: number; readonly letter: number }[] = []
+  const known = new Set<string>()
+  const visit = (states: readonly State[], before: number, letter: number) => {
+    if (wanted.some(({ test, answer }, i) => test.settled(states[i] ?? 0) === !answer)) return
+    const key = states.join(';')
+    if (known.has(key)) return
+    known.add(key)
+    places.push({ states, before, letter })
+  }
+  visit(start, -1, -1)
+  for (let at = 0; at < places.length; at++) {
+    if (at > MOST_STATES) return undefined
+    const { states } = places[at] as (typeof places)[number]
+    if (wanted.every(({ test, answer }, i) => test.accepts(states[i] ?? 0) === answer)) {
+      let text = ''
+      for (let place = places[at]; place !== undefined && place.letter >= 0; place = places[place.before])
+        text = String.fromCodePoint(place.letter) + text
+      return text
+    }
+    budget.spend(letters.length * (1 + wanted.length / 4))
+    for (const letter of letters) {
+      visit(
+        wanted.map(({ test }, i) => test.step(states[i] ?? 0, letter)),
+        at,
+        letter,
+      )
+    }
+  }
+  return null
+}
+
+const SURROGATES = 0xd800
+const AFTER_SURROGATES = 0xe000
+const END = 0x110000
+/** The letters that examples are made of where nothing asks for others. */
+const PLAIN_LETTERS = codesOf('xaA0-.')
+
+/** One code point of each class that all tests treat alike. */
+function alphabetOf(wanted: readonly Wanted[]): number[] {
+  const cuts = new Set([0, SURROGATES, AFTER_SURROGATES, END])
+  for (const { test } of wanted) for (const cut of test.cuts) cuts.add(cut)
+  const sorted = [...cuts].filter((cut) => cut <= END).toSorted((a, b) => a - b)
+  const letters: number[] = []
+  for (let i = 0; i + 1 < sorted.length; i++) {
+    const [first = 0, end = 0] = [sorted[i], sorted[i + 1]]
+    if (first >= SURROGATES && end <= AFTER_SURROGATES) continue
+    letters.push(PLAIN_LETTERS.find((letter) => first <= letter && letter < end) ?? first)
+  }
+  return letters.toSorted((a, b) => Number(isOdd(a)) - Number(isOdd(b)))
+}
+
+/** Whether the code point looks odd in an example. */
+const isOdd = (letter: number): boolean => letter < 32 || letter > 126

@@ -1,0 +1,627 @@
+import { type Budget, type Literal, Solver } from './solver.ts'
+import { findText, passes, type TextTest } from './texts.ts'
+
+/** The forms that a claim can have; a boolean is two of them. */
+export const FORMS = ['absent', 'null', 'false', 'true', 'number', 'string', 'list', 'map'] as const
+export type Form = (typeof FORMS)[number]
+
+/** A claim, a member of one, or an element of a list: a place in a JSON value that a matcher reads. */
+export interface Place {
+  readonly above: Place | undefined
+  readonly key: string | number
+  readonly forms: Readonly<Record<Form, Literal>>
+  readonly parts: Map<string | number, Place>
+  readonly texts: Map<string, { readonly literal: Literal; readonly test: TextTest }>
+  readonly bounds: Map<string, Bound>
+  readonly guesses: Guess[]
+  list: ListPlace | undefined
+}
+
+/** `value > bound`, or `value >= bound`. */
+interface Bound {
+  readonly literal: Literal
+  readonly bound: number
+  readonly strict: boolean
+}
+
+/** What is said of the elements of a list: at least so many satisfy a literal of the world of its elements. */
+interface ListPlace {
+  readonly elements: World
+  readonly counts: Map<string, Count>
+  found: Found[]
+}
+
+interface Count {
+  readonly literal: Literal
+  readonly least: number
+  readonly of: Literal
+}
+
+/** An element that was found, and which literals it satisfies. */
+interface Found {
+  readonly value: unknown
+  readonly satisfies: ReadonlySet<Literal>
+}
+
+/** A part of a matcher whose value is known for whole claims only: no structure of it is understood. */
+export interface Guess {
+  /** It is true; it is false. Neither where it fails or is not a bool. */
+  readonly yes: Literal
+  readonly no: Literal
+  /** It counts where one of these holds. */
+  readonly guards: Literal[]
+  readonly places: readonly Place[]
+  readonly text: string
+  /** Values to try. */
+  readonly hints: readonly unknown[]
+  /** Undefined for no boolean; 'unknown' where it cannot be evaluated alone. */
+  evaluate(root: unknown): boolean | undefined | 'unknown'
+}
+
+export type Answer =
+  | { readonly is: 'possible'; readonly value: unknown }
+  /** Proved: these assumptions contradict each other. */
+  | { readonly is: 'impossible'; readonly because: readonly Literal[] }
+  | { readonly is: 'unknown' }
+
+/** Most values that are tried for one question whose parts are not all understood. */
+const MOST_TRIES = 60
+
+let worlds = 0
+
+/** All JSON values that the places of it can have, as a formula that grows with each question about them. */
+export class World {
+  readonly budget: Budget
+  readonly id = worlds++
+  readonly root: Place
+  readonly guesses: Guess[] = []
+  readonly true: Literal
+  readonly #solver: Solver
+  readonly #gates = new Map<string, Literal>()
+  /** Assumed in every question; what is only supposed, and not proved, holds under it alone. */
+  readonly #supposed: Literal
+
+  /** `forms` are those that the root may have. */
+  constructor(budget: Budget, forms: readonly Form[]) {
+    this.budget = budget
+    this.#solver = new Solver(budget)
+    this.true = this.#solver.variable(true)
+    this.#solver.clause([this.true])
+    this.#supposed = this.#solver.variable(true)
+    this.root = this.#place(undefined, '', forms)
+  }
+
+  get false(): Literal {
+    return -this.true
+  }
+
+  not(literal: Literal): Literal {
+    return -literal
+  }
+
+  variable(phase = false): Literal {
+    return this.#solver.variable(phase)
+  }
+
+  clause(literals: readonly Literal[]): void {
+    this.#solver.clause(literals)
+  }
+
+  isTrue(literal: Literal): boolean {
+    return this.#solver.isTrue(literal)
+  }
+
+  and(...literals: readonly Literal[]): Literal {
+    const parts = [...new Set(literals)].filter((each) => each !== this.true).toSorted((a, b) => a - b)
+    const set = new Set(parts)
+    if (parts.some((each) => each === this.false || set.has(-each))) return this.false
+    const [first] = parts
+    if (first === undefined) return this.true
+    if (parts.length === 1) return first
+    const key = parts.join()
+    const known = this.#gates.get(key)
+    if (known !== undefined) return known
+    const gate = this.#solver.variable()
+    for (const part of parts) this.#solver.clause([-gate, part])
+    this.#solver.clause([gate, ...parts.map((part) => -part)])
+    this.#gates.set(key, gate)
+    return gate
+  }
+
+  or(...literals: readonly Literal[]): Literal {
+    return -this.and(...literals.map((each) => -each))
+  }
+
+  /** The member of that name of a map, or the element at that index of a list. */
+  part(place: Place, key: string | number): Place {
+    const known = place.parts.get(key)
+    if (known !== undefined) return known
+    const part = this.#place(place, key, FORMS)
+    place.parts.set(key, part)
+    const holder = typeof key === 'string' ? 'map' : 'list'
+    this.#solver.clause([place.forms[holder], part.forms.absent])
+    if (typeof key === 'number') {
+      const long = this.atLeast(place, key + 1, this.true)
+      this.#solver.clause([-place.forms.list, -long, -part.forms.absent])
+      this.#solver.clause([-place.forms.list, long, part.forms.absent])
+    }
+    return part
+  }
+
+  #place(above: Place | undefined, key: string | number, allowed: readonly Form[]): Place {
+    const literals = FORMS.map((form) =>
+      !allowed.includes(form)
+        ? this.false
+        : allowed.length === 1
+          ? this.true
+          : this.#solver.variable(form === 'absent' || (form === 'string' && !allowed.includes('absent'))),
+    )
+    const open = literals.filter((literal) => literal !== this.false)
+    this.#solver.clause(open)
+    open.forEach((one, i) => {
+      for (const other of open.slice(i + 1)) this.#solver.clause([-one, -other])
+    })
+    const forms = Object.fromEntries(FORMS.map((form, i) => [form, literals[i]])) as Record<Form, Literal>
+    return {
+      above,
+      key,
+      forms,
+      parts: new Map(),
+      texts: new Map(),
+      bounds: new Map(),
+      guesses: [],
+      list: undefined,
+    }
+  }
+
+  /** What a text at the place satisfies; it says nothing where there is no text. */
+  text(place: Place, test: TextTest): Literal {
+    return kept(place.texts, test.key, () => ({ literal: this.#solver.variable(), test })).literal
+  }
+
+  /** `value > bound`, or `value >= bound`, of a number at the place. */
+  above(place: Place, bound: number, strict: boolean): Literal {
+    if (Number.isNaN(bound) || bound === Infinity) return this.false
+    if (bound === -Infinity) return this.true
+    const key = `${strict ? '>' : '>='} ${bound}`
+    return kept(place.bounds, key, () => ({ literal: this.#solver.variable(), bound, strict })).literal
+  }
+
+  #listAt(place: Place): ListPlace {
+    place.list ??= {
+      elements: new World(
+        this.budget,
+        FORMS.filter((form) => form !== 'absent'),
+      ),
+      counts: new Map(),
+      found: [],
+    }
+    return place.list
+  }
+
+  /** The world of the elements of a list at the place. */
+  elements(place: Place): World {
+    return this.#listAt(place).elements
+  }
+
+  /** Whether at least so many elements of the list at the place satisfy a literal of their world. */
+  atLeast(place: Place, least: number, of: Literal): Literal {
+    const { elements, counts } = this.#listAt(place)
+    if (least <= 0) return this.true
+    if (of === elements.false) return this.false
+    const known = counts.get(`${least} ${of}`)
+    if (known !== undefined) return known.literal
+    const literal = this.#solver.variable()
+    for (const other of counts.values()) {
+      if (other.of !== of && of !== elements.true && other.of !== elements.true) continue
+      if (other.least >= least && (other.of === of || of === elements.true))
+        this.#solver.clause([-other.literal, literal])
+      if (least >= other.least && (other.of === of || other.of === elements.true))
+        this.#solver.clause([-literal, other.literal])
+    }
+    counts.set(`${least} ${of}`, { literal, least, of })
+    place.list = { elements, counts, found: [] }
+    return literal
+  }
+
+  /** Registers a part that is not understood. */
+  guess(guess: Guess): void {
+    this.guesses.push(guess)
+    this.#solver.clause([-guess.yes, -guess.no])
+    const [place, second] = guess.places
+    if (place !== undefined && second === undefined) place.guesses.push(guess)
+  }
+
+  /**
+   * Looks for a value for which all assumptions hold. `confirm` says whether a value that was found really is one;
+   * without parts that are not understood, it is.
+   */
+  solve(assumptions: readonly Literal[], confirm: (value: unknown) => boolean = () => true): Answer {
+    for (let tries = 0; tries < MOST_TRIES;) {
+      const core = this.#solver.solve([this.#supposed, ...assumptions])
+      if (core !== undefined) {
+        if (core.includes(this.#supposed)) return { is: 'unknown' }
+        return { is: 'impossible', because: core }
+      }
+      const lemmas: Lemma[] = []
+      const value = this.#valueAt(this.root, lemmas)
+      if (lemmas.length === 0) {
+        const doubts = this.#doubtsOf(value)
+        if (doubts.length === 0 && confirm(value)) return { is: 'possible', value }
+        lemmas.push(
+          ...(doubts.length === 0 ? [{ clause: assumptions.map((each) => -each), proved: false }] : doubts),
+        )
+      }
+      if (lemmas.some(({ proved }) => !proved)) tries++
+      for (const { clause, proved } of lemmas)
+        this.#solver.clause(proved ? clause : [-this.#supposed, ...clause])
+    }
+    return { is: 'unknown' }
+  }
+
+  /** Clauses against what the guesses say of the value and is not so. */
+  #doubtsOf(value: unknown): Lemma[] {
+    return this.guesses.flatMap((guess) => {
+      if (!this.#counts(guess) || this.#agrees(guess, guess.evaluate(value))) return []
+      const clause = [guess.yes, guess.no].map((each) => this.#against(each))
+      return [
+        { clause: [...clause, ...guess.places.flatMap((place) => this.#differs(place))], proved: false },
+      ]
+    })
+  }
+
+  #counts(guess: Guess): boolean {
+    return guess.guards.some((guard) => this.isTrue(guard))
+  }
+
+  #agrees({ yes, no }: Guess, result: boolean | undefined | 'unknown'): boolean {
+    if (result === 'unknown') return true
+    return this.isTrue(yes) === (result === true) && this.isTrue(no) === (result === false)
+  }
+
+  /** The literal or its opposite: what the model does not make true. */
+  #against(literal: Literal): Literal {
+    return this.isTrue(literal) ? -literal : literal
+  }
+
+  /** The literals of which one is true where the value at the place is another one. */
+  #differs(place: Place): Literal[] {
+    const form = this.#formOf(place)
+    const own: Literal[] = [-place.forms[form]]
+    if (form === 'string') for (const { literal } of place.texts.values()) own.push(this.#against(literal))
+    if (form === 'number') for (const { literal } of place.bounds.values()) own.push(this.#against(literal))
+    if (form === 'list')
+      for (const { literal } of place.list?.counts.values() ?? []) own.push(this.#against(literal))
+    for (const part of place.parts.values()) own.push(...this.#differs(part))
+    return own
+  }
+
+  #formOf(place: Place): Form {
+    return FORMS.find((form) => this.isTrue(place.forms[form])) ?? 'absent'
+  }
+
+  /** A value for the place as the model has it; adds lemmas where there is none. */
+  #valueAt(place: Place, lemmas: Lemma[]): unknown {
+    switch (this.#formOf(place)) {
+      case 'absent':
+        return undefined
+      case 'null':
+        return null
+      case 'false':
+        return false
+      case 'true':
+        return true
+      case 'number':
+        return this.#numberAt(place, lemmas)
+      case 'string':
+        return this.#textAt(place, lemmas)
+      case 'list':
+        return this.#itemsAt(place, lemmas)
+      case 'map':
+        return this.#mapAt(place, lemmas)
+    }
+  }
+
+  /** The guesses about the place alone that count. */
+  #guessesAt(place: Place): Guess[] {
+    return place.guesses.filter((guess) => this.#counts(guess))
+  }
+
+  /** The first value of which the guesses say what the model has; a lemma when there is none. */
+  #fitting(place: Place, values: Iterable<unknown>, guesses: readonly Guess[], lemmas: Lemma[]): unknown {
+    for (const value of values) {
+      const root = around(place, value)
+      this.budget.spend(5 * guesses.length)
+      if (guesses.every((guess) => this.#agrees(guess, guess.evaluate(root)))) return value
+    }
+    const clause = guesses.flatMap(({ yes, no }) => [this.#against(yes), this.#against(no)])
+    lemmas.push({ clause: [...clause, ...this.#differs(place)], proved: false })
+    return undefined
+  }
+
+  #textAt(place: Place, lemmas: Lemma[]): unknown {
+    const atoms = [...place.texts.values()]
+    const wanted = atoms.map(({ literal, test }) => ({ literal, test, answer: this.isTrue(literal) }))
+    const result = findText(wanted, this.budget)
+    if (result === undefined) {
+      lemmas.push({ clause: this.#differs(place), proved: false })
+      return undefined
+    }
+    if ('conflict' in result) {
+      const against = result.conflict.map((each) => this.#against((each as (typeof wanted)[number]).literal))
+      lemmas.push({ clause: [-place.forms.string, ...against], proved: true })
+      return undefined
+    }
+    const guesses = this.#guessesAt(place)
+    if (guesses.length === 0) return result.text
+    const hints = guesses.flatMap(({ hints: all }) => all.flatMap(textsFrom))
+    const fitting = [result.text, ...new Set([...hints, ...TEXTS])].filter((text) =>
+      wanted.every(({ test, answer }) => passes(test, text) === answer),
+    )
+    return this.#fitting(place, fitting, guesses, lemmas)
+  }
+
+  #numberAt(place: Place, lemmas: Lemma[]): unknown {
+    let [low, high]: [Bound | undefined, Bound | undefined] = [undefined, undefined]
+    for (const bound of place.bounds.values()) {
+      if (this.isTrue(bound.literal)) low = low === undefined || isTighter(bound, low) ? bound : low
+      else high = high === undefined || isTighter(high, bound) ? bound : high
+    }
+    const within = (value: number) =>
+      Number.isFinite(value) &&
+      (low === undefined || isAbove(value, low)) &&
+      (high === undefined || !isAbove(value, high))
+    const candidates = numbersBetween(low?.bound, high?.bound).filter(within)
+    const [first] = candidates
+    if (first === undefined) {
+      const against = [low, high].flatMap((bound) =>
+        bound === undefined ? [] : [this.#against(bound.literal)],
+      )
+      lemmas.push({ clause: [-place.forms.number, ...against], proved: true })
+      return undefined
+    }
+    const guesses = this.#guessesAt(place)
+    if (guesses.length === 0) return first
+    const hints = guesses.flatMap(({ hints: all }) => all.flatMap(numbersFrom))
+    return this.#fitting(
+      place,
+      new Set([...candidates, ...[...hints, ...NUMBERS].filter(within)]),
+      guesses,
+      lemmas,
+    )
+  }
+
+  #mapAt(place: Place, lemmas: Lemma[]): unknown {
+    const members: [string, unknown][] = []
+    for (const [key, part] of place.parts) {
+      if (typeof key !== 'string' || this.#formOf(part) === 'absent') continue
+      members.push([key, this.#valueAt(part, lemmas)])
+    }
+    const value = objectOf(members)
+    const guesses = this.#guessesAt(place)
+    if (guesses.length === 0 || lemmas.length > 0) return value
+    const hints = guesses.flatMap(({ hints: all }) => all.flatMap(textsFrom))
+    const keys = [...new Set([...hints, ...FILLERS])].filter((key) => !place.parts.has(key))
+    const larger = keys.map((key) => objectOf([...members, [key, 'x']]))
+    const fillers = FILLERS.map((_, i) =>
+      objectOf([...members, ...FILLERS.slice(0, i + 1).map((key): [string, unknown] => [key, 'x'])]),
+    )
+    return this.#fitting(place, [value, ...larger, ...fillers], guesses, lemmas)
+  }
+
+  #itemsAt(place: Place, lemmas: Lemma[]): unknown {
+    const value = this.#countedItems(place, lemmas)
+    const guesses = this.#guessesAt(place)
+    if (guesses.length === 0 || lemmas.length > 0) return value
+    return this.#fitting(place, [value], guesses, lemmas)
+  }
+
+  #countedItems(place: Place, lemmas: Lemma[]): unknown[] {
+    const list = place.list
+    if (list === undefined) return []
+    const { elements } = list
+    const all = [...list.counts.values()]
+    const none = all.filter(({ literal, least }) => least === 1 && !this.isTrue(literal))
+    const wanted = all.filter(({ literal, of }) => this.isTrue(literal) && of !== elements.true)
+    const items: Found[] = []
+    const count = (of: Literal) => items.filter(({ satisfies }) => satisfies.has(of)).length
+    for (const { literal, least, of } of wanted) {
+      while (count(of) < least) {
+        const found = this.#element(list, none, of)
+        if (found === undefined) {
+          lemmas.push({ clause: this.#differs(place), proved: false })
+          return []
+        }
+        if ('clause' in found) {
+          lemmas.push({ clause: [-place.forms.list, -literal, ...found.clause], proved: true })
+          return []
+        }
+        items.push(found)
+      }
+    }
+    return this.#filled(place, list, { none, items }, lemmas)
+  }
+
+  /** The list with the elements at indexes that matchers ask for, as long as it must be. */
+  #filled(
+    place: Place,
+    list: ListPlace,
+    { none, items }: { readonly none: readonly Count[]; readonly items: readonly Found[] },
+    lemmas: Lemma[],
+  ): unknown[] {
+    const { elements } = list
+    const all = [...list.counts.values()]
+    const long = all.filter(({ literal, of }) => of === elements.true && this.isTrue(literal))
+    const length = Math.max(0, ...long.map(({ least }) => least))
+    const rest = [...items]
+    const values: unknown[] = []
+    const placed = [...place.parts].filter(([, part]) => this.#formOf(part) !== 'absent')
+    const at = new Map(placed.map(([key, part]) => [Number(key), part]))
+    const last = Math.max(-1, ...at.keys())
+    for (let i = 0; i <= last || values.length < length || rest.length > 0; i++) {
+      const part = at.get(i)
+      if (part !== undefined) values.push(this.#valueAt(part, lemmas))
+      else {
+        const next = rest.shift() ?? this.#element(list, none, elements.true)
+        if (next === undefined || 'clause' in next) {
+          const [longest] = long.toSorted((a, b) => b.least - a.least)
+          if (next === undefined || longest === undefined)
+            lemmas.push({ clause: this.#differs(place), proved: false })
+          else lemmas.push({ clause: [-place.forms.list, -longest.literal, ...next.clause], proved: true })
+          return []
+        }
+        values.push(next.value)
+      }
+    }
+    const tooMany = all.some(
+      ({ literal, least, of }) =>
+        !this.isTrue(literal) &&
+        (of === elements.true ? values : items.filter(({ satisfies }) => satisfies.has(of))).length >= least,
+    )
+    if (!tooMany) return values
+    const single = all.find(
+      ({ literal, least, of }) => of === elements.true && least === 2 && !this.isTrue(literal),
+    )
+    const wanted = all.filter(({ literal }) => this.isTrue(literal))
+    if (single !== undefined && at.size === 0) {
+      const found = this.#element(list, none, ...wanted.map(({ of }) => of))
+      if (found !== undefined && 'value' in found) return [found.value]
+      if (found !== undefined) {
+        const against = wanted.map(({ literal }) => -literal)
+        lemmas.push({
+          clause: [-place.forms.list, ...against, single.literal, ...found.clause],
+          proved: true,
+        })
+        return []
+      }
+    }
+    // Several elements could be one in other ways, which are not tried.
+    lemmas.push({ clause: this.#differs(place), proved: false })
+    return []
+  }
+
+  /** An element that satisfies the literals and none of the others; a clause of what contradicts it. */
+  #element(
+    list: ListPlace,
+    none: readonly Count[],
+    ...of: readonly Literal[]
+  ): Found | { readonly clause: readonly Literal[] } | undefined {
+    const { elements } = list
+    const forbidden = none.map((count) => count.of)
+    const known = list.found.find(
+      ({ satisfies }) =>
+        of.every((literal) => satisfies.has(literal)) && !forbidden.some((literal) => satisfies.has(literal)),
+    )
+    this.budget.spend(none.length / 4)
+    if (known !== undefined) return known
+    const answer = elements.solve([...of, ...forbidden.map((literal) => -literal)])
+    if (answer.is === 'unknown') return undefined
+    if (answer.is === 'impossible') {
+      const needed = new Set(answer.because)
+      return { clause: none.filter((count) => needed.has(-count.of)).map(({ literal }) => literal) }
+    }
+    const satisfied = [...list.counts.values()].filter((count) => elements.isTrue(count.of))
+    const found = {
+      value: answer.value,
+      satisfies: new Set([elements.true, ...satisfied.map((count) => count.of)]),
+    }
+    list.found.push(found)
+    return found
+  }
+}
+
+interface Lemma {
+  readonly clause: readonly Literal[]
+  readonly proved: boolean
+}
+
+function kept<T>(map: Map<string, T>, key: string, make: () => T): T {
+  const known = map.get(key)
+  if (known !== undefined) return known
+  const made = make()
+  map.set(key, made)
+  return made
+}
+
+const isAbove = (value: number, { bound, strict }: Bound): boolean =>
+  strict ? value > bound : value >= bound
+const isTighter = (a: Bound, b: Bound): boolean =>
+  a.bound > b.bound || (a.bound === b.bound && a.strict && !b.strict)
+
+/** The value where the place is, with nothing else around it. */
+export function around(place: Place, value: unknown): unknown {
+  if (place.above === undefined) return value
+  const { key } = place
+  if (typeof key === 'string') return around(place.above, value === undefined ? {} : objectOf([[key, value]]))
+  const items: unknown[] = Array.from({ length: key }, () => null)
+  return around(place.above, value === undefined ? items : [...items, value])
+}
+
+/** An object of any keys, `__proto__` too. */
+function objectOf(members: readonly (readonly [string, unknown])[]): Record<string, unknown> {
+  return Object.fromEntries(members)
+}
+
+const words = new DataView(new ArrayBuffer(8))
+
+/** The next number up or down that a double can be. */
+function neighbour(value: number, up: boolean): number {
+  if (value === 0) return up ? Number.MIN_VALUE : -Number.MIN_VALUE
+  words.setFloat64(0, value)
+  words.setBigInt64(0, words.getBigInt64(0) + (up === value > 0 ? 1n : -1n))
+  return words.getFloat64(0)
+}
+
+/** Numbers to try between two bounds, plain ones first; one of them lies between if any number does. */
+function numbersBetween(low: number | undefined, high: number | undefined): number[] {
+  if (low === undefined && high === undefined) return [1, 0]
+  if (low === undefined)
+    return [
+      Math.floor(high ?? 0),
+      Math.ceil(high ?? 0) - 1,
+      high ?? 0,
+      neighbour(high ?? 0, false),
+      -Number.MAX_VALUE,
+    ]
+  if (high === undefined)
+    return [Math.ceil(low), Math.floor(low) + 1, low, neighbour(low, true), Number.MAX_VALUE]
+  return [
+    Math.ceil(low),
+    Math.floor(low) + 1,
+    low / 2 + high / 2,
+    low,
+    high,
+    neighbour(low, true),
+    neighbour(high, false),
+  ]
+}
+
+const FILLERS = ['other', 'another', 'third', 'fourth', 'fifth', 'sixth']
+const TEXTS = ['', '0', '1', '3', '42', 'true', 'false', '1.5', '1h', '2026-01-31T12:00:00Z', 'a', 'x']
+const NUMBERS = [
+  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 42, 100, -1, -2, 0.5, 1.5, 1e9, 1.7e9, 1.8e9, 1.9e9, 2e9, -1e9, 1e19,
+  -1e19, 1e300,
+]
+
+function textsFrom(hint: unknown): string[] {
+  if (typeof hint === 'number' || typeof hint === 'bigint') return [String(hint)]
+  if (typeof hint !== 'string') return []
+  const parts = hint.split(/(?=[^A-Za-z0-9])|(?<=[^A-Za-z0-9])/)
+  return [
+    hint,
+    `${hint}x`,
+    `x${hint}`,
+    ...parts,
+    ...parts.map((_, i) => parts.slice(0, i).join('')),
+    ...parts.map((_, i) => parts.slice(i).join('')),
+  ]
+}
+
+function numbersFrom(hint: unknown): number[] {
+  const value = typeof hint === 'bigint' || typeof hint === 'string' ? Number(hint) : hint
+  if (typeof hint === 'string') {
+    const time = Date.parse(hint) / 1000
+    return [value as number, time, time - 1, time + 1].filter(Number.isFinite)
+  }
+  return typeof value === 'number' ? [value, value + 1, value - 1, -value, value / 2, value * 2] : []
+}
