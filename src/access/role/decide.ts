@@ -113,14 +113,16 @@ export function sessionNameClaimOf(value: unknown): string | undefined {
   return configOf(value).spec?.awsSts?.sessionNameClaim
 }
 
-function configOf(value: unknown): ExternalAuthConfig {
+/** The configuration, without parts of a wrong JSON type. */
+export function configOf(value: unknown): ExternalAuthConfig {
   return (shape(mcpExternalAuthConfig, value).resource ?? {}) as ExternalAuthConfig
 }
 
-const mappingsOf = ({ spec }: ExternalAuthConfig): RoleMappings => spec?.awsSts?.roleMappings ?? []
+export const mappingsOf = ({ spec }: ExternalAuthConfig): RoleMappings => spec?.awsSts?.roleMappings ?? []
 
 const LAST = Number.MAX_VALUE
-const priorityOf = (mapping: RoleMapping | undefined) => mapping?.priority ?? LAST
+/** Lower is tried first. */
+export const priorityOf = (mapping: RoleMapping | undefined) => mapping?.priority ?? LAST
 
 function given(mapping: RoleMapping | undefined): Partial<MappingOutcome> {
   const { claim, matcher, priority, roleArn } = mapping ?? {}

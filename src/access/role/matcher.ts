@@ -1,4 +1,12 @@
-import { type CelGoVersion, check, checkMatcher, type MatcherError, parse } from '../../cel/index.ts'
+import {
+  type CelGoVersion,
+  check,
+  checkMatcher,
+  type Expr,
+  type MatcherError,
+  parse,
+  type SettledCalls,
+} from '../../cel/index.ts'
 import { evaluate } from '../../cel/evaluate/evaluate.ts'
 import { described, Failure, type Spend, typeOf, type Value } from '../../cel/evaluate/values.ts'
 
@@ -53,16 +61,28 @@ function refusalOf(text: string, celGo: CelGoVersion): string | undefined {
   return `${error.line}:${error.column}: ${error.message}`
 }
 
+/** A matcher that a version of cel-go compiles. */
+export interface Program {
+  readonly expr: Expr
+  readonly settled: SettledCalls
+  readonly celGo: CelGoVersion
+}
+
+/** The matcher as that version of cel-go compiles it, or why it does not: `line:column: message`. */
+export function programOf(text: string, celGo: CelGoVersion): Program | string {
+  const refusal = refusalOf(text, celGo)
+  if (refusal !== undefined) return refusal
+  const parsed = parse(text)
+  return parsed.ok ? { expr: parsed.expr, settled: check(parsed.expr, celGo).settled, celGo } : parsed.message
+}
+
 /** Compiles and evaluates one matcher (specification 2.4.1) as that version of cel-go does. Never throws. */
 export function evaluateMatcher(text: string, claims: Value, celGo: CelGoVersion, spend: Spend): Evaluation {
   try {
     spend(0)
-    const refusal = refusalOf(text, celGo)
-    if (refusal !== undefined) return { kind: 'refused', message: refusal }
-    const parsed = parse(text)
-    if (!parsed.ok) return { kind: 'refused', message: parsed.message }
-    const { settled } = check(parsed.expr, celGo)
-    const result = evaluate(parsed.expr, { claims, settled, celGo, spend })
+    const program = programOf(text, celGo)
+    if (typeof program === 'string') return { kind: 'refused', message: program }
+    const result = evaluate(program.expr, { ...program, claims, spend })
     if (result instanceof Failure) return { kind: 'failed', message: result.message }
     if (typeof result === 'boolean') return { kind: 'value', value: result }
     return { kind: 'otherType', type: typeOf(result) === 'double' ? 'a double' : described(result) }

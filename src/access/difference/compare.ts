@@ -1,0 +1,180 @@
+import { Budget, type Literal, OutOfBudget } from '../../cel/reason/solver.ts'
+import { World } from '../../cel/reason/world.ts'
+import type { Claims } from '../role/claims.ts'
+import type { Choice, Outcome } from './choice.ts'
+import { shrink } from './shrink.ts'
+import { samples } from './samples.ts'
+
+/** A caller for whom the old and the new state choose differently. */
+export interface Change {
+  readonly old: Outcome
+  readonly new: Outcome
+  readonly witness: Claims
+}
+
+/** A question without an answer. */
+export interface Undecided {
+  readonly access: string
+  /** Whether somebody newly gets it, or loses it. */
+  readonly question: 'gains' | 'loses'
+  readonly why: string
+}
+
+export interface Difference {
+  /** The first of each pair of an old and a new access that was found. */
+  readonly changes: readonly Change[]
+  /** Whether there may be other pairs of the accesses named in `changes`. */
+  readonly more: boolean
+  readonly undecided: readonly Undecided[]
+}
+
+/** Work for one comparison: about two seconds. */
+export const COMPARISON = 6_000_000
+const MOST_PAIRS = 60
+/** Callers that are tried at random where a question is not decided. */
+const MOST_SAMPLES = 3_000
+
+/**
+ * Who gets what differently. Every change has a witness that both sides were evaluated for; without changes and undecided
+ * questions there is no difference for any claims.
+ */
+export function compareChoices(old: Choice, now: Choice, budget = new Budget(COMPARISON)): Difference {
+  const search = new Search(old, now, new World(budget, ['map']))
+  return search.run()
+}
+
+class Search {
+  readonly #old: Choice
+  readonly #new: Choice
+  readonly #world: World
+  readonly #changes = new Map<string, Change>()
+  readonly #undecided: Undecided[] = []
+  #more = false
+
+  constructor(old: Choice, now: Choice, world: World) {
+    this.#old = old
+    this.#new = now
+    this.#world = world
+  }
+
+  run(): Difference {
+    try {
+      this.#ask()
+    } catch (error) {
+      if (!(error instanceof OutOfBudget)) throw error
+      this.#undecided.push({ access: '', question: 'gains', why: BOUND })
+    }
+    return { changes: [...this.#changes.values()], more: this.#more, undecided: this.#undecided }
+  }
+
+  #ask(): void {
+    const before = this.#old.encode(this.#world)
+    const after = this.#new.encode(this.#world)
+    const different: {
+      readonly access: string
+      readonly question: 'gains' | 'loses'
+      readonly when: Literal
+    }[] = []
+    for (const [question, one, other] of [
+      ['gains', after, before],
+      ['loses', before, after],
+    ] as const) {
+      for (const [access, when] of one) {
+        if (access === '') continue
+        different.push({
+          access,
+          question,
+          when: this.#world.and(when, -(other.get(access) ?? this.#world.false)),
+        })
+      }
+    }
+    const open = different.filter(({ when }) => when !== this.#world.false)
+    const answered = (access: string, question: 'gains' | 'loses') =>
+      [...this.#changes.values()].some(
+        (change) => (question === 'gains' ? change.new : change.old).access === access,
+      )
+    for (const { access, question, when } of open) {
+      if (answered(access, question)) continue
+      const holds = (claims: Claims) => this.#answers(claims, access, question)
+      if (!this.#witness([when], holds) && !this.#sample(holds))
+        this.#undecided.push({ access, question, why: this.#reason() })
+    }
+    this.#others(before, after)
+  }
+
+  /** Looks for further pairs of an old and a new access. */
+  #others(before: ReadonlyMap<string, Literal>, after: ReadonlyMap<string, Literal>): void {
+    const world = this.#world
+    const blocked = new Set<string>()
+    const differs = world.variable()
+    world.clause([
+      -differs,
+      ...[...new Set([...before.keys(), ...after.keys()])].map((access) =>
+        world.and(before.get(access) ?? world.false, -(after.get(access) ?? world.false)),
+      ),
+    ])
+    for (;;) {
+      for (const [pair, { old, new: now }] of this.#changes) {
+        if (blocked.has(pair)) continue
+        blocked.add(pair)
+        world.clause([
+          -differs,
+          -(before.get(old.access ?? '') ?? world.false),
+          -(after.get(now.access ?? '') ?? world.false),
+        ])
+      }
+      if (this.#changes.size >= MOST_PAIRS) {
+        this.#more = true
+        return
+      }
+      const { size } = this.#changes
+      if (!this.#witness([differs], (claims) => !this.#changes.has(this.#pair(claims)))) this.#more = true
+      if (this.#changes.size === size) return
+    }
+  }
+
+  /** Whether the question is decided: a witness was found and kept, or there is none. */
+  #witness(assumptions: readonly Literal[], holds: (claims: Claims) => boolean): boolean {
+    const answer = this.#world.solve(assumptions, (value) => holds(value as Claims))
+    if (answer.is === 'possible') this.#keep(answer.value as Claims)
+    return answer.is !== 'unknown'
+  }
+
+  #answers(claims: Claims, access: string, question: 'gains' | 'loses'): boolean {
+    const [old, now] = [this.#old.decide(claims), this.#new.decide(claims)]
+    const [has, had] = question === 'gains' ? [now, old] : [old, now]
+    return has.access === access && had.access !== access
+  }
+
+  #pair(claims: Claims): string {
+    return JSON.stringify([this.#old.decide(claims).access, this.#new.decide(claims).access])
+  }
+
+  #keep(claims: Claims): void {
+    const pair = this.#pair(claims)
+    if (this.#changes.has(pair)) return
+    const witness = shrink(claims, (smaller) => this.#pair(smaller) === pair)
+    this.#changes.set(pair, { old: this.#old.decide(witness), new: this.#new.decide(witness), witness })
+  }
+
+  /** Whether a caller that was tried at random answers the question with yes. */
+  #sample(holds: (claims: Claims) => boolean): boolean {
+    for (const claims of samples(this.#world, MOST_SAMPLES)) {
+      this.#world.budget.spend(20)
+      if (!holds(claims)) continue
+      this.#keep(claims)
+      return true
+    }
+    return false
+  }
+
+  #reason(): string {
+    const { guesses } = this.#world
+    const [first] = guesses
+    if (first === undefined) return 'the combination of its conditions is too large'
+    const others = guesses.length === 1 ? '' : ` and ${guesses.length - 1} more`
+    return `not every claim can be tried for ${first.text}${others}`
+  }
+}
+
+export const BOUND = 'the comparison was ended at its bound'

@@ -1,0 +1,46 @@
+import type { Place, World } from '../../cel/reason/world.ts'
+import { numbersFrom, textsFrom } from '../../cel/reason/hints.ts'
+import type { Claims } from '../role/claims.ts'
+
+/** Callers at random, of values that the matchers mention: the same ones for the same matchers. */
+export function* samples(world: World, count: number): Iterable<Claims> {
+  const random = randomNumbers(1)
+  const hints = world.guesses.flatMap((guess) => guess.hints)
+  const texts = [...new Set(['x', '', '1', ...hints.flatMap(textsFrom)])]
+  const numbers = [...new Set([0, 1, 2, ...hints.flatMap(numbersFrom)])]
+  const pick = <T>(values: readonly T[]): T | undefined => values[Math.floor(random() * values.length)]
+  const used: unknown[] = []
+  const valueAt = (place: Place): unknown => {
+    const own = [...place.texts.values()].map(({ test }) => test.hint('x'))
+    const bounds = [...place.bounds.values()].flatMap(({ bound }) => [bound, bound + 1, bound - 1])
+    const chance = random()
+    if (chance < 0.1) return pick(used)
+    if (place.parts.size > 0 && chance < 0.7) return membersOf(place)
+    const elements = place.list?.elements.root
+    if (elements !== undefined && chance < 0.85)
+      return Array.from({ length: Math.floor(random() * 4) }, () => valueAt(elements) ?? pick(texts))
+    if (chance > 0.95) return pick([null, true, false, {}, []])
+    const value = pick<unknown>([...own, ...bounds, ...own, ...bounds, pick(texts), pick(numbers)])
+    used.push(value)
+    if (used.length > 30) used.shift()
+    return value
+  }
+  const membersOf = (place: Place): unknown => {
+    const parts = [...place.parts].filter(() => random() < 0.8)
+    if (parts.some(([key]) => typeof key === 'number')) return parts.map(([, part]) => valueAt(part) ?? null)
+    const members = parts.map(([key, part]): [string, unknown] => [String(key), valueAt(part)])
+    return Object.fromEntries(members.filter(([, value]) => value !== undefined))
+  }
+  for (let i = 0; i < count; i++) yield membersOf(world.root) as Claims
+}
+
+/** Mulberry32. */
+function randomNumbers(start: number): () => number {
+  let state = start
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
