@@ -51,6 +51,23 @@ export function programOf(pattern: string): readonly Instruction[] | undefined {
   }
 }
 
+/** A pattern that asks for one text somewhere: at the start, at the end, at both, or anywhere. */
+export function plainPattern(
+  program: readonly Instruction[],
+): { readonly text: string; readonly atStart: boolean; readonly atEnd: boolean } | undefined {
+  const last = program.length - 1
+  const atStart = program[0]?.op === 'begin'
+  const atEnd = program[last - 1]?.op === 'end'
+  const letters = program.slice(atStart ? 1 : 0, atEnd ? last - 1 : last)
+  let text = ''
+  for (const letter of letters) {
+    const [range] = letter.op === 'char' && letter.ranges.length === 1 ? letter.ranges : []
+    if (range === undefined || range[0] !== range[1]) return undefined
+    text += String.fromCodePoint(range[0])
+  }
+  return { text, atStart, atEnd }
+}
+
 function push(program: Instruction[], instruction: Instruction): void {
   if (program.length >= MOST_INSTRUCTIONS) throw new Unread('the pattern is too large')
   program.push(instruction)

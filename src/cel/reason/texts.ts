@@ -1,4 +1,4 @@
-import { type Instruction, programOf } from './pattern.ts'
+import { type Instruction, plainPattern, programOf } from './pattern.ts'
 import type { Budget } from './solver.ts'
 
 /** A state of an automaton; states are equal when they are the same text or number. */
@@ -7,6 +7,8 @@ type State = string | number
 /** A question on a text that a finite automaton answers, one code point at a time. */
 export interface TextTest {
   readonly key: string
+  /** The text that it looks for at the beginning or at the end. */
+  readonly edge?: { readonly at: 'start' | 'end'; readonly text: string }
   /** The text that it asks for, if it is the only one with the answer yes. */
   readonly only?: string
   /** Texts to begin the search for an example with. */
@@ -16,9 +18,22 @@ export interface TextTest {
   readonly start: State
   step(state: State, codePoint: number): State
   accepts(state: State): boolean
+  /** What the answer yes says of another test that is not for one text only, as far as that is seen at once. */
+  relation(other: TextTest): 'implies' | 'isImplied' | 'excludes' | undefined
   /** The answer, where no further character changes it. */
   settled(state: State): boolean | undefined
 }
+
+function edgeRelation(one: TextTest, other: TextTest): ReturnType<TextTest['relation']> {
+  const [a, b] = [one.edge, other.edge]
+  if (a === undefined || b === undefined || a.at !== b.at) return undefined
+  const isWithin = (inner: string, outer: string) =>
+    a.at === 'start' ? outer.startsWith(inner) : outer.endsWith(inner)
+  if (isWithin(b.text, a.text)) return 'implies'
+  return isWithin(a.text, b.text) ? 'isImplied' : 'excludes'
+}
+
+const unrelated = () => undefined
 
 const codesOf = (text: string): number[] => Array.from(text, (character) => character.codePointAt(0) ?? 0)
 const cutsOf = (codes: readonly number[]): number[] => [...new Set(codes.flatMap((code) => [code, code + 1]))]
@@ -29,6 +44,7 @@ export function isText(text: string): TextTest {
   return {
     key: `= ${text}`,
     only: text,
+    relation: unrelated,
     hint: () => text,
     cuts: cutsOf(codes),
     start: 0,
@@ -42,6 +58,10 @@ export function startsWith(text: string): TextTest {
   const codes = codesOf(text)
   return {
     key: `starts ${text}`,
+    edge: { at: 'start', text },
+    relation(other) {
+      return edgeRelation(this, other)
+    },
     hint: (rest) => (rest.startsWith(text) ? rest : text + rest),
     cuts: cutsOf(codes),
     start: 0,
@@ -72,6 +92,10 @@ export function endsWith(text: string): TextTest {
   const next = search(codes)
   return {
     key: `ends ${text}`,
+    edge: { at: 'end', text },
+    relation(other) {
+      return edgeRelation(this, other)
+    },
     hint: (rest) => (rest.endsWith(text) ? rest : rest + text),
     cuts: cutsOf(codes),
     start: 0,
@@ -86,6 +110,7 @@ export function contains(text: string): TextTest {
   const next = search(codes)
   return {
     key: `contains ${text}`,
+    relation: unrelated,
     hint: (rest) => (rest.includes(text) ? rest : rest + text),
     cuts: cutsOf(codes),
     start: 0,
@@ -100,6 +125,7 @@ export function isBefore(text: string): TextTest {
   const codes = codesOf(text)
   return {
     key: `< ${text}`,
+    relation: unrelated,
     hint: (rest) => rest,
     cuts: cutsOf(codes),
     start: 0,
@@ -119,6 +145,7 @@ export function isBefore(text: string): TextTest {
 export function isAtLeast(size: number): TextTest {
   return {
     key: `size ${size}`,
+    relation: unrelated,
     hint: (rest) => rest.padEnd(size, 'x'),
     cuts: [],
     start: 0,
@@ -134,6 +161,11 @@ const FOUND = 'found'
 export function matches(pattern: string): TextTest | undefined {
   const program = programOf(pattern)
   if (program === undefined) return undefined
+  const plain = plainPattern(program)
+  if (plain !== undefined) {
+    if (plain.atStart) return plain.atEnd ? isText(plain.text) : startsWith(plain.text)
+    return plain.atEnd ? endsWith(plain.text) : contains(plain.text)
+  }
   const sets = new Map<State, readonly number[]>()
   const stateOf = (from: readonly number[], atStart: boolean): State => {
     const closed = closure(program, from, { atStart, atEnd: false })
@@ -145,6 +177,7 @@ export function matches(pattern: string): TextTest | undefined {
   const start = stateOf([0], true)
   return {
     key: `matches ${pattern}`,
+    relation: unrelated,
     hint: (rest) => rest,
     cuts: program.flatMap((each) =>
       each.op === 'char' ? each.ranges.flatMap(([first, last]) => [first, last + 1]) : [],
@@ -204,8 +237,8 @@ export interface Wanted {
 
 export type TextResult =
   | { readonly text: string }
-  /** No text gives these answers together. */
-  | { readonly conflict: readonly Wanted[] }
+  /** No text gives the answers of one of these together. */
+  | { readonly conflicts: readonly (readonly Wanted[])[] }
   /** Neither was found within the bound. */
   | undefined
 
@@ -218,9 +251,9 @@ export function findText(wanted: readonly Wanted[], budget: Budget): TextResult 
   const pinned = wanted.find(({ test, answer }) => answer && test.only !== undefined)
   if (pinned?.test.only !== undefined) {
     const { only } = pinned.test
-    const other = wanted.find(({ test, answer }) => passes(test, only) !== answer)
+    const others = wanted.filter(({ test, answer }) => passes(test, only) !== answer)
     budget.spend(wanted.length)
-    return other === undefined ? { text: only } : { conflict: [pinned, other] }
+    return others.length === 0 ? { text: only } : { conflicts: others.map((other) => [pinned, other]) }
   }
   const positive = wanted.filter(({ answer }) => answer)
   for (const plain of PLAIN) {
@@ -231,7 +264,7 @@ export function findText(wanted: readonly Wanted[], budget: Budget): TextResult 
   const used = [...positive]
   for (;;) {
     const text = shortest(used, budget)
-    if (text === null) return { conflict: leastConflict(used, budget) }
+    if (text === null) return { conflicts: [leastConflict(used, budget)] }
     if (text === undefined) return undefined
     const violated = wanted.filter(({ test, answer }) => passes(test, text) !== answer)
     if (violated.length === 0) return { text }

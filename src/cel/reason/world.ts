@@ -16,6 +16,8 @@ export interface Place {
   readonly bounds: Map<string, Bound>
   readonly guesses: Guess[]
   list: ListPlace | undefined
+  /** Whether the text is one of those that tests ask for. */
+  taken: Literal | undefined
 }
 
 /** `value > bound`, or `value >= bound`. */
@@ -172,12 +174,51 @@ export class World {
       bounds: new Map(),
       guesses: [],
       list: undefined,
+      taken: undefined,
     }
   }
 
   /** What a text at the place satisfies; it says nothing where there is no text. */
   text(place: Place, test: TextTest): Literal {
-    return kept(place.texts, test.key, () => ({ literal: this.#solver.variable(), test })).literal
+    const known = place.texts.get(test.key)
+    if (known !== undefined) return known.literal
+    const literal = this.#solver.variable()
+    for (const other of place.texts.values()) this.#relate(literal, test, other)
+    if (test.only !== undefined) this.#only(place, literal)
+    place.texts.set(test.key, { literal, test })
+    return literal
+  }
+
+  /** Clauses about two tests of one text that would otherwise be found one by one. */
+  #relate(
+    literal: Literal,
+    test: TextTest,
+    other: { readonly literal: Literal; readonly test: TextTest },
+  ): void {
+    this.budget.spend(1)
+    if (test.only !== undefined && other.test.only !== undefined) return
+    if (test.only !== undefined)
+      this.#solver.clause([-literal, passes(other.test, test.only) ? other.literal : -other.literal])
+    else if (other.test.only !== undefined)
+      this.#solver.clause([-other.literal, passes(test, other.test.only) ? literal : -literal])
+    else {
+      const relation = test.relation(other.test)
+      if (relation === 'excludes') this.#solver.clause([-literal, -other.literal])
+      if (relation === 'implies') this.#solver.clause([-literal, other.literal])
+      if (relation === 'isImplied') this.#solver.clause([literal, -other.literal])
+    }
+  }
+
+  /** At most one text is the one at the place: a chain of variables that say whether an earlier one is. */
+  #only(place: Place, literal: Literal): void {
+    const { taken } = place
+    const next = this.#solver.variable()
+    this.#solver.clause([-literal, next])
+    if (taken !== undefined) {
+      this.#solver.clause([-taken, next])
+      this.#solver.clause([-taken, -literal])
+    }
+    place.taken = next
   }
 
   /** `value > bound`, or `value >= bound`, of a number at the place. */
@@ -348,9 +389,11 @@ export class World {
       lemmas.push({ clause: this.#differs(place), proved: false })
       return undefined
     }
-    if ('conflict' in result) {
-      const against = result.conflict.map((each) => this.#against((each as (typeof wanted)[number]).literal))
-      lemmas.push({ clause: [-place.forms.string, ...against], proved: true })
+    if ('conflicts' in result) {
+      for (const conflict of result.conflicts) {
+        const against = conflict.map((each) => this.#against((each as (typeof wanted)[number]).literal))
+        lemmas.push({ clause: [-place.forms.string, ...against], proved: true })
+      }
       return undefined
     }
     const guesses = this.#guessesAt(place)
