@@ -235,7 +235,7 @@ export function checkPair(
   const choices = [old, now].map((each) => roleChoice(each, generation))
   const [before, after] = choices
   if (before === undefined || after === undefined) return 'no choice'
-  const { changes, undecided, more } = compareChoices(before, after, new Budget(3_000_000))
+  const { changes, undecided, more } = compareChoices(before, after, { budget: new Budget(3_000_000) })
   counts.pairs++
   counts.witnesses += changes.length
   if (undecided.length > 0) counts[changes.length > 0 ? 'partly' : 'undecided']++

@@ -31,6 +31,8 @@ export interface Difference {
 /** Work for one comparison: about two seconds. */
 export const COMPARISON = 6_000_000
 const MOST_PAIRS = 60
+/** Witnesses that are made as small as they can be; the others are as they were found. */
+const MOST_SHRUNK = 40
 /** Callers that are tried at random where a question is not decided. */
 const MOST_SAMPLES = 3_000
 
@@ -38,9 +40,18 @@ const MOST_SAMPLES = 3_000
  * Who gets what differently. Every change has a witness that both sides were evaluated for; without changes and undecided
  * questions there is no difference for any claims.
  */
-export function compareChoices(old: Choice, now: Choice, budget = new Budget(COMPARISON)): Difference {
-  const search = new Search(old, now, new World(budget, ['map']))
-  return search.run()
+export function compareChoices(
+  old: Choice,
+  now: Choice,
+  { budget = new Budget(COMPARISON), callers = [] }: Settings = {},
+): Difference {
+  return new Search(old, now, new World(budget, ['map'])).run(callers)
+}
+
+interface Settings {
+  readonly budget?: Budget
+  /** Callers to try first, such as those that other releases choose differently for. */
+  readonly callers?: readonly Claims[]
 }
 
 class Search {
@@ -57,8 +68,9 @@ class Search {
     this.#world = world
   }
 
-  run(): Difference {
+  run(callers: readonly Claims[]): Difference {
     try {
+      for (const claims of callers) if (this.#differs(claims)) this.#keep(claims)
       this.#ask()
     } catch (error) {
       if (!(error instanceof OutOfBudget)) throw error
@@ -68,38 +80,43 @@ class Search {
   }
 
   #ask(): void {
-    const before = this.#old.encode(this.#world)
-    const after = this.#new.encode(this.#world)
-    const different: {
-      readonly access: string
-      readonly question: 'gains' | 'loses'
-      readonly when: Literal
-    }[] = []
-    for (const [question, one, other] of [
+    const world = this.#world
+    const before = this.#old.encode(world)
+    const after = this.#new.encode(world)
+    const sides = [
       ['gains', after, before],
       ['loses', before, after],
-    ] as const) {
-      for (const [access, when] of one) {
-        if (access === '') continue
-        different.push({
-          access,
-          question,
-          when: this.#world.and(when, -(other.get(access) ?? this.#world.false)),
-        })
-      }
-    }
-    const open = different.filter(({ when }) => when !== this.#world.false)
-    const answered = (access: string, question: 'gains' | 'loses') =>
-      [...this.#changes.values()].some(
-        (change) => (question === 'gains' ? change.new : change.old).access === access,
-      )
-    for (const { access, question, when } of open) {
-      if (answered(access, question)) continue
-      const holds = (claims: Claims) => this.#answers(claims, access, question)
-      if (!this.#witness([when], holds) && !this.#sample(holds))
-        this.#undecided.push({ access, question, why: this.#reason() })
-    }
+    ] as const
+    const questions = sides.flatMap(([question, one, other]) =>
+      Array.from(one, ([access, when]) => ({
+        access,
+        question,
+        when: world.and(when, -(other.get(access) ?? world.false)),
+      })),
+    )
+    this.#answer(questions.filter(({ access, when }) => access !== '' && when !== world.false))
     this.#others(before, after)
+  }
+
+  /** All questions at once, as most comparisons find nothing; then each on its own. */
+  #answer(questions: readonly Question[]): void {
+    const some = this.#world.variable()
+    this.#world.clause([-some, ...questions.map(({ when }) => when)])
+    if (this.#witness([some], (claims) => this.#differs(claims)) && this.#changes.size === 0) return
+    for (const question of questions) this.#answerOne(question)
+  }
+
+  #answerOne(question: Question): void {
+    if (this.#isAnswered(question)) return
+    const holds = (claims: Claims) => this.#answers(claims, question)
+    if (this.#witness([question.when], holds) || this.#sample(holds)) return
+    const { access, question: asked } = question
+    this.#undecided.push({ access, question: asked, why: this.#reason() })
+  }
+
+  #isAnswered({ access, question }: Question): boolean {
+    const changes = [...this.#changes.values()]
+    return changes.some((change) => (question === 'gains' ? change.new : change.old).access === access)
   }
 
   /** Looks for further pairs of an old and a new access. */
@@ -140,20 +157,29 @@ class Search {
     return answer.is !== 'unknown'
   }
 
-  #answers(claims: Claims, access: string, question: 'gains' | 'loses'): boolean {
-    const [old, now] = [this.#old.decide(claims), this.#new.decide(claims)]
-    const [has, had] = question === 'gains' ? [now, old] : [old, now]
-    return has.access === access && had.access !== access
+  #accesses(claims: Claims): readonly [old: string | undefined, now: string | undefined] {
+    return [this.#old.decide(claims).access, this.#new.decide(claims).access]
+  }
+
+  #differs(claims: Claims): boolean {
+    const [old, now] = this.#accesses(claims)
+    return old !== now
+  }
+
+  #answers(claims: Claims, { access, question }: Question): boolean {
+    const [old, now] = this.#accesses(claims)
+    return old !== now && (question === 'gains' ? now : old) === access
   }
 
   #pair(claims: Claims): string {
-    return JSON.stringify([this.#old.decide(claims).access, this.#new.decide(claims).access])
+    return JSON.stringify(this.#accesses(claims))
   }
 
   #keep(claims: Claims): void {
     const pair = this.#pair(claims)
     if (this.#changes.has(pair)) return
-    const witness = shrink(claims, (smaller) => this.#pair(smaller) === pair)
+    const isEnough = this.#changes.size >= MOST_SHRUNK
+    const witness = isEnough ? claims : shrink(claims, (smaller) => this.#pair(smaller) === pair)
     this.#changes.set(pair, { old: this.#old.decide(witness), new: this.#new.decide(witness), witness })
   }
 
@@ -175,6 +201,13 @@ class Search {
     const others = guesses.length === 1 ? '' : ` and ${guesses.length - 1} more`
     return `not every claim can be tried for ${first.text}${others}`
   }
+}
+
+/** Whether somebody newly gets the access, or loses it, and when that is so. */
+interface Question {
+  readonly access: string
+  readonly question: 'gains' | 'loses'
+  readonly when: Literal
 }
 
 export const BOUND = 'the comparison was ended at its bound'
