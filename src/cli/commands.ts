@@ -1,4 +1,5 @@
 import { helpLines } from '../configuration/flags.ts'
+import { access, ACCESS_FLAGS } from './commands/access.ts'
 import { AUDIT_FLAGS, audit } from './commands/audit.ts'
 import { CHECK_FLAGS, check } from './commands/check.ts'
 import { completion } from './commands/completion.ts'
@@ -107,6 +108,19 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
       flags: ROLE_FLAGS,
       exits: { 0: 'a role', 1: 'no role', 3: UNREAD },
       run: role,
+    },
+  ],
+  [
+    'access',
+    {
+      ways: [
+        ['[flags] OLD NEW', 'print who gets which role differently, with an example of each caller'],
+        ['--cluster FILE|DIRECTORY ...', 'print the same for what the files would change in a cluster'],
+      ],
+      example: 'git:main deploy/',
+      flags: ACCESS_FLAGS,
+      exits: { 0: 'done', 1: 'somebody newly gets what --deny-new denies', 3: UNREAD },
+      run: access,
     },
   ],
   [

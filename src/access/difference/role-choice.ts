@@ -40,16 +40,18 @@ export function readMappings(value: unknown, { celGo }: RoleSelection): ReadMapp
     .flatMap(({ mapping, index }): ReadMapping[] => {
       const program = mapping?.matcher && !mapping.claim ? programOf(mapping.matcher, celGo) : undefined
       const isTwice = mapping !== undefined && !isAbsent(mapping, 'claim') && !isAbsent(mapping, 'matcher')
-      if (mapping === undefined || !mapping.roleArn || isTwice || typeof program === 'string') {
+      if (!mapping?.roleArn || isTwice || typeof program === 'string') {
         refused.push(placeOf({ index }))
         return []
       }
-      return [{ index, roleArn: mapping.roleArn, claim: mapping.claim || undefined, program }]
+      return [
+        { index, roleArn: mapping.roleArn, claim: mapping.claim === '' ? undefined : mapping.claim, program },
+      ]
     })
   return {
     mappings,
     roleClaim: filledOr(roleClaim, 'groups'),
-    fallback: fallbackRoleArn || undefined,
+    fallback: fallbackRoleArn === '' ? undefined : fallbackRoleArn,
     refused:
       refused.length === 0 ? undefined : `the workload does not start because of ${refused.join(', ')}`,
   }

@@ -16,6 +16,8 @@ import {
   type Value,
 } from '../evaluate/values.ts'
 import type { CelGoVersion, SettledCalls } from '../index.ts'
+import { type Macro, macroOf, type MapMacro } from './macros.ts'
+import { printed } from './print.ts'
 import type { Literal } from './solver.ts'
 import { contains, endsWith, isAtLeast, isBefore, isText, matches, startsWith } from './texts.ts'
 import { type Guess, type Place, World } from './world.ts'
@@ -197,7 +199,7 @@ class Reader {
         no: world.variable(true),
         guards: [],
         places: places.length === 0 ? [world.root] : places,
-        text,
+        text: printed(expr),
         hints: constantsIn(expr),
         evaluate: (root) => this.#evaluated(expr, root),
       }
@@ -276,7 +278,7 @@ class Reader {
     return this.#product(parts, (values) =>
       this.#always(
         values.every((each) => each.is === 'value')
-          ? is(this.#computed(expr, parts, values as readonly (Part & { is: 'value' })[]))
+          ? is(this.#computed(expr, parts, values))
           : { is: 'unknown', type: 'map', fails: true },
       ),
     )
@@ -332,8 +334,7 @@ class Reader {
       const { forms } = this.#part(holder.place, expr.field)
       return this.#always({ is: 'truth', truth: { yes: -forms.absent, no: forms.absent } })
     }
-    if (holder.is === 'value')
-      return this.#always(is(this.#computed(expr, [expr.operand], [holder as Part & { is: 'value' }])))
+    if (holder.is === 'value') return this.#always(is(this.#computed(expr, [expr.operand], [holder])))
     if (holder.is === 'unknown') return this.#always(unknown('bool'))
     return this.#always(holder.is === 'list' || holder.is === 'tuple' ? FAILED : is(false))
   }
@@ -569,7 +570,7 @@ class Reader {
   /** When a part equals a value of its type. */
   #equals(part: Part, value: Result): Literal | undefined {
     const world = this.#world
-    if (part.is === 'text') return world.text(part.place, isText(String(value)))
+    if (part.is === 'text') return world.text(part.place, isText(textOf(value)))
     if (part.is === 'measure') {
       const bound = numberOf(value)
       return bound === undefined ? undefined : world.and(part.least(bound), -part.more(bound))
@@ -615,7 +616,7 @@ class Reader {
     if (b.is !== 'value' || b.value instanceof Failure) return other
     let literal: Literal
     if (a.is === 'text') {
-      const [before, same] = [isBefore(String(b.value)), isText(String(b.value))].map((test) =>
+      const [before, same] = [isBefore(textOf(b.value)), isText(textOf(b.value))].map((test) =>
         world.text(a.place, test),
       ) as [Literal, Literal]
       if (name === '_<_') literal = before
@@ -709,12 +710,12 @@ class Reader {
       [a, b].some((each) => each.is === 'unknown' && each.fails) || left === undefined || right === undefined
     const other: Part = { is: 'unknown', type: 'bool', fails: fails || name === 'matches' }
     if (a.is === 'value' && b.is === 'text' && name !== 'matches') {
-      const parts = partsOf(name, String(a.value))
+      const parts = partsOf(name, textOf(a.value))
       if (parts === undefined) return other
       return this.#inAny(b, parts.map(is))
     }
     if (a.is !== 'text' || b.is !== 'value') return other
-    const wanted = String(b.value)
+    const wanted = textOf(b.value)
     if (name === 'matches' && regularExpression(wanted) instanceof Failure) return FAILED
     const test = { startsWith, endsWith, contains, matches }[name](wanted)
     if (test === undefined) return { is: 'unknown', type: 'bool', fails: false }
@@ -974,6 +975,9 @@ function typeOfPart(part: Part): string | undefined {
   }
 }
 
+/** A value that is known to be a text. */
+const textOf = (value: Result): string => (typeof value === 'string' ? value : '')
+
 const isNumeric = (type: string): boolean => type === 'double' || type === 'int' || type === 'uint'
 
 function numberOf(value: Result): number | undefined {
@@ -1090,38 +1094,6 @@ function isProtobufName({ operand }: Select, scope: Scope): boolean {
   if (operand.kind !== 'select' || operand.operand.kind !== 'ident') return false
   const { name, absolute } = operand.operand
   return name === 'google' && operand.field === 'protobuf' && (absolute || !scope.has(name))
-}
-
-interface TestMacro {
-  readonly name: 'all' | 'exists' | 'one'
-  readonly type: 'bool'
-  readonly test: Expr
-}
-
-/** `map` and `filter`. */
-interface MapMacro {
-  readonly name: 'map'
-  readonly type: 'list'
-  readonly test: Expr | undefined
-  readonly item: Expr
-}
-
-type Macro = TestMacro | MapMacro
-
-/** The macro that a comprehension was written as. */
-function macroOf({ init, step, result }: Comprehension): Macro | undefined {
-  if (step.kind !== 'call') return undefined
-  const [first, second] = step.args
-  if (init.kind === 'literal' && init.type === 'bool' && second !== undefined)
-    return { name: init.value ? 'all' : 'exists', type: 'bool', test: second }
-  if (init.kind === 'literal' && first !== undefined && result.kind === 'call')
-    return { name: 'one', type: 'bool', test: first }
-  if (init.kind !== 'list') return undefined
-  const test = step.name === '_?_:_' ? first : undefined
-  const append = step.name === '_?_:_' ? second : step
-  const list = append?.kind === 'call' ? append.args[1] : undefined
-  const item = list?.kind === 'list' ? list.elements[0] : undefined
-  return item === undefined ? undefined : { name: 'map', type: 'list', test, item }
 }
 
 /** The expression in one spelling: variables as what they stand for. */

@@ -25,6 +25,8 @@ interface Clause {
   readonly literals: Literal[]
 }
 
+const NO_CLAUSE: Clause = { literals: [] }
+
 const DECAY = 1 / 0.95
 const RESCALE = 1e100
 
@@ -149,18 +151,19 @@ export class Solver {
       this.#budget.spend(1 + watchers.length / 8)
       let kept = 0
       for (let i = 0; i < watchers.length; i++) {
-        const clause = watchers[i] as Clause
+        const clause = watchers[i] ?? NO_CLAUSE
         const { literals } = clause
         if (literals[0] === violated) {
-          literals[0] = literals[1] as Literal
+          literals[0] = literals[1] ?? 0
           literals[1] = violated
         }
-        const first = literals[0] as Literal
+        const first = literals[0] ?? 0
         if (this.#value(first) === 1 || !this.#rewatch(clause)) watchers[kept++] = clause
         else continue
         if (this.#value(first) === 1) continue
         if (this.#value(first) === -1) {
-          for (let rest = i + 1; rest < watchers.length; rest++) watchers[kept++] = watchers[rest] as Clause
+          for (let rest = i + 1; rest < watchers.length; rest++)
+            watchers[kept++] = watchers[rest] ?? NO_CLAUSE
           watchers.length = kept
           this.#propagated = this.#trail.length
           return clause
@@ -176,9 +179,9 @@ export class Solver {
   #rewatch(clause: Clause): boolean {
     const { literals } = clause
     for (let i = 2; i < literals.length; i++) {
-      const literal = literals[i] as Literal
+      const literal = literals[i] ?? 0
       if (this.#value(literal) === -1) continue
-      literals[i] = literals[1] as Literal
+      literals[i] = literals[1] ?? 0
       literals[1] = literal
       this.#watchers(literal).push(clause)
       return true
@@ -222,8 +225,8 @@ export class Solver {
       this.#assign(-pivot, undefined)
       return
     }
-    const second = learned[1] as Literal
-    learned[1] = learned[deepest] as Literal
+    const second = learned[1] ?? 0
+    learned[1] = learned[deepest] ?? 0
     learned[deepest] = second
     const added = { literals: learned }
     this.#watch(added)
@@ -237,7 +240,7 @@ export class Solver {
   /** The assumption that is not met yet, then the most active open variable; undefined when everything is assigned. */
   #next(assumptions: readonly Literal[]): Literal | undefined {
     while (this.#levels.length < assumptions.length) {
-      const assumption = assumptions[this.#levels.length] as Literal
+      const assumption = assumptions[this.#levels.length] ?? 0
       if (this.#value(assumption) !== 1) return assumption
       this.#levels.push(this.#trail.length)
     }

@@ -26,7 +26,7 @@ export interface TextTest {
 
 function edgeRelation(one: TextTest, other: TextTest): ReturnType<TextTest['relation']> {
   const [a, b] = [one.edge, other.edge]
-  if (a === undefined || b === undefined || a.at !== b.at) return undefined
+  if (a === undefined || a.at !== b?.at) return undefined
   const isWithin = (inner: string, outer: string) =>
     a.at === 'start' ? outer.startsWith(inner) : outer.endsWith(inner)
   if (isWithin(b.text, a.text)) return 'implies'
@@ -298,7 +298,7 @@ function shortest(wanted: readonly Wanted[], budget: Budget): string | null | un
   visit(start, -1, -1)
   for (let at = 0; at < places.length; at++) {
     if (at > MOST_STATES) return undefined
-    const { states } = places[at] as (typeof places)[number]
+    const { states = [] } = places[at] ?? {}
     if (wanted.every(({ test, answer }, i) => test.accepts(states[i] ?? 0) === answer)) {
       let text = ''
       for (let place = places[at]; place !== undefined && place.letter >= 0; place = places[place.before])

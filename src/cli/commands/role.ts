@@ -1,13 +1,12 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { choice, isNamespaceName, readFlags, text, toggle, UsageError } from '../../configuration/flags.ts'
 import { JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { mcpExternalAuthConfig } from '../../kinds/mcp-external-auth-config/index.ts'
 import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
-import { readSources, type SourceFile } from '../input/files.ts'
-import { ReadError } from '../input/nodes.ts'
 import { printUnread } from '../input/reading.ts'
 import { EXIT, IN_CLUSTER } from '../output/report.ts'
-import { readClaims, type ReadClaims } from '../input/claims.ts'
+import type { ReadClaims } from '../input/claims.ts'
+import { loadClaims } from './role/load-claims.ts'
 import { configIn, type FoundConfig, parseLocation, typeOf, Unread, unreadFile } from './role/config.ts'
 import {
   commonRole,
@@ -119,25 +118,6 @@ async function configInCluster(
       ? `there is no MCPExternalAuthConfig '${name}' in namespace '${namespace}' of ${server}`
       : `MCPExternalAuthConfig ${namespace}/${name} is not of the type awsSts`,
   )
-}
-
-async function loadClaims(file: string): Promise<ReadClaims> {
-  if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true)
-    throw unreadFile(file, 'it is a folder')
-  for await (const source of readSources(file)) return claimsIn(source)
-  throw unreadFile(file, 'no such file')
-}
-
-function claimsIn(source: SourceFile): ReadClaims {
-  if ('problem' in source) throw unreadFile(source.name, source.problem)
-  try {
-    return readClaims(source.text)
-  } catch (error) {
-    if (!(error instanceof ReadError)) throw error
-    const before = source.text.slice(0, error.offset).split('\n')
-    const place = { line: before.length, column: (before.at(-1) ?? '').length + 1 }
-    throw new Unread({ file: source.name, ...place, message: error.message })
-  }
 }
 
 /** The decisions for a resource from a file or a cluster. */

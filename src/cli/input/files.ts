@@ -9,7 +9,7 @@ export type SourceFile =
   { readonly name: string; readonly text: string } | { readonly name: string; readonly problem: string }
 
 /** A name without an extension that kustomize reads. */
-const MANIFEST = /\.(ya?ml|json)$|^Kustomization$/i
+export const MANIFEST = /\.(ya?ml|json)$|^Kustomization$/i
 
 /** Names that hold no manifests: packages, and our own configuration. */
 const OURS = ['node_modules', FILE_NAME]

@@ -1,0 +1,64 @@
+import { fromJson } from '../../cel/evaluate/values.ts'
+import { read } from '../../cel/reason/reader.ts'
+import { isText } from '../../cel/reason/texts.ts'
+import type { World } from '../../cel/reason/world.ts'
+import { type Claims, filledOr } from '../role/claims.ts'
+import { bounded, LIMITS, programOf } from '../role/matcher.ts'
+import type { RoleSelection } from '../role/releases.ts'
+import { type Choice, NOTHING } from './choice.ts'
+import { isTrueFor } from './role-choice.ts'
+
+/** The part of a trusted issuer that decides whose tokens may be exchanged. */
+export interface DelegationPolicy {
+  readonly issuer: string
+  readonly actorClaim?: unknown
+  readonly allowedActors?: unknown
+  readonly actorMatcher?: unknown
+  readonly allowMayAct?: unknown
+}
+
+/**
+ * Whether the embedded authorization server exchanges a token of the issuer (toolhive:
+ * pkg/authserver/server/tokenexchange/multi_issuer_validator.go): for an actor of the list, or where the matcher is
+ * true; a token with the claim may_act names its client itself, if that is allowed.
+ */
+export function delegationChoice(policy: DelegationPolicy, { celGo }: RoleSelection): Choice {
+  const { issuer, actorClaim, allowedActors, actorMatcher, allowMayAct } = policy
+  const name = filledOr(typeof actorClaim === 'string' ? actorClaim : undefined, 'azp')
+  const actors = Array.isArray(allowedActors)
+    ? allowedActors.filter((actor): actor is string => typeof actor === 'string' && actor !== '')
+    : []
+  const hasMatcher = typeof actorMatcher === 'string' && actorMatcher !== ''
+  const program = hasMatcher ? programOf(actorMatcher, celGo) : undefined
+  if (typeof program === 'string') return NOTHING
+  const exchange = `exchange of tokens of ${issuer}`
+  const named = `${exchange} by the client that may_act names`
+  const encode = (world: World) => {
+    const mayAct = world.part(world.root, 'may_act').forms
+    const without = world.or(mayAct.absent, mayAct.null)
+    const actor = world.part(world.root, name)
+    const listed = world.and(
+      actor.forms.string,
+      world.or(...actors.map((each) => world.text(actor, isText(each)))),
+    )
+    const matched = program === undefined ? world.false : read(world, program.expr, program).yes
+    const allowed = world.and(without, world.or(listed, matched))
+    const byName = allowMayAct === true ? -without : world.false
+    return new Map([
+      [exchange, allowed],
+      [named, byName],
+      ['', world.and(-allowed, -byName)],
+    ])
+  }
+  const decide = (claims: Claims) => {
+    if (claims.may_act !== undefined && claims.may_act !== null)
+      return allowMayAct === true ? { access: named, by: 'allowMayAct' } : { by: 'allowMayAct is not true' }
+    const actor = Object.hasOwn(claims, name) ? claims[name] : undefined
+    if (typeof actor === 'string' && actors.includes(actor)) return { access: exchange, by: 'allowedActors' }
+    const spend = bounded(LIMITS, Infinity, () => 0)
+    return program !== undefined && isTrueFor(program, fromJson(claims), spend)
+      ? { access: exchange, by: 'actorMatcher' }
+      : { by: 'neither allowedActors nor actorMatcher' }
+  }
+  return { encode, decide }
+}

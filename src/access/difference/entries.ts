@@ -1,0 +1,105 @@
+import { mcpExternalAuthConfig } from '../../kinds/mcp-external-auth-config/index.ts'
+import { kindOf, nameOf, namespaceOf, type Reading } from '../../review/given-objects.ts'
+import { isObject, type Resource } from '../../rule/resource.ts'
+import { pathText, type Segment } from '../../rule/path.ts'
+import type { RoleSelection } from '../role/releases.ts'
+import type { Choice } from './choice.ts'
+import { delegationChoice } from './delegation-choice.ts'
+import { roleChoice } from './role-choice.ts'
+
+/** A part of a resource that lets callers have something by their claims. */
+export interface Entry {
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  /** The index of the document. */
+  readonly document: number
+  readonly at: readonly Segment[]
+  /** What makes it the same part in another state, beside the resource. */
+  readonly key: string
+  readonly choice: (selection: RoleSelection) => Choice
+}
+
+/** The path of an entry: `spec.awsSts`. */
+export const entryPath = ({ at }: Entry): string => pathText(at)
+
+/** All such parts of the documents; of two documents of one resource the later one counts, as when both are applied. */
+export function entriesOf(values: readonly unknown[], reading: Reading): Entry[] {
+  const entries = new Map<string, Entry>()
+  values.forEach((value, document) => {
+    const kind = kindOf(value, reading)
+    if (kind === undefined || !isObject(value)) return
+    const resource = value as Resource
+    const subject = {
+      kind: kind.kind,
+      namespace: namespaceOf(value, reading),
+      name: nameOf(resource),
+      document,
+    }
+    for (const entry of partsOf(value, kind.kind === mcpExternalAuthConfig.kind))
+      entries.set(entryKey({ ...subject, ...entry }), { ...subject, ...entry })
+  })
+  return [...entries.values()]
+}
+
+export const entryKey = ({
+  kind,
+  namespace,
+  name,
+  key,
+}: Pick<Entry, 'kind' | 'namespace' | 'name' | 'key'>): string => JSON.stringify([kind, namespace, name, key])
+
+type Part = Pick<Entry, 'at' | 'key' | 'choice'>
+
+function partsOf(value: Readonly<Record<string, unknown>>, isConfig: boolean): Part[] {
+  const { spec } = value
+  if (!isObject(spec)) return []
+  const roles: Part[] =
+    isConfig && isObject(spec.awsSts)
+      ? [{ at: ['spec', 'awsSts'], key: 'awsSts', choice: (selection) => roleChoice(value, selection) }]
+      : []
+  return [...roles, ...policiesIn(spec, ['spec'])]
+}
+
+/** The policies of trusted issuers, wherever an embedded authorization server is configured. */
+function policiesIn(part: unknown, at: readonly Segment[]): Part[] {
+  if (!isObject(part)) return []
+  return Object.entries(part).flatMap(([name, member]) => {
+    const here = [...at, name]
+    if (name === 'trustedIssuers' && Array.isArray(member)) return issuerPolicies(part, member, here)
+    return policiesIn(member, here)
+  })
+}
+
+const DECIDING = ['allowedActors', 'actorMatcher', 'allowMayAct'] as const
+
+function issuerPolicies(
+  server: Readonly<Record<string, unknown>>,
+  issuers: readonly unknown[],
+  at: readonly Segment[],
+): Part[] {
+  const grants = isObject(server.inboundGrants) ? server.inboundGrants : {}
+  const exchange = isObject(grants.tokenExchange) ? grants.tokenExchange : {}
+  const policies = Array.isArray(exchange.issuerPolicies) ? exchange.issuerPolicies : []
+  const place = [...at.slice(0, -1), 'inboundGrants', 'tokenExchange', 'issuerPolicies']
+  const urls = new Map(
+    issuers.flatMap((each): [unknown, unknown][] => (isObject(each) ? [[each.name, each.issuerUrl]] : [])),
+  )
+  return [
+    ...issuers.flatMap((each, i) => (isObject(each) ? policyPart(each, each.issuerUrl, [...at, i]) : [])),
+    ...policies.flatMap((each, i) =>
+      isObject(each) ? policyPart(each, urls.get(each.issuerRef), [...place, i]) : [],
+    ),
+  ]
+}
+
+function policyPart(
+  policy: Readonly<Record<string, unknown>>,
+  issuer: unknown,
+  at: readonly Segment[],
+): Part[] {
+  if (typeof issuer !== 'string' || DECIDING.every((name) => policy[name] === undefined)) return []
+  const holder = at.slice(0, -1).filter((each) => typeof each === 'string')
+  const key = `${holder.join('.')} ${issuer}`
+  return [{ at, key, choice: (selection) => delegationChoice({ ...policy, issuer }, selection) }]
+}

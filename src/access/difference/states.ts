@@ -1,0 +1,107 @@
+import type { Budget } from '../../cel/reason/solver.ts'
+import type { Claims } from '../role/claims.ts'
+import { type Generation, releasesOf } from '../role/releases.ts'
+import { type Choice, NOTHING, type Outcome } from './choice.ts'
+import { type Change, compareChoices, type Difference, type Undecided } from './compare.ts'
+import { type Entry, entryKey } from './entries.ts'
+
+/** A part of the old or the new state, or of both. */
+export interface Pair {
+  readonly old: Entry | undefined
+  readonly new: Entry | undefined
+}
+
+/** The releases of the operator that something holds for. */
+export interface ForReleases {
+  readonly releases: string
+}
+
+/** How a part differs. */
+export interface PartDifference extends Pair {
+  readonly changes: readonly (Change & ForReleases)[]
+  readonly undecided: readonly (Undecided & ForReleases)[]
+  /** Whether there may be other pairs of the accesses in `changes`. */
+  readonly more: boolean
+}
+
+/** The parts of both states, each with its counterpart. */
+export function pairsOf(old: readonly Entry[], now: readonly Entry[]): Pair[] {
+  const before = new Map(old.map((entry) => [entryKey(entry), entry]))
+  const after = new Map(now.map((entry) => [entryKey(entry), entry]))
+  const keys = [...new Set([...before.keys(), ...after.keys()])].toSorted()
+  return keys.map((key) => ({ old: before.get(key), new: after.get(key) }))
+}
+
+/** The part that is there: the new one, or else the old one. */
+export const entryOf = ({ old, new: now }: Pair): Entry => now ?? old ?? NO_ENTRY
+
+const NO_ENTRY: Entry = {
+  kind: '',
+  namespace: '',
+  name: '',
+  document: -1,
+  at: [],
+  key: '',
+  choice: () => NOTHING,
+}
+
+const choiceOf = (entry: Entry | undefined, generation: Generation): Choice =>
+  entry === undefined ? NOTHING : entry.choice(generation)
+
+/** How a part differs; what holds for several releases is said once. */
+export function differenceOf(
+  pair: Pair,
+  generations: readonly Generation[],
+  budget?: () => Budget,
+): PartDifference {
+  const found: { readonly generation: Generation; readonly difference: Difference }[] = []
+  for (const generation of generations.toReversed()) {
+    const difference = compareChoices(choiceOf(pair.old, generation), choiceOf(pair.new, generation), {
+      callers: found[0]?.difference.changes.map(({ witness }) => witness) ?? [],
+      ...(budget === undefined ? {} : { budget: budget() }),
+    })
+    found.push({ generation, difference })
+  }
+  const each = <T extends object>(of: (difference: Difference) => readonly T[]) =>
+    grouped(found.map(({ generation, difference }) => ({ generation, values: of(difference) })))
+  return {
+    ...pair,
+    changes: each(({ changes }) => changes),
+    undecided: each(({ undecided }) => undecided),
+    more: found.some(({ difference }) => difference.more),
+  }
+}
+
+/** The values of each generation, each with the releases that have it. */
+function grouped<T extends object>(
+  found: readonly { readonly generation: Generation; readonly values: readonly T[] }[],
+): (T & ForReleases)[] {
+  const groups = new Map<string, { readonly value: T; readonly holdsFor: Generation[] }>()
+  for (const { generation, values } of found) {
+    for (const value of values) {
+      const key = JSON.stringify(value)
+      const group = groups.get(key) ?? { value, holdsFor: [] }
+      group.holdsFor.unshift(generation)
+      groups.set(key, group)
+    }
+  }
+  return Array.from(groups.values(), ({ value, holdsFor }) => ({ ...value, releases: releasesOf(holdsFor) }))
+}
+
+/** What one caller gets of a part, before and after. */
+export interface CallerOutcome extends Pair {
+  readonly releases: string
+  readonly oldOutcome: Outcome
+  readonly newOutcome: Outcome
+}
+
+/** What the claims get of a part with each release. */
+export function outcomesFor(pair: Pair, claims: Claims, generations: readonly Generation[]): CallerOutcome[] {
+  const groups = Map.groupBy(generations, (generation) =>
+    JSON.stringify([pair.old, pair.new].map((entry) => choiceOf(entry, generation).decide(claims))),
+  )
+  return Array.from(groups, ([decided, holdsFor]) => {
+    const [oldOutcome = { by: '' }, newOutcome = { by: '' }] = JSON.parse(decided) as Outcome[]
+    return { ...pair, releases: releasesOf(holdsFor), oldOutcome, newOutcome }
+  })
+}

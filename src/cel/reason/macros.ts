@@ -1,0 +1,34 @@
+import type { Comprehension, Expr } from '../ast.ts'
+
+/** `exists`, `all` and `exists_one`. */
+interface TestMacro {
+  readonly name: 'all' | 'exists' | 'one'
+  readonly type: 'bool'
+  readonly test: Expr
+}
+
+/** `map` and `filter`. */
+export interface MapMacro {
+  readonly name: 'map'
+  readonly type: 'list'
+  readonly test: Expr | undefined
+  readonly item: Expr
+}
+
+export type Macro = TestMacro | MapMacro
+
+/** The macro that a comprehension was written as. */
+export function macroOf({ init, step, result }: Comprehension): Macro | undefined {
+  if (step.kind !== 'call') return undefined
+  const [first, second] = step.args
+  if (init.kind === 'literal' && init.type === 'bool' && second !== undefined)
+    return { name: init.value ? 'all' : 'exists', type: 'bool', test: second }
+  if (init.kind === 'literal' && first !== undefined && result.kind === 'call')
+    return { name: 'one', type: 'bool', test: first }
+  if (init.kind !== 'list') return undefined
+  const test = step.name === '_?_:_' ? first : undefined
+  const append = step.name === '_?_:_' ? second : step
+  const list = append?.kind === 'call' ? append.args[1] : undefined
+  const item = list?.kind === 'list' ? list.elements[0] : undefined
+  return item === undefined ? undefined : { name: 'map', type: 'list', test, item }
+}

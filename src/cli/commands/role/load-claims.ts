@@ -1,0 +1,25 @@
+import { statSync } from 'node:fs'
+import { readClaims, type ReadClaims } from '../../input/claims.ts'
+import { readSources, type SourceFile } from '../../input/files.ts'
+import { ReadError } from '../../input/nodes.ts'
+import { Unread, unreadFile } from './config.ts'
+
+/** The claims in a file or in standard input. Throws Unread. */
+export async function loadClaims(file: string): Promise<ReadClaims> {
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true)
+    throw unreadFile(file, 'it is a folder')
+  for await (const source of readSources(file)) return claimsIn(source)
+  throw unreadFile(file, 'no such file')
+}
+
+function claimsIn(source: SourceFile): ReadClaims {
+  if ('problem' in source) throw unreadFile(source.name, source.problem)
+  try {
+    return readClaims(source.text)
+  } catch (error) {
+    if (!(error instanceof ReadError)) throw error
+    const before = source.text.slice(0, error.offset).split('\n')
+    const place = { line: before.length, column: (before.at(-1) ?? '').length + 1 }
+    throw new Unread({ file: source.name, ...place, message: error.message })
+  }
+}

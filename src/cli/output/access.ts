@@ -1,0 +1,275 @@
+import type { Outcome } from '../../access/difference/choice.ts'
+import type { Undecided } from '../../access/difference/compare.ts'
+import { type Entry, entryPath } from '../../access/difference/entries.ts'
+import {
+  type CallerOutcome,
+  entryOf,
+  type ForReleases,
+  type PartDifference,
+} from '../../access/difference/states.ts'
+import type { Claims } from '../../access/role/claims.ts'
+import { oneLine } from './one-line.ts'
+import { counted, type Located, type ReportedFinding, type Unread } from './report.ts'
+import { visible } from './visible.ts'
+
+/** An access that somebody newly gets, or may get, although `--deny-new` denies it. */
+export interface Denied {
+  readonly entry: Entry
+  readonly access: string
+  readonly isProved: boolean
+}
+
+export interface AccessReport {
+  /** How many parts were compared. */
+  readonly compared: number
+  readonly differences: readonly PartDifference[]
+  readonly denied: readonly Denied[]
+  readonly unread: readonly Unread[]
+}
+
+/** What a change means for its caller. */
+type Way = 'gains' | 'loses' | 'falls back' | 'moves'
+
+function wayOf({ old, new: now }: { readonly old: Outcome; readonly new: Outcome }): Way {
+  if (now.access === undefined) return 'loses'
+  if (old.access === undefined) return 'gains'
+  return now.by === 'fallbackRoleArn' ? 'falls back' : 'moves'
+}
+
+const nameOf = ({ kind, namespace, name }: Entry): string => `${kind} ${namespace}/${name}`
+const NONE = 'no role'
+const accessName = ({ access }: Outcome): string => access ?? NONE
+const outcomeText = (outcome: Outcome): string => `${accessName(outcome)} (${outcome.by})`
+const claimsText = (claims: Claims): string => JSON.stringify(claims)
+
+const isSame = ({ changes, undecided }: PartDifference): boolean => changes.length + undecided.length === 0
+
+/** For people: what changes for whom, with an example of each. */
+export function accessPage(report: AccessReport): string {
+  const lines = [
+    ...report.differences.filter((each) => !isSame(each)).flatMap(partLines),
+    ...report.denied.map(deniedText),
+    ...(report.denied.length === 0 ? [] : ['']),
+    summary(report),
+  ]
+  return lines.map((line) => `${visible(line)}\n`).join('')
+}
+
+function partLines(difference: PartDifference): string[] {
+  const { changes, undecided, more } = difference
+  const entry = entryOf(difference)
+  const state =
+    difference.old === undefined ? ', which is new' : difference.new === undefined ? ', which is removed' : ''
+  return [
+    `${nameOf(entry)}: ${entryPath(entry)}${state}`,
+    ...changes.flatMap((change) => [
+      `  ${wayOf(change)}: ${outcomeText(change.new)}${inReleases(change)}`,
+      `    before: ${outcomeText(change.old)}`,
+      `    example: ${claimsText(change.witness)}`,
+    ]),
+    ...(more ? ['  more callers change between these accesses in other ways'] : []),
+    ...undecided.map((each) => `  not decided: ${undecidedText(each)}${inReleases(each)}`),
+    '',
+  ]
+}
+
+const inReleases = ({ releases }: ForReleases): string =>
+  releases === 'all' ? '' : ` (operator releases ${releases})`
+
+function undecidedText({ access, question, why }: Undecided): string {
+  const subject = access === '' ? 'whether more changes' : `whether somebody ${QUESTIONS[question]} ${access}`
+  return `${subject}: ${why}`
+}
+
+const QUESTIONS = { gains: 'newly gets', loses: 'no longer gets' } as const
+
+const deniedText = ({ entry, access, isProved }: Denied): string =>
+  isProved
+    ? `denied: ${nameOf(entry)}: somebody newly gets ${access}`
+    : `denied: ${nameOf(entry)}: it is not decided whether somebody newly gets ${access}`
+
+function summary({ compared, differences }: AccessReport): string {
+  const different = new Set(
+    differences.filter(({ changes }) => changes.length > 0).map((each) => nameOf(entryOf(each))),
+  )
+  const open = differences.filter(({ undecided }) => undecided.length > 0).length
+  if (compared === 0) return 'nothing decides access by claims here'
+  if (different.size > 0)
+    return `access differs in ${different.size} of ${counted(compared, 'configuration')}`
+  return open > 0
+    ? `no difference was found, but not everything is decided`
+    : `no difference for any caller, proved for ${counted(compared, 'configuration')}`
+}
+
+/** For a comment on a pull request. */
+export function accessMarkdown(report: AccessReport): string {
+  const lines = [
+    `**${summary(report)}**`,
+    '',
+    ...report.denied.map((each) => `- ${code(deniedText(each))}`),
+    ...(report.denied.length === 0 ? [] : ['']),
+    ...report.differences.filter((each) => !isSame(each)).flatMap(partMarkdown),
+  ]
+  return `${lines.join('\n').trimEnd()}\n`
+}
+
+function partMarkdown(difference: PartDifference): string[] {
+  const { changes, undecided, more } = difference
+  const entry = entryOf(difference)
+  const rows = changes.map((change) =>
+    [
+      `${wayOf(change)}${cell(inReleases(change))}`,
+      ...[change.old, change.new].map((outcome) => `${code(accessName(outcome))}<br>${cell(outcome.by)}`),
+      code(claimsText(change.witness)),
+    ].join(' | '),
+  )
+  return [
+    `${code(nameOf(entry))}, ${code(entryPath(entry))}`,
+    '',
+    ...(rows.length === 0
+      ? []
+      : [
+          '| | Before | After | Example of a caller |',
+          '| --- | --- | --- | --- |',
+          ...rows.map((row) => `| ${row} |`),
+          '',
+        ]),
+    ...(more ? ['More callers change between these accesses in other ways.', ''] : []),
+    ...undecided.map((each) => `- not decided: ${cell(undecidedText(each) + inReleases(each))}`),
+    ...(undecided.length === 0 ? [] : ['']),
+  ]
+}
+
+const cell = (text: string): string => visible(text).replaceAll(/[\\|<>*_`[\]]/g, (mark) => `\\${mark}`)
+
+/** Code in a table: a bar ends a cell even there. */
+function code(text: string): string {
+  const shown = visible(text).replaceAll('|', '\\|')
+  const ticks = '`'.repeat(Math.max(0, ...Array.from(shown.matchAll(/`+/g), ([run]) => run.length)) + 1)
+  const space = ticks.length > 1 ? ' ' : ''
+  return `${ticks}${space}${shown}${space}${ticks}`
+}
+
+export function accessJson(report: AccessReport): string {
+  const { compared, differences, denied, unread } = report
+  return json({
+    compared,
+    verdict: verdictOf(report),
+    differences: differences.map((difference) => {
+      const { changes, undecided, more } = difference
+      return {
+        ...subjectOf(entryOf(difference)),
+        changes: changes.map((change) => ({
+          change: wayOf(change),
+          old: outcomeJson(change.old),
+          new: outcomeJson(change.new),
+          witness: change.witness,
+          releases: change.releases,
+        })),
+        more,
+        undecided: undecided.map(({ access, ...rest }) => ({
+          access: access === '' ? null : access,
+          ...rest,
+        })),
+      }
+    }),
+    denied: denied.map(({ entry, access, isProved }) => ({ ...subjectOf(entry), access, proved: isProved })),
+    unread,
+  })
+}
+
+const subjectOf = (entry: Entry) => ({
+  kind: entry.kind,
+  namespace: entry.namespace,
+  name: entry.name,
+  path: entryPath(entry),
+})
+
+const outcomeJson = ({ access, by }: Outcome) => ({ access: access ?? null, by })
+
+function verdictOf({ differences }: AccessReport): string {
+  if (differences.some(({ changes }) => changes.length > 0)) return 'different'
+  return differences.some(({ undecided }) => undecided.length > 0) ? 'not decided' : 'no difference'
+}
+
+const json = (value: unknown) => `${JSON.stringify(value, undefined, 2)}\n`
+
+/** The changes as findings, for code scanning. */
+export function accessFindings(
+  { differences, denied }: AccessReport,
+  placeOf: (entry: Entry) => Pick<Located, 'file' | 'line' | 'column'>,
+): ReportedFinding[] {
+  return differences.flatMap((difference) => {
+    const entry = entryOf(difference)
+    const finding = (message: string, access: string | undefined, way: Way | undefined): ReportedFinding => ({
+      ...placeOf(entry),
+      ...subjectOf(entry),
+      severity: denied.some((each) => each.entry === entry && each.access === access)
+        ? 'error'
+        : way === 'loses'
+          ? 'advice'
+          : 'warning',
+      id: 'access-change',
+      message,
+      related: [],
+      causes: [],
+      fix: null,
+    })
+    return [
+      ...difference.changes.map((change) =>
+        finding(
+          `a caller ${WAYS[wayOf(change)]} ${outcomeText(change.new)}, before: ${outcomeText(change.old)}; example: ${claimsText(change.witness)}${inReleases(change)}`,
+          change.new.access,
+          `${wayOf(change)}${cell(inReleases(change))}`,
+        ),
+      ),
+      ...difference.undecided.map((each) =>
+        finding(`not decided: ${undecidedText(each)}`, each.access, undefined),
+      ),
+    ]
+  })
+}
+
+const WAYS = { gains: 'gets', loses: 'loses access:', 'falls back': 'falls back to', moves: 'gets' } as const
+
+/** What one caller gets before and after, a line for each part. */
+export function callersText(
+  callers: readonly { readonly file: string; readonly outcomes: readonly CallerOutcome[] }[],
+): string {
+  const lines = callers.flatMap(({ file, outcomes }) => [
+    `${oneLine(file)}:`,
+    ...outcomes.flatMap((each) => {
+      const before = outcomeText(each.oldOutcome)
+      const after = outcomeText(each.newOutcome)
+      return [
+        `  ${nameOf(entryOf(each))}: ${entryPath(entryOf(each))}${inReleases(each)}`,
+        ...(each.oldOutcome.access === each.newOutcome.access
+          ? [`    the same: ${after}`]
+          : [
+              `    ${wayOf({ old: each.oldOutcome, new: each.newOutcome })}: ${after}`,
+              `    before: ${before}`,
+            ]),
+      ]
+    }),
+  ])
+  return lines.map((line) => `${visible(line)}\n`).join('')
+}
+
+export function callersJson(
+  callers: readonly { readonly file: string; readonly outcomes: readonly CallerOutcome[] }[],
+  unread: readonly Unread[],
+): string {
+  return json({
+    callers: callers.map(({ file, outcomes }) => ({
+      file,
+      outcomes: outcomes.map((each) => ({
+        ...subjectOf(entryOf(each)),
+        releases: each.releases,
+        same: each.oldOutcome.access === each.newOutcome.access,
+        old: outcomeJson(each.oldOutcome),
+        new: outcomeJson(each.newOutcome),
+      })),
+    })),
+    unread,
+  })
+}
