@@ -220,7 +220,7 @@ export function accessFindings(
         finding(
           `a caller ${WAYS[wayOf(change)]} ${outcomeText(change.new)}, before: ${outcomeText(change.old)}; example: ${claimsText(change.witness)}${inReleases(change)}`,
           change.new.access,
-          `${wayOf(change)}${cell(inReleases(change))}`,
+          wayOf(change),
         ),
       ),
       ...difference.undecided.map((each) =>

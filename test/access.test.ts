@@ -1,0 +1,400 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import t from 'tap'
+import { RE2JS } from '@bufbuild/re2'
+import { compareChoices } from '../src/access/difference/compare.ts'
+import { roleChoice } from '../src/access/difference/role-choice.ts'
+import { delegationChoice } from '../src/access/difference/delegation-choice.ts'
+import { GENERATIONS } from '../src/access/role/releases.ts'
+import { Budget, type Literal, Solver } from '../src/cel/reason/solver.ts'
+import {
+  contains,
+  endsWith,
+  findText,
+  isAtLeast,
+  isBefore,
+  isText,
+  matches,
+  passes,
+  startsWith,
+  type TextTest,
+} from '../src/cel/reason/texts.ts'
+import { CALLERS, checkPair, newest, type PairCounts, RandomConfigs } from './support/access-pairs.ts'
+import { runCli } from './support/cli.ts'
+
+const PAIRS = 600
+
+void t.test(
+  'random pairs: no false witness, no wrong "no difference", over all callers of a small universe',
+  (t) => {
+    const random = new RandomConfigs(20_26)
+    const counts: PairCounts = { pairs: 0, same: 0, different: 0, witnesses: 0, undecided: 0, partly: 0 }
+    for (let i = 0; i < PAIRS; i++) {
+      const pair = random.pair()
+      const problem = checkPair(pair, GENERATIONS[i % GENERATIONS.length] ?? newest, counts)
+      if (problem !== undefined) t.fail(problem, { pair })
+    }
+    t.comment(JSON.stringify(counts))
+    t.ok(counts.same > PAIRS / 10, 'pairs without a difference')
+    t.ok(counts.different > PAIRS / 10, 'pairs with a difference')
+    t.ok(counts.undecided + counts.partly < PAIRS / 40, 'few are not decided')
+    t.end()
+  },
+)
+
+const role = (name: string) => `arn:aws:iam::123456789012:role/${name}`
+const config = (roleMappings: readonly object[], more: object = {}) => ({
+  apiVersion: 'toolhive.stacklok.dev/v1beta1',
+  kind: 'MCPExternalAuthConfig',
+  metadata: { name: 'aws' },
+  spec: {
+    type: 'awsSts',
+    awsSts: { region: 'eu-west-1', fallbackRoleArn: role('reader'), roleMappings, ...more },
+  },
+})
+const matching = (...matchers: readonly string[]) =>
+  config(matchers.map((matcher, i) => ({ matcher, roleArn: role(`r${i}`) })))
+
+/** Pairs of matchers that give the same role, and whether that is proved. */
+const EQUIVALENT: readonly (readonly [string, string])[] = [
+  ['claims.sub == "a"', 'claims["sub"] == "a"'],
+  ['claims.sub == "a" || claims.sub == "b"', 'claims.sub in ["b", "a"]'],
+  ['"a" in claims.groups && has(claims.sub)', 'has(claims.sub) && "a" in claims.groups'],
+  ['!(claims.a == "x" && claims.b == "y")', '!(claims.a == "x") || !(claims.b == "y")'],
+  ['claims.sub.startsWith("ab")', 'claims.sub.matches("^ab")'],
+  ['claims.sub.startsWith("ab") && claims.sub.startsWith("a")', 'claims.sub.startsWith("ab")'],
+  ['claims.sub.endsWith("b") && claims.sub.endsWith("a")', 'false'],
+  ['claims.sub.matches("^(a|b)+$") && size(claims.sub) == 1', 'claims.sub == "a" || claims.sub == "b"'],
+  ['claims.level > 3.0 && claims.level < 3.0', 'false'],
+  ['int(claims.level) == 3', 'claims.level >= 3.0 && claims.level < 4.0'],
+  ['size(claims.groups) > 0', 'claims.groups != [] && size(claims.groups) >= 1'],
+  ['["a", "b"].exists(x, x in claims.groups)', '"a" in claims.groups || "b" in claims.groups'],
+  ['["a", "b"].all(x, x in claims.groups)', '"a" in claims.groups && "b" in claims.groups'],
+  ['claims.groups.exists(g, g == "a")', 'claims.groups.exists(h, "a" == h)'],
+  [
+    'claims.groups.filter(g, g == "a").size() > 0 && type(claims.groups) == list',
+    'type(claims.groups) == list && "a" in claims.groups',
+  ],
+  ['claims.groups.all(g, g != "a")', '!claims.groups.exists(g, g == "a")'],
+  ['claims.tenant == null || claims.tenant == "x"', 'claims.tenant in ["x", null]'],
+  ['claims.email_verified', 'claims.email_verified == true'],
+  ['has(claims.act) ? false : true', '!has(claims.act)'],
+  ['claims.a + claims.b == "x"', '!(claims.a + claims.b != "x")'],
+  [
+    'claims.exp - claims.iat > 10.0 && claims.sub == "a"',
+    'claims.sub == "a" && claims.exp - claims.iat > 10.0',
+  ],
+]
+
+void t.test('rewritten matchers are proved to be the same', (t) => {
+  for (const [one, other] of EQUIVALENT) {
+    for (const generation of GENERATIONS) {
+      const difference = compareChoices(
+        roleChoice(matching(one), generation),
+        roleChoice(matching(other), generation),
+      )
+      t.same(difference, { changes: [], more: false, undecided: [] }, `${one}   ${other}`)
+    }
+  }
+  t.end()
+})
+
+/** Pairs of mappings that differ, and the smallest caller that shows it. */
+const DIFFERENT: readonly (readonly [readonly string[], readonly string[], unknown])[] = [
+  [['claims.sub == "a"'], ['claims.sub == "b"'], [{ sub: 'b' }, { sub: 'a' }]],
+  [['claims.sub.startsWith("a")'], ['claims.sub.contains("a")'], [{ sub: 'someonea' }]],
+  [['"a" in claims.groups'], ['claims.groups == ["a"]'], [{ groups: ['x', 'a'] }]],
+  [['has(claims.a)', 'has(claims.b)'], ['has(claims.b)', 'has(claims.a)'], undefined],
+  [['claims.n > 3.0'], ['claims.n >= 3.0'], [{ n: 3 }]],
+  [['!has(claims.act)'], ['!("act" in claims) && claims.sub == "a"'], [{}]],
+  [['claims.sub + ":" + claims.azp == "a:b"'], ['false'], [{ sub: 'a', azp: 'b' }]],
+]
+
+void t.test('a difference has a small witness', (t) => {
+  for (const [old, now, expected] of DIFFERENT) {
+    const { changes, undecided } = compareChoices(
+      roleChoice(matching(...old), newest),
+      roleChoice(matching(...now), newest),
+    )
+    t.ok(changes.length > 0, old.join())
+    t.same(undecided, [], old.join())
+    const found = changes.map(({ witness }) => witness)
+    if (expected !== undefined)
+      t.same(
+        new Set(found.map((each) => JSON.stringify(each))),
+        new Set((expected as unknown[]).map((each) => JSON.stringify(each))),
+        old.join(),
+      )
+  }
+  t.end()
+})
+
+void t.test('priorities, order, the role claim and the fallback count', (t) => {
+  const a = { claim: 'a', roleArn: role('one') }
+  const b = { claim: 'b', roleArn: role('two') }
+  const compared = (old: object, now: object) =>
+    compareChoices(roleChoice(old, newest), roleChoice(now, newest)).changes.map((change) => [
+      change.old.access,
+      change.new.access,
+    ])
+  const both = [role('one'), role('two')]
+  t.same(compared(config([a, b]), config([b, a])), [both], 'the order')
+  t.same(compared(config([a, b]), config([b, { ...a, priority: 3 }])), [], 'a priority in place of the order')
+  t.same(compared(config([a]), config([a], { fallbackRoleArn: role('other') })), [
+    [role('reader'), role('other')],
+  ])
+  t.same(compared(config([a]), config([a], { roleClaim: 'groups' })), [], 'the default role claim')
+  t.same(
+    new Set(compared(config([a]), config([a], { roleClaim: 'roles' })).map((each) => each.join())),
+    new Set([
+      `${role('reader')},${role('one')}`,
+      `${role('one')},${role('reader')}`,
+      `,${role('reader')}`,
+      `${role('reader')},`,
+      `,${role('one')}`,
+      `${role('one')},`,
+    ]),
+    'another role claim: a claim that is neither a list nor a string gives no role',
+  )
+  t.same(
+    compared(config([{ matcher: 'claims.', roleArn: role('one') }]), config([a])).length,
+    2,
+    'a matcher that does not compile',
+  )
+  t.end()
+})
+
+void t.test('who may exchange tokens of a trusted issuer', (t) => {
+  const issuer = 'https://idp.example.com'
+  const compared = (old: object, now: object) =>
+    compareChoices(delegationChoice({ issuer, ...old }, newest), delegationChoice({ issuer, ...now }, newest))
+  const listed = { allowedActors: ['ci'] }
+  t.same(compared(listed, { actorMatcher: 'claims.azp == "ci"' }).changes, [], 'the same as a matcher')
+  const { changes } = compared(listed, { actorMatcher: 'claims.azp.startsWith("ci")' })
+  t.match(changes, [
+    { old: { access: undefined }, new: { access: `exchange of tokens of ${issuer}`, by: 'actorMatcher' } },
+  ])
+  t.match(compared(listed, { ...listed, allowMayAct: true }).changes, [{ new: { by: 'allowMayAct' } }])
+  t.end()
+})
+
+void t.test('the comparison ends at its bound and says so', (t) => {
+  const { undecided } = compareChoices(
+    roleChoice(matching('claims.sub == "a"'), newest),
+    roleChoice(matching('claims.sub == "b"'), newest),
+    { budget: new Budget(5) },
+  )
+  t.match(undecided, [{ access: '', why: /bound/ }])
+  t.end()
+})
+
+/** Decides by trying every assignment. */
+function trying(count: number, clauses: readonly (readonly Literal[])[]): boolean {
+  for (let bits = 0; bits < 2 ** count; bits++) {
+    const isTrue = (literal: Literal) => (((bits >> (Math.abs(literal) - 1)) & 1) === 1) === literal > 0
+    if (clauses.every((clause) => clause.some(isTrue))) return true
+  }
+  return false
+}
+
+void t.test('the solver agrees with trying everything, and its contradictions are enough', (t) => {
+  const literal = fc.integer({ min: 1, max: 8 }).chain((variable) => fc.constantFrom(variable, -variable))
+  const clauses = fc.array(fc.array(literal, { minLength: 1, maxLength: 3 }), { maxLength: 40 })
+  fc.assert(
+    fc.property(clauses, fc.uniqueArray(literal, { maxLength: 4 }), (all, assumed) => {
+      const solver = new Solver(new Budget(1e6))
+      for (let i = 0; i < 8; i++) solver.variable()
+      for (const clause of all) solver.clause(clause)
+      for (const assumptions of [assumed, [], assumed.toReversed()]) {
+        const core = solver.solve(assumptions)
+        const units = (literals: readonly Literal[]) => literals.map((each) => [each])
+        if ((core === undefined) !== trying(8, [...all, ...units(assumptions)])) return false
+        if (
+          core === undefined &&
+          ![...all, ...units(assumptions)].every((clause) => clause.some((each) => solver.isTrue(each)))
+        )
+          return false
+        if (
+          core !== undefined &&
+          (trying(8, [...all, ...units(core)]) || !core.every((each) => assumptions.includes(each)))
+        )
+          return false
+      }
+      return true
+    }),
+    { numRuns: 1_000 },
+  )
+  t.end()
+})
+
+const PATTERNS = [
+  '^a',
+  'b$',
+  '^$',
+  'a|^b$',
+  '^(ab|b)*$',
+  '(?i)A',
+  '^[^a]',
+  'a{2}',
+  '^a.b$',
+  '(?s)a.b',
+  'a?b+',
+  '[a-b]{1,2}b',
+  '\\w',
+  '^\\D+$',
+  '(?:a|b)a',
+  '^(?i:a)b',
+  'x*',
+  '$^',
+  'a$b',
+  '(a|)b',
+]
+
+void t.test('automata answer as RE2 and as texts do', (t) => {
+  const texts: string[] = ['']
+  for (let i = 0; i < 340; i++) for (const letter of 'abA\n') texts.push(`${texts[i] ?? ''}${letter}`)
+  for (const pattern of PATTERNS) {
+    const test = matches(pattern)
+    if (test === undefined) return t.fail(pattern)
+    const compiled = RE2JS.compile(pattern)
+    const different = texts.find((text) => passes(test, text) !== compiled.test(text))
+    t.equal(different, undefined, pattern)
+  }
+  const tests: readonly (readonly [TextTest, (text: string) => boolean])[] = [
+    ...['', 'a', 'ab', 'aab', 'aba'].flatMap((part): (readonly [TextTest, (text: string) => boolean])[] => [
+      [isText(part), (text) => text === part],
+      [startsWith(part), (text) => text.startsWith(part)],
+      [endsWith(part), (text) => text.endsWith(part)],
+      [contains(part), (text) => text.includes(part)],
+      [isBefore(part), (text) => text < part],
+    ]),
+    [isAtLeast(2), (text) => text.length >= 2],
+  ]
+  for (const [test, expected] of tests)
+    t.equal(
+      texts.find((text) => passes(test, text) !== expected(text)),
+      undefined,
+      test.key,
+    )
+  t.equal(matches('\\bword'), undefined, 'what is not read')
+  t.end()
+})
+
+void t.test('a text is found where one of the small ones fits, and never where none does', (t) => {
+  const texts: string[] = ['']
+  for (let i = 0; i < 121; i++) for (const letter of 'abx') texts.push(`${texts[i] ?? ''}${letter}`)
+  const parts = ['', 'a', 'b', 'ab', 'ba']
+  const tests: TextTest[] = [
+    ...parts.flatMap((part) => [
+      isText(part),
+      startsWith(part),
+      endsWith(part),
+      contains(part),
+      isBefore(part),
+    ]),
+    isAtLeast(1),
+    isAtLeast(2),
+    ...['^[ab]*$', 'a.b', '^(ab)+$'].flatMap((pattern) => matches(pattern) ?? []),
+  ]
+  const wanted = fc.array(fc.record({ test: fc.constantFrom(...tests), answer: fc.boolean() }), {
+    maxLength: 5,
+  })
+  fc.assert(
+    fc.property(wanted, (all) => {
+      const result = findText(all, new Budget(1e7))
+      if (result === undefined) return false
+      const fits = (some: typeof all) =>
+        texts.find((text) => some.every(({ test, answer }) => passes(test, text) === answer))
+      if ('text' in result) return all.every(({ test, answer }) => passes(test, result.text) === answer)
+      return result.conflicts.every((conflict) => fits(conflict as typeof all) === undefined)
+    }),
+    { numRuns: 2_000 },
+  )
+  t.end()
+})
+
+const YAML = (matcher: string) => `apiVersion: toolhive.stacklok.dev/v1beta1
+kind: MCPExternalAuthConfig
+metadata:
+  name: aws
+spec:
+  type: awsSts
+  awsSts:
+    region: eu-west-1
+    fallbackRoleArn: arn:aws:iam::123456789012:role/reader
+    roleMappings:
+      - matcher: '${matcher}'
+        roleArn: arn:aws:iam::123456789012:role/admin
+`
+
+void t.test('the command', async (t) => {
+  const cwd = await mkdtemp(join(tmpdir(), 'access-'))
+  t.teardown(() => rm(cwd, { recursive: true }))
+  const old = YAML('claims.sub == "ann"')
+  const now = YAML('claims.sub in ["ann", "bob"]')
+  await writeFile(join(cwd, 'old.yaml'), old)
+  await writeFile(join(cwd, 'new.yaml'), now)
+  await writeFile(join(cwd, 'bob.json'), '{"sub":"bob"}')
+  await writeFile(join(cwd, 'other.yaml'), 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n')
+  const run = (...args: string[]) => runCli(['access', ...args], { cwd })
+  const rows: readonly (readonly [args: readonly string[], status: number, said: RegExp])[] = [
+    [
+      ['old.yaml', 'new.yaml'],
+      0,
+      /moves: arn\S+admin \(roleMappings\[0\]\)\n    before: arn\S+reader \(fallbackRoleArn\)\n    example: {"sub":"bob"}/,
+    ],
+    [['new.yaml', 'old.yaml'], 0, /falls back: arn\S+reader/],
+    [['old.yaml', 'old.yaml'], 0, /^no difference for any caller, proved for 1 configuration$/m],
+    [['old.yaml', 'other.yaml'], 0, /which is removed/],
+    [['other.yaml', 'other.yaml'], 0, /nothing decides access/],
+    [
+      ['old.yaml', 'new.yaml', '--deny-new', '*:role/admin*'],
+      1,
+      /^denied: .*somebody newly gets arn\S+admin$/m,
+    ],
+    [['new.yaml', 'old.yaml', '--deny-new', '*:role/admin*'], 0, /access differs/],
+    [['old.yaml', 'new.yaml', '--deny-new', '*:role/adm'], 0, /access differs/],
+    [
+      ['old.yaml', 'new.yaml', '--output', 'markdown'],
+      0,
+      /^\| moves \| `arn\S+reader`<br>fallbackRoleArn \| `arn\S+admin`/m,
+    ],
+    [['old.yaml', 'new.yaml', '--claims', 'bob.json'], 0, /moves: arn\S+admin/],
+    [['old.yaml', 'new.yaml', '--claims', 'none.json'], 3, /^$/],
+    [['old.yaml', 'none.yaml'], 3, /./],
+    [['old.yaml'], 2, /^$/],
+    [['-', '-'], 2, /^$/],
+    [['git:-x', 'old.yaml'], 2, /^$/],
+    [['old.yaml', 'new.yaml', '--claims', 'bob.json', '--output', 'sarif'], 2, /^$/],
+  ]
+  for (const [args, status, said] of rows) {
+    const ran = await run(...args)
+    t.equal(ran.status, status, `${args.join(' ')} ${ran.stderr}`)
+    t.match(ran.stdout, said, args.join(' '))
+  }
+  const { stdout } = await run('old.yaml', 'new.yaml', '--output', 'json')
+  t.match(JSON.parse(stdout), {
+    compared: 1,
+    verdict: 'different',
+    differences: [{ changes: [{ witness: { sub: 'bob' }, releases: 'all' }], undecided: [] }],
+  })
+  const sarif = JSON.parse(
+    (await run('old.yaml', 'new.yaml', '--output', 'sarif', '--deny-new', '*admin')).stdout,
+  ) as { runs: readonly { results: readonly { level: string; locations: unknown }[] }[] }
+  t.match(sarif.runs[0]?.results, [{ level: 'error', ruleId: 'access-change' }])
+  const git = (...args: readonly string[]) =>
+    spawnSync('git', ['-c', 'user.email=a@example.com', '-c', 'user.name=a', ...args], {
+      cwd,
+      encoding: 'utf8',
+    })
+  git('init', '-q', '-b', 'main')
+  git('add', 'old.yaml')
+  git('commit', '-q', '-m', 'old')
+  await writeFile(join(cwd, 'old.yaml'), now)
+  t.end()
+})
+
+t.equal(CALLERS.length > 3_000, true)
