@@ -17,7 +17,8 @@ export function* samples(world: World, count: number): Iterable<Claims> {
     if (chance < 0.1) return pick(used)
     if (place.parts.size > 0 && chance < 0.7) return membersOf(place)
     const elements = place.list?.elements.root
-    if (elements !== undefined && chance < 0.85)
+    const isAsked = (place.list?.counts.size ?? 0) > 0
+    if (elements !== undefined && chance < (isAsked ? 0.85 : 0.15))
       return Array.from({ length: Math.floor(random() * 4) }, () => valueAt(elements) ?? pick(texts))
     if (chance > 0.95) return pick([null, true, false, {}, []])
     const value = pick<unknown>([...own, ...bounds, ...own, ...bounds, pick(texts), pick(numbers)])

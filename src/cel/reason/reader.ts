@@ -20,7 +20,7 @@ import { type Macro, macroOf, type MapMacro } from './macros.ts'
 import { printed } from './print.ts'
 import type { Literal } from './solver.ts'
 import { contains, endsWith, isAtLeast, isBefore, isText, matches, startsWith } from './texts.ts'
-import { type Guess, type Place, World } from './world.ts'
+import { type Guess, type Over, type Place, type World } from './world.ts'
 
 /** When an expression is true and when it is false; neither when it fails or is not a bool. */
 export interface Truth {
@@ -55,10 +55,11 @@ interface Measure {
   readonly more: (bound: number) => Literal
 }
 
-/** The elements of a list that satisfy `of`, each as `item` makes it. */
+/** The elements of a list, or the keys of a map, that satisfy `of`, each as `item` makes it. */
 interface ListPart {
   readonly is: 'list'
   readonly place: Place
+  readonly over: Over
   readonly of: Literal
   readonly item: Binding
 }
@@ -145,6 +146,10 @@ class Reader {
             no: world.or(world.and(test.yes, yes.no), world.and(test.no, no.no)),
           }
         }
+      }
+      if (expr.name === '_!=_' && !this.#around.matcher.settled.has(expr)) {
+        const { yes, no } = this.truth({ ...expr, name: '_==_' })
+        return { yes: no, no: yes }
       }
       if (expr.name === '!_' && first !== undefined) {
         const { yes, no } = this.truth(first)
@@ -301,10 +306,6 @@ class Reader {
     this.#touched.add(place)
     const world = this.#world
     const { forms } = place
-    const list = (): ListPart => {
-      const elements = world.elements(place)
-      return { is: 'list', place, of: elements.true, item: { is: 'place', world: elements } }
-    }
     const cases: readonly (readonly [Literal, () => Part])[] = [
       [forms.absent, () => FAILED],
       [forms.null, () => is(null)],
@@ -312,12 +313,17 @@ class Reader {
       [forms.true, () => is(true)],
       [forms.number, () => numberAt(world, place)],
       [forms.string, () => ({ is: 'text', place })],
-      [forms.list, list],
+      [forms.list, () => this.#allOf(place, 'list')],
       [forms.map, () => ({ is: 'map', place })],
     ]
     return cases
       .filter(([guard]) => guard !== world.false)
       .map(([guard, value]) => ({ guard, value: value() }))
+  }
+
+  #allOf(place: Place, over: Over): ListPart {
+    const elements = this.#world.elements(place, over)
+    return { is: 'list', place, over, of: elements.true, item: { is: 'place', world: elements } }
   }
 
   #select(expr: Select): readonly Case[] {
@@ -360,7 +366,12 @@ class Reader {
       case 'list': {
         const index = indexOf(value)
         if (index === undefined) return this.#always(FAILED)
-        if (holder.item.is !== 'place' || holder.of !== holder.item.world.true || index > MOST_UNROLLED)
+        if (
+          holder.over !== 'list' ||
+          holder.item.is !== 'place' ||
+          holder.of !== holder.item.world.true ||
+          index > MOST_UNROLLED
+        )
           return this.#always(unknown(undefined))
         return this.#at(this.#part(holder.place, index))
       }
@@ -575,20 +586,41 @@ class Reader {
       const bound = numberOf(value)
       return bound === undefined ? undefined : world.and(part.least(bound), -part.more(bound))
     }
+    if (part.is === 'map' && value instanceof CelMap) return this.#equalsMap(part.place, value)
     if (value instanceof Failure || !isList(value)) return undefined
     if (part.is === 'tuple') {
       if (part.items.length !== value.length) return world.false
       return this.#allEqual(part.items.map((item, i) => this.#equal(item, is(value[i] ?? null))))
     }
     if (part.is !== 'list') return undefined
-    if (value.length === 0) return -world.atLeast(part.place, 1, part.of)
-    if (part.item.is !== 'place' || part.of !== part.item.world.true || value.length > 20) return undefined
+    if (value.length === 0) return -world.atLeast(part.place, 1, part.of, part.over)
+    if (
+      part.over !== 'list' ||
+      part.item.is !== 'place' ||
+      part.of !== part.item.world.true ||
+      value.length > 20
+    )
+      return undefined
     const items = value.map((item, i) => this.#equalsAt(this.#part(part.place, i), item))
     if (items.includes(undefined)) return undefined
     return world.and(
       world.atLeast(part.place, value.length, part.of),
       -world.atLeast(part.place, value.length + 1, part.of),
       ...(items as Literal[]),
+    )
+  }
+
+  #equalsMap(place: Place, value: CelMap): Literal | undefined {
+    const world = this.#world
+    const keys = world.elements(place, 'keys')
+    const members = Array.from(value.entries(), ([key, member]) =>
+      typeof key === 'string' ? this.#equalsAt(this.#part(place, key), member) : world.false,
+    )
+    if (members.includes(undefined) || members.length > 20) return undefined
+    return world.and(
+      world.atLeast(place, members.length, keys.true, 'keys'),
+      -world.atLeast(place, members.length + 1, keys.true, 'keys'),
+      ...(members as Literal[]),
     )
   }
 
@@ -650,11 +682,11 @@ class Reader {
       case 'list': {
         if (value.is !== 'value' || value.value instanceof Failure)
           return { is: 'unknown', type: 'bool', fails: value.is === 'unknown' }
-        const elements = world.elements(holder.place)
+        const elements = world.elements(holder.place, holder.over)
         const inside = this.#inList(holder)
         const equal = inside.#within(holder.item, is(value.value))
         if (equal === undefined) return { is: 'unknown', type: 'bool', fails: false }
-        const some = world.atLeast(holder.place, 1, elements.and(holder.of, equal))
+        const some = world.atLeast(holder.place, 1, elements.and(holder.of, equal), holder.over)
         return { is: 'truth', truth: { yes: some, no: -some } }
       }
       case 'tuple':
@@ -686,8 +718,8 @@ class Reader {
   }
 
   /** A reader of the elements of a list. */
-  #inList({ place }: ListPart, scope: Scope = this.#around.scope): Reader {
-    const elements = this.#world.elements(place)
+  #inList({ place, over }: ListPart, scope: Scope = this.#around.scope): Reader {
+    const elements = this.#world.elements(place, over)
     return new Reader(elements, { ...this.#around, claims: false, scope, guesses: guessesOf(elements) })
   }
 
@@ -729,11 +761,11 @@ class Reader {
       case 'text':
         return counted(world, (least) => world.text(part.place, isAtLeast(least)))
       case 'list':
-        return counted(world, (least) => world.atLeast(part.place, least, part.of))
+        return counted(world, (least) => world.atLeast(part.place, least, part.of, part.over))
       case 'tuple':
         return is(BigInt(part.items.length))
       case 'map':
-        return { is: 'unknown', type: 'int', fails: false }
+        return this.#size(this.#allOf(part.place, 'keys'))
       case 'unknown':
         return { is: 'unknown', type: 'int', fails: true }
       default:
@@ -782,7 +814,7 @@ class Reader {
       const isOpen = range.type === undefined || ['list', 'map', 'string', 'bytes'].includes(range.type)
       return this.#always(isOpen ? unknown(macro.type) : FAILED)
     }
-    if (range.is === 'map') return this.#always(unknown(macro.type))
+    if (range.is === 'map') return this.#overList(loop, macro, this.#allOf(range.place, 'keys'))
     if (range.is === 'list') return this.#overList(loop, macro, range)
     if (range.is === 'text') return this.#overText(macro, range.place)
     if (range.is === 'measure' || range.is === 'truth') return this.#always(FAILED)
@@ -872,8 +904,9 @@ class Reader {
 
   #overList(loop: Comprehension, macro: Macro, range: ListPart): readonly Case[] {
     const world = this.#world
-    const elements = world.elements(range.place)
-    const some = (of: Literal, least = 1) => world.atLeast(range.place, least, elements.and(range.of, of))
+    const elements = world.elements(range.place, range.over)
+    const some = (of: Literal, least = 1) =>
+      world.atLeast(range.place, least, elements.and(range.of, of), range.over)
     const reader = this.#inList(range, new Map([...this.#around.scope, [loop.iterVar, range.item]]))
     if (macro.name === 'map') return this.#mapped(macro, range, reader)
     const { yes, no } = reader.truth(macro.test)
@@ -890,7 +923,7 @@ class Reader {
 
   #mapped(macro: MapMacro, range: ListPart, reader: Reader): readonly Case[] {
     const world = this.#world
-    const elements = world.elements(range.place)
+    const elements = world.elements(range.place, range.over)
     const test =
       macro.test === undefined ? { yes: elements.true, no: elements.false } : reader.truth(macro.test)
     const cases = reader.#values(macro.item)
@@ -901,10 +934,16 @@ class Reader {
       range.of,
       elements.or(elements.and(-test.yes, -test.no), elements.and(test.yes, fails)),
     )
-    const some = world.atLeast(range.place, 1, failing)
+    const some = world.atLeast(range.place, 1, failing, range.over)
     const isSame = macro.item.kind === 'ident' && macro.test !== undefined
     const item: Binding = isSame ? range.item : standingFor(elements, () => cases)
-    const value: ListPart = { is: 'list', place: range.place, of: elements.and(range.of, test.yes), item }
+    const value: ListPart = {
+      is: 'list',
+      place: range.place,
+      over: range.over,
+      of: elements.and(range.of, test.yes),
+      item,
+    }
     return [
       { guard: -some, value },
       { guard: some, value: FAILED },

@@ -1,10 +1,13 @@
 import { NUMBERS, numbersFrom, TEXTS, textsFrom } from './hints.ts'
 import { type Budget, type Literal, Solver } from './solver.ts'
-import { findText, passes, type TextTest } from './texts.ts'
+import { findText, isText, passes, type TextTest } from './texts.ts'
 
 /** The forms that a claim can have; a boolean is two of them. */
 export const FORMS = ['absent', 'null', 'false', 'true', 'number', 'string', 'list', 'map'] as const
 export type Form = (typeof FORMS)[number]
+
+/** The forms as examples avoid them: the last is the most plain. */
+const EXAMPLES: readonly Form[] = ['absent', 'map', 'null', 'false', 'true', 'number', 'list', 'string']
 
 /** A claim, a member of one, or an element of a list: a place in a JSON value that a matcher reads. */
 export interface Place {
@@ -16,6 +19,8 @@ export interface Place {
   readonly bounds: Map<string, Bound>
   readonly guesses: Guess[]
   list: ListPlace | undefined
+  /** What is said of the names of the members of a map. */
+  keys: ListPlace | undefined
   /** Whether the text is one of those that tests ask for. */
   taken: Literal | undefined
 }
@@ -32,6 +37,8 @@ interface ListPlace {
   readonly elements: World
   readonly counts: Map<string, Count>
   found: Found[]
+  /** Whether a literal holds for a key. */
+  readonly held: Map<string, boolean>
 }
 
 interface Count {
@@ -39,6 +46,9 @@ interface Count {
   readonly least: number
   readonly of: Literal
 }
+
+/** The elements of a list, or the keys of a map. */
+export type Over = 'list' | 'keys'
 
 /** An element that was found, and which literals it satisfies. */
 interface Found {
@@ -69,6 +79,8 @@ export type Answer =
 
 /** Most values that are tried for one question whose parts are not all understood. */
 const MOST_TRIES = 60
+/** Most keys that are looked for one after the other. */
+const MOST_FURTHER = 12
 
 let worlds = 0
 
@@ -152,19 +164,21 @@ export class World {
   }
 
   #place(above: Place | undefined, key: string | number, allowed: readonly Form[]): Place {
-    const literals = FORMS.map((form) =>
-      !allowed.includes(form)
-        ? this.false
-        : allowed.length === 1
-          ? this.true
-          : this.#solver.variable(form === 'absent' || (form === 'string' && !allowed.includes('absent'))),
-    )
+    const variableFor = (form: Form) => {
+      if (!allowed.includes(form)) return this.false
+      if (allowed.length === 1) return this.true
+      return this.#solver.variable(form === 'absent')
+    }
+    const forms = Object.fromEntries(EXAMPLES.map((form) => [form, variableFor(form)])) as Record<
+      Form,
+      Literal
+    >
+    const literals = FORMS.map((form) => forms[form])
     const open = literals.filter((literal) => literal !== this.false)
     this.#solver.clause(open)
     open.forEach((one, i) => {
       for (const other of open.slice(i + 1)) this.#solver.clause([-one, -other])
     })
-    const forms = Object.fromEntries(FORMS.map((form, i) => [form, literals[i]])) as Record<Form, Literal>
     return {
       above,
       key,
@@ -174,6 +188,7 @@ export class World {
       bounds: new Map(),
       guesses: [],
       list: undefined,
+      keys: undefined,
       taken: undefined,
     }
   }
@@ -229,26 +244,20 @@ export class World {
     return kept(place.bounds, key, () => ({ literal: this.#solver.variable(), bound, strict })).literal
   }
 
-  #listAt(place: Place): ListPlace {
-    place.list ??= {
-      elements: new World(
-        this.budget,
-        FORMS.filter((form) => form !== 'absent'),
-      ),
-      counts: new Map(),
-      found: [],
-    }
-    return place.list
+  #manyAt(place: Place, over: Over): ListPlace {
+    const forms = over === 'keys' ? (['string'] as const) : FORMS.filter((form) => form !== 'absent')
+    place[over] ??= { elements: new World(this.budget, forms), counts: new Map(), found: [], held: new Map() }
+    return place[over]
   }
 
-  /** The world of the elements of a list at the place. */
-  elements(place: Place): World {
-    return this.#listAt(place).elements
+  /** The world of the elements of a list at the place, or of the keys of a map. */
+  elements(place: Place, over: Over = 'list'): World {
+    return this.#manyAt(place, over).elements
   }
 
-  /** Whether at least so many elements of the list at the place satisfy a literal of their world. */
-  atLeast(place: Place, least: number, of: Literal): Literal {
-    const { elements, counts } = this.#listAt(place)
+  /** Whether at least so many elements of the list at the place, or keys of the map, satisfy a literal of their world. */
+  atLeast(place: Place, least: number, of: Literal, over: Over = 'list'): Literal {
+    const { elements, counts } = this.#manyAt(place, over)
     if (least <= 0) return this.true
     if (of === elements.false) return this.false
     const known = counts.get(`${least} ${of}`)
@@ -262,7 +271,7 @@ export class World {
         this.#solver.clause([-literal, other.literal])
     }
     counts.set(`${least} ${of}`, { literal, least, of })
-    place.list = { elements, counts, found: [] }
+    place[over] = { elements, counts, found: [], held: place[over]?.held ?? new Map() }
     return literal
   }
 
@@ -334,6 +343,8 @@ export class World {
     if (form === 'number') for (const { literal } of place.bounds.values()) own.push(this.#against(literal))
     if (form === 'list')
       for (const { literal } of place.list?.counts.values() ?? []) own.push(this.#against(literal))
+    if (form === 'map')
+      for (const { literal } of place.keys?.counts.values() ?? []) own.push(this.#against(literal))
     for (const part of place.parts.values()) own.push(...this.#differs(part))
     return own
   }
@@ -441,6 +452,7 @@ export class World {
       if (typeof key !== 'string' || this.#formOf(part) === 'absent') continue
       members.push([key, this.#valueAt(part, lemmas)])
     }
+    for (const key of this.#furtherKeys(place, lemmas)) members.push([key, 'x'])
     const value = objectOf(members)
     const guesses = this.#guessesAt(place)
     if (guesses.length === 0 || lemmas.length > 0) return value
@@ -453,6 +465,85 @@ export class World {
     return this.#fitting(place, [value, ...larger, ...fillers], guesses, lemmas)
   }
 
+  /** The keys that the map needs beside those that matchers name. */
+  #furtherKeys(place: Place, lemmas: Lemma[]): string[] {
+    const { keys } = place
+    if (keys === undefined) return []
+    const counts = [...keys.counts.values()]
+    const named = [...place.parts].flatMap(([key, part]) => (typeof key === 'string' ? [{ key, part }] : []))
+    const present = named.filter(({ part }) => this.#formOf(part) !== 'absent')
+    const none = counts.filter(({ literal, least }) => least === 1 && !this.isTrue(literal))
+    for (const { key, part } of present) {
+      for (const { literal } of none.filter(({ of }) => this.#holdsFor(keys, key, of))) {
+        lemmas.push({ clause: [-place.forms.map, literal, part.forms.absent], proved: true })
+      }
+    }
+    if (lemmas.length > 0) return []
+    if (counts.every(({ of }) => of === keys.elements.true))
+      return this.#anyKeys(place, counts, present.length, lemmas)
+    const further: Found[] = []
+    const countOf = (of: Literal) =>
+      present.filter(({ key }) => this.#holdsFor(keys, key, of)).length +
+      further.filter(({ satisfies }) => satisfies.has(of)).length
+    const is = (key: string) => keys.elements.text(keys.elements.root, isText(key))
+    for (const { literal, least, of } of counts) {
+      while (this.isTrue(literal) && countOf(of) < least) {
+        if (further.length >= MOST_FURTHER) {
+          lemmas.push({ clause: this.#differs(place), proved: false })
+          return []
+        }
+        const others = [...named.map(({ key }) => key), ...further.map(({ value }) => String(value))].map(is)
+        const found = this.#element(keys, none, [of, ...others.map((other) => -other)])
+        if (found !== undefined && 'value' in found) {
+          further.push(found)
+          continue
+        }
+        const isProved = found !== undefined && least === 1 && further.length === 0
+        const absent = named.filter((each) => !present.includes(each) && this.#holdsFor(keys, each.key, of))
+        const clause = isProved
+          ? [-place.forms.map, -literal, ...found.clause, ...absent.map(({ part }) => -part.forms.absent)]
+          : this.#differs(place)
+        lemmas.push({ clause, proved: isProved })
+        return []
+      }
+    }
+    const tooMany = counts.find(({ literal, least, of }) => !this.isTrue(literal) && countOf(of) >= least)
+    if (tooMany !== undefined) {
+      const those = present.filter(({ key }) => this.#holdsFor(keys, key, tooMany.of))
+      const isProved = those.length >= tooMany.least
+      const clause = isProved
+        ? [-place.forms.map, tooMany.literal, ...those.map(({ part }) => part.forms.absent)]
+        : this.#differs(place)
+      lemmas.push({ clause, proved: isProved })
+    }
+    return further.map(({ value }) => String(value))
+  }
+
+  /** As many keys as the map needs, of any names. */
+  #anyKeys(place: Place, counts: readonly Count[], present: number, lemmas: Lemma[]): string[] {
+    const wanted = counts.filter(({ literal }) => this.isTrue(literal)).map(({ least }) => least)
+    const most = counts.filter(({ literal }) => !this.isTrue(literal)).map(({ least }) => least - 1)
+    if (present > Math.min(...most)) lemmas.push({ clause: this.#differs(place), proved: true })
+    const names = Array.from(
+      { length: Math.max(present, ...wanted) + place.parts.size },
+      (_, i) => `member${i}`,
+    )
+    return names
+      .filter((name) => !place.parts.has(name))
+      .slice(0, Math.max(0, Math.max(0, ...wanted) - present))
+  }
+
+  /** Whether a literal about a key holds for this one. */
+  #holdsFor({ elements, held }: ListPlace, key: string, of: Literal): boolean {
+    if (of === elements.true) return true
+    const asked = `${of} ${key}`
+    const known = held.get(asked)
+    if (known !== undefined) return known
+    const answer = elements.solve([elements.text(elements.root, isText(key)), of])
+    held.set(asked, answer.is === 'possible')
+    return answer.is === 'possible'
+  }
+
   #itemsAt(place: Place, lemmas: Lemma[]): unknown {
     const value = this.#countedItems(place, lemmas)
     const guesses = this.#guessesAt(place)
@@ -463,79 +554,97 @@ export class World {
   #countedItems(place: Place, lemmas: Lemma[]): unknown[] {
     const list = place.list
     if (list === undefined) return []
+    const counts = [...list.counts.values()]
     const { elements } = list
-    const all = [...list.counts.values()]
-    const none = all.filter(({ literal, least }) => least === 1 && !this.isTrue(literal))
-    const wanted = all.filter(({ literal, of }) => this.isTrue(literal) && of !== elements.true)
-    const items: Found[] = []
-    const count = (of: Literal) => items.filter(({ satisfies }) => satisfies.has(of)).length
-    for (const { literal, least, of } of wanted) {
-      while (count(of) < least) {
-        const found = this.#element(list, none, of)
-        if (found === undefined) {
-          lemmas.push({ clause: this.#differs(place), proved: false })
+    const model: ListModel = {
+      list,
+      counts,
+      none: counts.filter(({ literal, least }) => least === 1 && !this.isTrue(literal)),
+      placed: this.#placedItems(place, list, lemmas),
+      items: [],
+    }
+    if (lemmas.length > 0) return []
+    for (const { literal, least, of } of counts) {
+      if (of === elements.true) continue
+      while (this.isTrue(literal) && countIn(model, of) < least) {
+        const found = this.#element(list, model.none, [of])
+        if (found === undefined || 'clause' in found) {
+          const proved = [-place.forms.list, -literal, ...(found?.clause ?? [])]
+          lemmas.push({
+            clause: found === undefined ? this.#differs(place) : proved,
+            proved: found !== undefined,
+          })
           return []
         }
-        if ('clause' in found) {
-          lemmas.push({ clause: [-place.forms.list, -literal, ...found.clause], proved: true })
-          return []
-        }
-        items.push(found)
+        model.items.push(found)
       }
     }
-    return this.#filled(place, list, { none, items }, lemmas)
+    const values = this.#filled(place, model, lemmas)
+    const isOver = counts.some(
+      ({ literal, least, of }) =>
+        !this.isTrue(literal) && (of === elements.true ? values.length : countIn(model, of)) >= least,
+    )
+    return isOver && lemmas.length === 0 ? this.#single(place, model, lemmas) : values
   }
 
-  /** The list with the elements at indexes that matchers ask for, as long as it must be. */
-  #filled(
-    place: Place,
-    list: ListPlace,
-    { none, items }: { readonly none: readonly Count[]; readonly items: readonly Found[] },
-    lemmas: Lemma[],
-  ): unknown[] {
-    const { elements } = list
-    const all = [...list.counts.values()]
-    const long = all.filter(({ literal, of }) => of === elements.true && this.isTrue(literal))
-    const length = Math.max(0, ...long.map(({ least }) => least))
-    const rest = [...items]
-    const values: unknown[] = []
-    const placed = [...place.parts].filter(([, part]) => this.#formOf(part) !== 'absent')
-    const at = new Map(placed.map(([key, part]) => [Number(key), part]))
-    const last = Math.max(-1, ...at.keys())
-    for (let i = 0; i <= last || values.length < length || rest.length > 0; i++) {
-      const part = at.get(i)
-      if (part !== undefined) values.push(this.#valueAt(part, lemmas))
-      else {
-        const next = rest.shift() ?? this.#element(list, none, elements.true)
-        if (next === undefined || 'clause' in next) {
-          const [longest] = long.toSorted((a, b) => b.least - a.least)
-          if (next === undefined || longest === undefined)
-            lemmas.push({ clause: this.#differs(place), proved: false })
-          else lemmas.push({ clause: [-place.forms.list, -longest.literal, ...next.clause], proved: true })
-          return []
-        }
-        values.push(next.value)
+  /** The elements at indexes that matchers ask for, with what they satisfy as far as that is known. */
+  #placedItems(place: Place, list: ListPlace, lemmas: Lemma[]): ReadonlyMap<number, Found> {
+    const { elements, counts } = list
+    const placed = new Map<number, Found>()
+    for (const [key, part] of place.parts) {
+      if (typeof key !== 'number' || this.#formOf(part) === 'absent') continue
+      const value = this.#valueAt(part, lemmas)
+      const pins = pinsOf(elements, elements.root, value)
+      if (lemmas.length > 0 || pins === undefined || elements.solve(pins).is !== 'possible') {
+        placed.set(key, { value, satisfies: new Set([elements.true]) })
+        continue
+      }
+      const held = [...counts.values()].filter(({ of }) => elements.isTrue(of))
+      placed.set(key, { value, satisfies: new Set([elements.true, ...held.map(({ of }) => of)]) })
+      for (const { literal, least, of } of held) {
+        if (least > 1 || this.isTrue(literal) || elements.solve([...pins, -of]).is !== 'impossible') continue
+        const own = pinsOf(this, part, value) ?? []
+        lemmas.push({ clause: [-place.forms.list, literal, ...own.map((pin) => -pin)], proved: true })
       }
     }
-    const tooMany = all.some(
-      ({ literal, least, of }) =>
-        !this.isTrue(literal) &&
-        (of === elements.true ? values : items.filter(({ satisfies }) => satisfies.has(of))).length >= least,
+    return placed
+  }
+
+  /** The list with all its elements, as long as it must be. */
+  #filled(place: Place, { list, counts, none, placed, items }: ListModel, lemmas: Lemma[]): unknown[] {
+    const { elements } = list
+    const long = counts.filter(({ literal, of }) => of === elements.true && this.isTrue(literal))
+    const [longest] = long.toSorted((a, b) => b.least - a.least)
+    const last = Math.max(-1, ...placed.keys())
+    const rest = [...items]
+    const values: unknown[] = []
+    for (let i = 0; i <= last || i < (longest?.least ?? 0) || rest.length > 0; i++) {
+      const next = placed.get(i) ?? rest.shift() ?? this.#element(list, none, [elements.true])
+      if (next === undefined || 'clause' in next) {
+        const isProved = next !== undefined && longest !== undefined
+        const proved = [-place.forms.list, -(longest?.literal ?? 0), ...(next?.clause ?? [])]
+        lemmas.push({ clause: isProved ? proved : this.#differs(place), proved: isProved })
+        return []
+      }
+      values.push(next.value)
+    }
+    return values
+  }
+
+  /** A list that is too long made of one element that does what all must do together. */
+  #single(place: Place, { list, counts, none, placed }: ListModel, lemmas: Lemma[]): unknown[] {
+    const short = counts.find(
+      ({ literal, least, of }) => of === list.elements.true && least === 2 && !this.isTrue(literal),
     )
-    if (!tooMany) return values
-    const single = all.find(
-      ({ literal, least, of }) => of === elements.true && least === 2 && !this.isTrue(literal),
-    )
-    const wanted = all.filter(({ literal }) => this.isTrue(literal))
-    if (single !== undefined && at.size === 0) {
-      const found = this.#element(list, none, ...wanted.map(({ of }) => of))
+    if (short !== undefined && placed.size === 0) {
+      const wanted = counts.filter(({ literal }) => this.isTrue(literal))
+      const needed = wanted.map(({ of }) => of)
+      const found = this.#element(list, none, needed)
       if (found !== undefined && 'value' in found) return [found.value]
       if (found !== undefined) {
         const against = wanted.map(({ literal }) => -literal)
-        lemmas.push({
-          clause: [-place.forms.list, ...against, single.literal, ...found.clause],
-          proved: true,
-        })
+        const clause = [-place.forms.list, ...against, short.literal, ...found.clause]
+        lemmas.push({ clause, proved: true })
         return []
       }
     }
@@ -548,7 +657,7 @@ export class World {
   #element(
     list: ListPlace,
     none: readonly Count[],
-    ...of: readonly Literal[]
+    of: readonly Literal[],
   ): Found | { readonly clause: readonly Literal[] } | undefined {
     const { elements } = list
     const forbidden = none.map((count) => count.of)
@@ -572,6 +681,29 @@ export class World {
     list.found.push(found)
     return found
   }
+}
+
+/** A list as the model has it: elements at indexes, and further ones. */
+interface ListModel {
+  readonly list: ListPlace
+  readonly counts: readonly Count[]
+  /** What no element satisfies. */
+  readonly none: readonly Count[]
+  readonly placed: ReadonlyMap<number, Found>
+  readonly items: Found[]
+}
+
+const countIn = ({ placed, items }: ListModel, of: Literal): number =>
+  [...placed.values(), ...items].filter(({ satisfies }) => satisfies.has(of)).length
+
+/** The literals that say that the place has this value; undefined for a list and a map. */
+function pinsOf(world: World, place: Place, value: unknown): Literal[] | undefined {
+  const { forms } = place
+  if (typeof value === 'string') return [forms.string, world.text(place, isText(value))]
+  if (typeof value === 'number')
+    return [forms.number, world.above(place, value, false), -world.above(place, value, true)]
+  if (typeof value === 'boolean') return [value ? forms.true : forms.false]
+  return value === null ? [forms.null] : undefined
 }
 
 interface Lemma {
