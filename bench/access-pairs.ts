@@ -1,20 +1,72 @@
 /**
  * Compares random pairs of role mappings, and checks every answer by trying all callers of a small universe. Prints the
- * counts, and pairs that were answered wrongly. Run: npm run prove:access -- [COUNT] [SEED]
+ * counts, and pairs that were answered wrongly. With --cel-go, which needs Go, cel-go evaluates every witness as well.
+ * Run: npm run prove:access -- [COUNT] [SEED] [--cel-go]
  */
+import { execFileSync } from 'node:child_process'
+import { parseArgs } from 'node:util'
+import { decideRole, matchersOf } from '../src/access/role/decide.ts'
+import type { Evaluation } from '../src/access/role/matcher.ts'
 import { GENERATIONS } from '../src/access/role/releases.ts'
-import { checkPair, newest, type PairCounts, RandomConfigs } from '../test/support/access-pairs.ts'
+import {
+  checkPair,
+  newest,
+  type NotedWitness,
+  type PairCounts,
+  RandomConfigs,
+} from '../test/support/access-pairs.ts'
 
-const count = Number(process.argv[2] ?? 100_000)
-const seed = Number(process.argv[3] ?? 1)
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { 'cel-go': { type: 'boolean', default: false } },
+})
+const count = Number(positionals[0] ?? 100_000)
+const seed = Number(positionals[1] ?? 1)
 
 const random = new RandomConfigs(seed)
 const counts: PairCounts = { pairs: 0, same: 0, different: 0, witnesses: 0, undecided: 0, partly: 0 }
 const wrong: string[] = []
+const witnesses: NotedWitness[] = []
 for (let i = 0; i < count && wrong.length < 20; i++) {
   const pair = random.pair()
-  const problem = checkPair(pair, GENERATIONS[i % GENERATIONS.length] ?? newest, counts)
+  const note = (witness: NotedWitness) => {
+    if (values['cel-go']) witnesses.push(witness)
+  }
+  const problem = checkPair(pair, GENERATIONS[i % GENERATIONS.length] ?? newest, counts, note)
   if (problem !== undefined) wrong.push(`${problem}\n    ${JSON.stringify(pair)}`)
 }
-process.stdout.write(`${[...wrong, JSON.stringify({ ...counts, wrong: wrong.length })].join('\n')}\n`)
+
+const folder = new URL('../test/golden/record-cel-values/', import.meta.url)
+const moduleFlags = { '0.32': ['-modfile', 'cel-0.32.mod'], '0.33': [] } as const
+
+/** Decides each witness with the results of cel-go, and notes where they are others. Returns how many were decided. */
+function confirmWithCelGo(celGo: '0.32' | '0.33'): number {
+  const ours = witnesses.filter(({ generation }) => generation.celGo === celGo)
+  const questions = ours.flatMap(({ old, now, witness }) =>
+    [...matchersOf(old), ...matchersOf(now)].map((expr) => JSON.stringify({ expr, claims: witness })),
+  )
+  const answers = execFileSync('go', ['run', ...moduleFlags[celGo], '.', '-'], {
+    cwd: folder,
+    input: questions.join('\n'),
+    maxBuffer: 2 ** 30,
+    encoding: 'utf8',
+  }).split('\n')
+  const known = new Map(questions.map((question, i) => [question, answers[i]]))
+  for (const { old, now, generation, witness, had, has } of ours) {
+    const evaluationOf = (expr: string): Evaluation => {
+      const answer = known.get(JSON.stringify({ expr, claims: witness })) ?? ''
+      if (answer === 'refused') return { kind: 'refused', message: 'refused' }
+      return answer === 'true' ? { kind: 'value', value: true } : { kind: 'failed', message: answer }
+    }
+    const roles = [old, now].map((each) => decideRole(each, witness, generation, evaluationOf).role)
+    if (roles[0] !== had || roles[1] !== has)
+      wrong.push(`cel-go decides otherwise: ${JSON.stringify({ old, now, witness, had, has, roles })}`)
+  }
+  return ours.length
+}
+
+const confirmed = values['cel-go'] ? confirmWithCelGo('0.32') + confirmWithCelGo('0.33') : undefined
+process.stdout.write(
+  `${[...wrong, JSON.stringify({ ...counts, confirmedByCelGo: confirmed, wrong: wrong.length })].join('\n')}\n`,
+)
 process.exitCode = wrong.length > 0 ? 1 : 0

@@ -108,7 +108,7 @@ void t.test('rewritten matchers are proved to be the same', (t) => {
 /** Pairs of mappings that differ, and the smallest caller that shows it. */
 const DIFFERENT: readonly (readonly [readonly string[], readonly string[], unknown])[] = [
   [['claims.sub == "a"'], ['claims.sub == "b"'], [{ sub: 'b' }, { sub: 'a' }]],
-  [['claims.sub.startsWith("a")'], ['claims.sub.contains("a")'], [{ sub: 'someonea' }]],
+  [['claims.sub.startsWith("a")'], ['claims.sub.contains("a")'], undefined],
   [['"a" in claims.groups'], ['claims.groups == ["a"]'], undefined],
   [['has(claims.a)', 'has(claims.b)'], ['has(claims.b)', 'has(claims.a)'], undefined],
   [['claims.n > 3.0'], ['claims.n >= 3.0'], [{ n: 3 }]],
@@ -443,4 +443,3 @@ void t.test('the commands of docs/access.md print what the page says', async (t)
     t.equal(stdout, said, call)
   }
 })
-

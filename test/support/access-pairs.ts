@@ -199,7 +199,7 @@ const MAPS = [{}, { s: 'a' }, { s: 'b' }, { s: ['a'] }, { a: 1 }, { a: 1, b: 2 }
 const ANYTHING = [undefined, null, true, false, ...TEXTS, ...NUMBERS, ...LISTS, ...MAPS]
 
 /** All callers of the small universe in which one or two claims vary at a time, and many in which all do. */
-export const CALLERS: readonly Claims[] = (() => {
+const CALLERS: readonly Claims[] = (() => {
   const callers: Claims[] = []
   const add = (claims: Record<string, unknown>) =>
     callers.push(Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined)))
@@ -222,6 +222,16 @@ export interface PairCounts {
   partly: number
 }
 
+/** An example of a caller, and what the comparison says of it. */
+export interface NotedWitness {
+  readonly old: object
+  readonly now: object
+  readonly generation: Generation
+  readonly witness: Claims
+  readonly had: string | undefined
+  readonly has: string | undefined
+}
+
 /**
  * Compares one pair and checks the answer: every witness with the decision of `role`, and an answer "no difference" with all
  * callers. Returns what is wrong.
@@ -230,7 +240,7 @@ export function checkPair(
   [old, now]: readonly [object, object],
   generation: Generation,
   counts: PairCounts,
-  callers: readonly Claims[] = CALLERS,
+  noted: (witness: NotedWitness) => void = () => undefined,
 ): string | undefined {
   const choices = [old, now].map((each) => roleChoice(each, generation))
   const [before, after] = choices
@@ -241,13 +251,14 @@ export function checkPair(
   if (undecided.length > 0) counts[changes.length > 0 ? 'partly' : 'undecided']++
   else counts[changes.length > 0 ? 'different' : 'same']++
   for (const { old: had, new: has, witness } of changes) {
+    noted({ old, now, generation, witness, had: had.access, has: has.access })
     const roles = [old, now].map((each) => decided(each, witness, generation))
     if (roles[0] !== had.access || roles[1] !== has.access || roles[0] === roles[1])
       return `false witness ${JSON.stringify({ witness, had, has, roles })}`
   }
   if (undecided.length > 0 || more) return undefined
   // Where there are changes, a part of the callers: the next pair has another part.
-  const tried = changes.length === 0 ? callers : callers.filter((_, i) => i % 16 === counts.pairs % 16)
+  const tried = changes.length === 0 ? CALLERS : CALLERS.filter((_, i) => i % 16 === counts.pairs % 16)
   const found = new Set(changes.map((each) => JSON.stringify([each.old.access, each.new.access])))
   for (const claims of tried) {
     const [one, other] = [before.decide(claims).access, after.decide(claims).access]

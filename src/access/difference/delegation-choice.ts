@@ -19,7 +19,7 @@ export interface DelegationPolicy {
 
 /**
  * Whether the embedded authorization server exchanges a token of the issuer (toolhive:
- * pkg/authserver/server/tokenexchange/multi_issuer_validator.go): for an actor of the list, or where the matcher is
+ * multi_issuer_validator.go): for an actor of the list, or where the matcher is
  * true; a token with the claim may_act names its client itself, if that is allowed.
  */
 export function delegationChoice(policy: DelegationPolicy, { celGo }: RoleSelection): Choice {

@@ -456,13 +456,13 @@ class Reader {
   ): Result {
     const { settled, celGo } = this.#around.matcher
     const variables = new Map<string, Value>()
-    const idents = parts.map((_, i): Ident => {
+    const names = parts.map((_, i): Ident => {
       const value = values[i]?.value ?? null
       const name = `#${i}`
       if (!(value instanceof Failure)) variables.set(name, value)
       return { kind: 'ident', name, absolute: false, offset: 0, height: 0 }
     })
-    const over = withOperands(expr, idents)
+    const over = withOperands(expr, names)
     const types = expr.kind === 'call' && !unsettled ? settled.get(expr) : undefined
     return evaluate(over, {
       claims: new CelMap(true),

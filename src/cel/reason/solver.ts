@@ -1,5 +1,5 @@
 /**
- * A solver for propositional formulas (CDCL: conflict-driven clause learning with watched literals), with assumptions
+ * A solver for propositional formulas (conflict-driven clause learning with watched literals), with assumptions
  * and the assumptions that a contradiction needs. A literal is the number of a variable, negative when it is negated.
  */
 export type Literal = number

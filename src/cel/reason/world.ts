@@ -257,7 +257,7 @@ export class World {
 
   /** Whether at least so many elements of the list at the place, or keys of the map, satisfy a literal of their world. */
   atLeast(place: Place, least: number, of: Literal, over: Over = 'list'): Literal {
-    const { elements, counts } = this.#manyAt(place, over)
+    const { elements, counts, held } = this.#manyAt(place, over)
     if (least <= 0) return this.true
     if (of === elements.false) return this.false
     const known = counts.get(`${least} ${of}`)
@@ -271,7 +271,7 @@ export class World {
         this.#solver.clause([-literal, other.literal])
     }
     counts.set(`${least} ${of}`, { literal, least, of })
-    place[over] = { elements, counts, found: [], held: place[over]?.held ?? new Map() }
+    place[over] = { elements, counts, found: [], held }
     return literal
   }
 

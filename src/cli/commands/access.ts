@@ -14,7 +14,8 @@ import { type Generation, generationsOf, readRelease } from '../../access/role/r
 import type { Reading } from '../../review/given-objects.ts'
 import { jsonKey } from '../../rule/path.ts'
 import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
-import { type Documents, readDocuments } from '../input/documents.ts'
+import { readDocuments } from '../input/documents.ts'
+import type { Documents } from '../input/texts.ts'
 import { readRevision, readRevisionDocuments } from '../input/git.ts'
 import { printEmpty, printLines, printUnread, READING_FLAGS, readOptions } from '../input/reading.ts'
 import { loadClaims } from './role/load-claims.ts'
@@ -126,6 +127,7 @@ function print(
           judged: [],
           others: 0,
           notes: [],
+          ignored: [],
           unread: [...report.unread],
           findings: accessFindings(report, (entry) => states.placeOf(entry)),
         },

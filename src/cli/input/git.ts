@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { posix } from 'node:path'
 import { UsageError } from '../../configuration/flags.ts'
 import { withoutPatches } from './kustomize.ts'
-import { documentsIn, type Documents, type ReadOptions } from './documents.ts'
+import type { ReadOptions } from './documents.ts'
+import { type Documents, documentsIn } from './texts.ts'
 import { MANIFEST } from './files.ts'
 
 /** A state in git: `git:REVISION`, or `git:REVISION:PATH`. */
