@@ -136,6 +136,8 @@ function print(
           group,
           advice: true,
           quiet: false,
+          showIgnored: false,
+          plans: () => [],
           names: [],
           terminal: terminalOf(process.stdout, environment),
           source: () => undefined,
