@@ -135,6 +135,16 @@ void t.test('a difference has a small witness', (t) => {
   t.end()
 })
 
+void t.test('a candidate that changes nothing is not a change', (t) => {
+  const alone = (roleMappings: readonly object[]) => config(roleMappings, { fallbackRoleArn: undefined })
+  const { changes } = compareChoices(
+    roleChoice(alone([{ matcher: 'int(claims.s) > 1', roleArn: role('one') }]), newest),
+    roleChoice(alone([{ matcher: '[int(claims.s) > 1].exists(z, z)', roleArn: role('one') }]), newest),
+  )
+  t.same(changes, [])
+  t.end()
+})
+
 void t.test('priorities, order, the role claim and the fallback count', (t) => {
   const a = { claim: 'a', roleArn: role('one') }
   const b = { claim: 'b', roleArn: role('two') }

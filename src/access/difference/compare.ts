@@ -145,7 +145,10 @@ class Search {
         return
       }
       const { size } = this.#changes
-      if (!this.#witness([differs], (claims) => !this.#changes.has(this.#pair(claims)))) this.#more = true
+      if (
+        !this.#witness([differs], (claims) => this.#differs(claims) && !this.#changes.has(this.#pair(claims)))
+      )
+        this.#more = true
       if (this.#changes.size === size) return
     }
   }
@@ -177,7 +180,7 @@ class Search {
 
   #keep(claims: Claims): void {
     const pair = this.#pair(claims)
-    if (this.#changes.has(pair)) return
+    if (this.#changes.has(pair) || !this.#differs(claims)) return
     const isEnough = this.#changes.size >= MOST_SHRUNK
     const witness = isEnough ? claims : shrink(claims, (smaller) => this.#pair(smaller) === pair)
     this.#changes.set(pair, { old: this.#old.decide(witness), new: this.#new.decide(witness), witness })
