@@ -79,6 +79,12 @@ t.test('findings that are exempt or ignored', async (t) => {
       'x/y',
       [`x/y/a.yaml:9:11: ${WARNING}`],
     ],
+    [
+      'a manifest of that name is none, and is judged',
+      { [C]: ENTRY, 'vmcp-admission.yml': ENTRY.replace('weather', 'other') },
+      '.',
+      [`${C}:9:11: ${WARNING}`, /^vmcp-admission\.yml:9:11: .*other/],
+    ],
     ['off', { 'a.yaml': ENTRY, [C]: of('') }, '. --config-file off', [`a.yaml:9:11: ${WARNING}`]],
     [
       'named',

@@ -4,6 +4,9 @@ import type { WrittenConfiguration } from './file-schema.ts'
 /** The name of the file, beside the manifests or above them. */
 export const FILE_NAME = 'vmcp-admission.yaml'
 
+/** Whether a file of that name is a manifest, such as one that installs the webhook, and not a configuration. */
+export const isManifest = (text: string): boolean => /^apiVersion\s*:/m.test(text) && /^kind\s*:/m.test(text)
+
 export interface FileExemption extends Exemption {
   /** The last day on which it holds, as `2026-12-31`. */
   readonly expires?: string

@@ -37,6 +37,8 @@ export const COMMAND_ROWS: readonly (readonly [args: readonly string[], status: 
   [['fix', 'gateway.yaml'], 0, /^0 changes in 0 files$/m],
   [['lsp', '--help'], 0, /vmcp-admission lsp/],
   [['playground', '--write', 'site'], 0, /^site.index\.html$/m],
+  [['replay', 'claims.json'], 3, /claims\.json:1:1: cannot read: not an audit event/],
+  [['completion', 'bash'], 0, /^complete .* vmcp-admission$/m],
   [['doctor'], 3, NO_CLUSTER],
   [['uninstall'], 3, NO_CLUSTER],
 ]

@@ -1,7 +1,7 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
-import { type Configuration, FILE_NAME, NO_CONFIGURATION } from '../../configuration/file.ts'
+import { type Configuration, FILE_NAME, isManifest, NO_CONFIGURATION } from '../../configuration/file.ts'
 import { UsageError } from '../../configuration/flags.ts'
 import { errorMessage } from '../../rule/error-message.ts'
 
@@ -39,11 +39,20 @@ function isFolder(name: string): boolean {
   }
 }
 
+function isConfiguration(file: string): boolean {
+  if (!existsSync(file)) return false
+  try {
+    return !isManifest(readFileSync(file, 'utf8'))
+  } catch {
+    return true // What is wrong with it is said where it is read.
+  }
+}
+
 function nearestFile(folder: string): string | undefined {
   const file = join(folder, FILE_NAME)
-  if (existsSync(file)) return file
+  if (isConfiguration(file)) return file
   const misnamed = file.replace(/yaml$/, 'yml')
-  if (existsSync(misnamed)) throw new UsageError(`${relative('', misnamed)}: call it ${FILE_NAME}`)
+  if (isConfiguration(misnamed)) throw new UsageError(`${relative('', misnamed)}: call it ${FILE_NAME}`)
   const above = dirname(folder)
   return above === folder || existsSync(join(folder, '.git')) ? undefined : nearestFile(above)
 }

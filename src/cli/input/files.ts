@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { posix, sep } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { FILE_NAME } from '../../configuration/file.ts'
+import { FILE_NAME, isManifest } from '../../configuration/file.ts'
 
 /** A file named in the arguments or found in a folder; `problem` when it could not be read. */
 export type SourceFile =
@@ -10,9 +10,6 @@ export type SourceFile =
 
 /** A name without an extension that kustomize reads. */
 export const MANIFEST = /\.(ya?ml|json)$|^Kustomization$/i
-
-/** Names that hold no manifests: packages, and our own configuration. */
-const OURS = ['node_modules', FILE_NAME]
 
 /** The name of standard input in findings. */
 export const INPUT = '<stdin>'
@@ -83,12 +80,17 @@ async function* readNamed(name: string, excluded: Excluded): AsyncIterable<Sourc
 async function* readFolder(folder: string, excluded: Excluded): AsyncIterable<SourceFile> {
   const entries = await readdir(folder, { withFileTypes: true })
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-    const hidden = entry.name.startsWith('.') || OURS.includes(entry.name)
+    const hidden = entry.name.startsWith('.') || entry.name === 'node_modules'
     const name = posix.join(folder, entry.name)
     if (!hidden && entry.isDirectory()) yield* readNamed(name, excluded)
-    else if (!hidden && MANIFEST.test(entry.name)) yield* readFound(name, excluded)
+    else if (!hidden && MANIFEST.test(entry.name)) {
+      for await (const file of readFound(name, excluded)) if (!isConfiguration(entry.name, file)) yield file
+    }
   }
 }
+
+const isConfiguration = (name: string, file: SourceFile): boolean =>
+  name === FILE_NAME && 'text' in file && !isManifest(file.text)
 
 /** Only regular files are read: a link to a folder can lead back here, and a pipe has no end. */
 async function* readFound(name: string, excluded: Excluded): AsyncIterable<SourceFile> {
