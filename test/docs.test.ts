@@ -1,5 +1,7 @@
-import { globSync, readFileSync } from 'node:fs'
-import { posix } from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { sourceNames } from '../src/rule/rule.ts'
@@ -7,6 +9,7 @@ import { allRules } from '../src/kinds/places.ts'
 import { describedId, describedSource, pathOf } from '../src/review/documentation.ts'
 import { ENGINE_IDS } from '../src/review/engine-ids.ts'
 import { runCli } from './support/cli.ts'
+import { writeInputs } from './support/command-rows.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const IGNORED = /^(node_modules|dist|artifacts|\.)|\/node_modules\//
@@ -122,6 +125,47 @@ t.test('every id, decision and section that the code cites can be opened', async
       t.ok(anchorsOf(PAGES.get('docs/rules.md') ?? '').has(described.anchor), `docs/rules.md: ${path}`)
   }
 })
+
+t.test('the commands in code are ones that the program understands', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-admission-docs-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  writeInputs(folder)
+  cpSync(join(ROOT, 'examples'), join(folder, 'examples'), { recursive: true })
+  cpSync(join(ROOT, 'examples/together'), join(folder, 'deploy'), { recursive: true })
+  for (const args of [
+    ['init', '-qb', 'main'],
+    ['add', '.'],
+    [...AUTHOR, 'commit', '-qm', 'All'],
+  ])
+    execFileSync('git', args, { cwd: folder })
+  for (const [page, markdown] of PAGES) {
+    if (page === 'CHANGELOG.md') continue
+    for (const command of commandsIn(markdown)) {
+      const { status, stderr } = await runCli(command, { cwd: folder, input: '' })
+      t.not(status, 2, `${page}: ${command.join(' ')}: ${stderr}`)
+    }
+  }
+})
+
+const AUTHOR = ['-c', 'user.name=a', '-c', 'user.email=a@example.com']
+
+/** The commands in blocks of code, as arguments; without those that serve, that need an operator's CRDs, and forms of several. */
+function commandsIn(markdown: string): string[][] {
+  const blocks = [...markdown.matchAll(/^( *)```[^`\n]*\n([\s\S]*?)^\1```$|((?:^ {4}\S.*\n)+)/gm)]
+  const lines = blocks.flatMap(([, , fenced = '', indented = '']) =>
+    `${fenced}${indented}`.replaceAll(/\\\n\s*/g, ' ').split('\n'),
+  )
+  return lines.flatMap((line) => {
+    const [, text = ''] = /^\s*(?:- )?(?:\$ )?(?:npx |kubectl )?vmcp-admission (.*)$/.exec(line) ?? []
+    const words: readonly string[] =
+      text.replace(/ (?: |[|&><#;]|2>).*$/, '').match(/'[^']*'|"[^"]*"|\S+/g) ?? []
+    const isForm = /\.\.\.|\[|[A-Z]{3,}|\$|>/.test(words.join(' ').replaceAll(/'[^']*'|https?:\S+/g, ''))
+    const serves = ['lsp', 'playground'].includes(words[0] ?? '') && !words.includes('--write')
+    return words.length === 0 || isForm || serves || words.includes('--crds') || !/^[a-z-]/.test(text)
+      ? []
+      : [words.map((word) => word.replace(/^(['"])(.*)\1$/, '$2'))]
+  })
+}
 
 t.test('README shows what check prints', async (t) => {
   const blocks = [
