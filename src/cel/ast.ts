@@ -76,3 +76,24 @@ export interface Comprehension extends Node {
   readonly step: Expr
   readonly result: Expr
 }
+
+/** The expressions of which an expression is made. */
+export function subexpressions(expr: Expr): readonly Expr[] {
+  switch (expr.kind) {
+    case 'literal':
+    case 'ident':
+      return []
+    case 'select':
+      return [expr.operand]
+    case 'call':
+      return expr.target === undefined ? expr.args : [expr.target, ...expr.args]
+    case 'list':
+      return expr.elements
+    case 'map':
+      return expr.entries.flatMap(({ key, value }) => [key, value])
+    case 'message':
+      return expr.fields.map(({ value }) => value)
+    case 'comprehension':
+      return [expr.range, expr.init, expr.condition, expr.step, expr.result]
+  }
+}

@@ -6,7 +6,7 @@ import { parse } from './parser.ts'
 export { maxDepth, maxNodes } from './builder.ts'
 export { check, maxProblems }
 export type { SettledCalls } from './checker.ts'
-export type { Expr } from './ast.ts'
+export { type Expr, subexpressions } from './ast.ts'
 export { outsideStringLiterals } from './lexer.ts'
 export { parse } from './parser.ts'
 export type { ParseResult } from './parser.ts'

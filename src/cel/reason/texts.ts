@@ -339,3 +339,20 @@ function alphabetOf(wanted: readonly Wanted[]): number[] {
 
 /** Whether the code point looks odd in an example. */
 const isOdd = (letter: number): boolean => letter < 32 || letter > 126
+
+const LONGEST_HOLDER = 40
+
+/** All texts of which the text is a test: those that it starts with, ends with or contains. */
+export function partsOf(name: 'startsWith' | 'endsWith' | 'contains', text: string): string[] | undefined {
+  const characters = Array.from(text)
+  const { length } = characters
+  if (length > (name === 'contains' ? 16 : LONGEST_HOLDER)) return undefined
+  const parts = new Set<string>()
+  for (let first = 0; first <= length; first++) {
+    for (let end = first; end <= length; end++) {
+      if ((name === 'startsWith' && first > 0) || (name === 'endsWith' && end < length)) continue
+      parts.add(characters.slice(first, end).join(''))
+    }
+  }
+  return [...parts]
+}

@@ -1,4 +1,4 @@
-import type { Expr } from '../../cel/index.ts'
+import { type Expr, subexpressions } from '../../cel/index.ts'
 
 /** Claims that every identity provider issues as one text. `scp` and `aud` are a text at some and a list at others. */
 export const TEXT_CLAIMS: ReadonlySet<string> = new Set(
@@ -98,12 +98,12 @@ const isText = (expr: Expr): expr is Expr & { readonly kind: 'literal'; readonly
 export const misfitIn = (expr: Expr): Misfit | undefined => (asksForType(expr) ? undefined : search(expr))
 
 const asksForType = (expr: Expr): boolean =>
-  (expr.kind === 'call' && expr.name === 'type') || partsOf(expr).some(asksForType)
+  (expr.kind === 'call' && expr.name === 'type') || subexpressions(expr).some(asksForType)
 
 function search(expr: Expr): Misfit | undefined {
   const found = misfitAt(expr)
   if (found !== undefined) return found
-  for (const part of partsOf(expr)) {
+  for (const part of subexpressions(expr)) {
     const within = search(part)
     if (within !== undefined) return within
   }
@@ -133,22 +133,3 @@ function claimOf(expr: Expr): string | undefined {
 }
 
 const isClaims = (expr: Expr): boolean => expr.kind === 'ident' && expr.name === 'claims'
-
-function partsOf(expr: Expr): readonly Expr[] {
-  switch (expr.kind) {
-    case 'select':
-      return [expr.operand]
-    case 'call':
-      return expr.target === undefined ? expr.args : [expr.target, ...expr.args]
-    case 'list':
-      return expr.elements
-    case 'map':
-      return expr.entries.flatMap(({ key, value }) => [key, value])
-    case 'message':
-      return expr.fields.map(({ value }) => value)
-    case 'comprehension':
-      return [expr.range, expr.init, expr.condition, expr.step, expr.result]
-    default:
-      return []
-  }
-}

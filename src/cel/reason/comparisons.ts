@@ -1,0 +1,318 @@
+import type { Call, Expr } from '../ast.ts'
+import { regularExpression } from '../evaluate/functions.ts'
+import { CelMap, Failure, isList, type Result, type Value } from '../evaluate/values.ts'
+import {
+  type Binding,
+  type Case,
+  counted,
+  exact,
+  FAILED,
+  is,
+  isFailed,
+  isNumeric,
+  type ListPart,
+  MOST_UNROLLED,
+  numberOf,
+  type Part,
+  textOf,
+  truthOf,
+  typeOfPart,
+  unknown,
+} from './parts.ts'
+import type { Literal } from './solver.ts'
+import { contains, endsWith, isAtLeast, isBefore, isText, matches, partsOf, startsWith } from './texts.ts'
+import type { Over, Place, World } from './world.ts'
+
+/** What comparisons ask of the reader of an expression. */
+export interface Reading {
+  readonly world: World
+  /** The cases of the value at a place, by its form. */
+  at(place: Place): readonly Case[]
+  /** The place of a member or an element. */
+  part(place: Place, key: string | number): Place
+  /** The result over values that are all known, as the evaluator has it. */
+  computed(
+    expr: Expr,
+    parts: readonly Expr[],
+    values: readonly (Part & { readonly is: 'value' })[],
+    unsettled?: boolean,
+  ): Result
+  always(value: Part): readonly Case[]
+  allOf(place: Place, over: Over): ListPart
+  /** A reader of the elements of a list. */
+  inList(list: ListPart): Reading
+}
+
+const FLIPPED = { '_<_': '_>_', '_<=_': '_>=_', '_>_': '_<_', '_>=_': '_<=_' } as const
+const NOTHING: Expr = { kind: 'literal', type: 'null_type', value: null, offset: 0, height: 0 }
+const PLAIN_CALL = { kind: 'call', offset: 0, height: 0, target: undefined } as const
+
+export function equality(reading: Reading, a: Part, b: Part): Part {
+  const world = reading.world
+  if (a.is === 'value' && b.is !== 'value') return equality(reading, b, a)
+  if (a.is === 'value' && b.is === 'value') {
+    const call: Call = { ...PLAIN_CALL, name: '_==_', args: [NOTHING, NOTHING] }
+    return is(reading.computed(call, call.args, [a, b], true))
+  }
+  const [left, right] = [typeOfPart(a), typeOfPart(b)]
+  if (left === undefined || right === undefined) return unknown('bool')
+  const fails = [a, b].some((each) => each.is === 'unknown' && each.fails)
+  if (left !== right && !(isNumeric(left) && isNumeric(right))) return fails ? unknown('bool') : is(false)
+  const holds = b.is === 'value' ? equals(reading, a, b.value) : same(reading, a, b)
+  if (holds === undefined) return { is: 'unknown', type: 'bool', fails }
+  return { is: 'truth', truth: { yes: holds, no: world.not(holds) } }
+}
+
+/** When two parts of one type are equal. */
+function same(reading: Reading, a: Part, b: Part): Literal | undefined {
+  const world = reading.world
+  if ((a.is === 'text' || a.is === 'map') && b.is === a.is && a.place === b.place) return world.true
+  if (
+    a.is === 'measure' &&
+    b.is === 'measure' &&
+    a.place !== undefined &&
+    a.place === b.place &&
+    a.type === b.type
+  )
+    return world.true
+  if (a.is === 'tuple' && b.is === 'tuple') {
+    if (a.items.length !== b.items.length) return world.false
+    return allEqual(
+      reading,
+      a.items.map((item, i) => equality(reading, item, b.items[i] ?? FAILED)),
+    )
+  }
+  return undefined
+}
+
+function allEqual(reading: Reading, parts: readonly Part[]): Literal | undefined {
+  const literals = parts.map((each) => (each.is === 'unknown' ? undefined : truthOf(reading.world, each).yes))
+  return literals.includes(undefined) ? undefined : reading.world.and(...(literals as Literal[]))
+}
+
+/** When a part equals a value of its type. */
+function equals(reading: Reading, part: Part, value: Result): Literal | undefined {
+  const world = reading.world
+  if (part.is === 'text') return world.text(part.place, isText(textOf(value)))
+  if (part.is === 'measure') {
+    const bound = numberOf(value)
+    return bound === undefined ? undefined : world.and(part.least(bound), -part.more(bound))
+  }
+  if (part.is === 'map' && value instanceof CelMap) return equalsMap(reading, part.place, value)
+  if (value instanceof Failure || !isList(value)) return undefined
+  if (part.is === 'tuple') {
+    if (part.items.length !== value.length) return world.false
+    return allEqual(
+      reading,
+      part.items.map((item, i) => equality(reading, item, is(value[i] ?? null))),
+    )
+  }
+  if (part.is !== 'list') return undefined
+  if (value.length === 0) return -world.atLeast(part.place, 1, part.of, part.over)
+  if (
+    part.over !== 'list' ||
+    part.item.is !== 'place' ||
+    part.of !== part.item.world.true ||
+    value.length > 20
+  )
+    return undefined
+  const items = value.map((item, i) => equalsAt(reading, reading.part(part.place, i), item))
+  if (items.includes(undefined)) return undefined
+  return world.and(
+    world.atLeast(part.place, value.length, part.of),
+    -world.atLeast(part.place, value.length + 1, part.of),
+    ...(items as Literal[]),
+  )
+}
+
+function equalsMap(reading: Reading, place: Place, value: CelMap): Literal | undefined {
+  const world = reading.world
+  const keys = world.elements(place, 'keys')
+  const members = Array.from(value.entries(), ([key, member]) =>
+    typeof key === 'string' ? equalsAt(reading, reading.part(place, key), member) : world.false,
+  )
+  if (members.includes(undefined) || members.length > 20) return undefined
+  return world.and(
+    world.atLeast(place, members.length, keys.true, 'keys'),
+    -world.atLeast(place, members.length + 1, keys.true, 'keys'),
+    ...(members as Literal[]),
+  )
+}
+
+function equalsAt(reading: Reading, place: Place, value: Value): Literal | undefined {
+  const world = reading.world
+  const found = reading.at(place).map(({ guard, value: part }) => {
+    const equal = isFailed(part) ? is(false) : equality(reading, part, is(value))
+    return equal.is === 'unknown' ? undefined : world.and(guard, truthOf(world, equal).yes)
+  })
+  return found.includes(undefined) ? undefined : world.or(...(found as Literal[]))
+}
+
+export function ordered(reading: Reading, name: '_<_' | '_<=_' | '_>_' | '_>=_', a: Part, b: Part): Part {
+  const world = reading.world
+  if (a.is === 'value' && b.is !== 'value') return ordered(reading, FLIPPED[name], b, a)
+  const [left, right] = [typeOfPart(a), typeOfPart(b)]
+  if (left === undefined || right === undefined) return unknown('bool')
+  if (left !== right && !(isNumeric(left) && isNumeric(right))) {
+    const isNaN = b.is === 'value' && Number.isNaN(b.value)
+    return isNaN ? unknown('bool') : FAILED
+  }
+  if (['list', 'map', 'type', 'null_type'].includes(left)) return FAILED
+  const fails = [a, b].some((each) => each.is === 'unknown' && each.fails)
+  const other: Part = { is: 'unknown', type: 'bool', fails }
+  if (b.is !== 'value' || b.value instanceof Failure) return other
+  let literal: Literal
+  if (a.is === 'text') {
+    const [before, same] = [isBefore(textOf(b.value)), isText(textOf(b.value))].map((test) =>
+      world.text(a.place, test),
+    ) as [Literal, Literal]
+    if (name === '_<_') literal = before
+    else if (name === '_>=_') literal = -before
+    else literal = name === '_<=_' ? world.or(before, same) : -world.or(before, same)
+  } else if (a.is === 'measure') {
+    const bound = numberOf(b.value)
+    if (bound === undefined) return other
+    if (Number.isNaN(bound)) return is(false)
+    if (name === '_<_') literal = -a.least(bound)
+    else if (name === '_>=_') literal = a.least(bound)
+    else literal = name === '_<=_' ? -a.more(bound) : a.more(bound)
+  } else return other
+  return { is: 'truth', truth: { yes: literal, no: -literal } }
+}
+
+export function contained(reading: Reading, value: Part, holder: Part): Part {
+  const world = reading.world
+  switch (holder.is) {
+    case 'map':
+      if (value.is !== 'value') return unknown('bool')
+      if (typeof value.value !== 'string')
+        return value.value instanceof Uint8Array ? unknown('bool') : is(false)
+      return {
+        is: 'truth',
+        truth: {
+          yes: -reading.part(holder.place, value.value).forms.absent,
+          no: reading.part(holder.place, value.value).forms.absent,
+        },
+      }
+    case 'list': {
+      if (value.is !== 'value' || value.value instanceof Failure)
+        return { is: 'unknown', type: 'bool', fails: value.is === 'unknown' }
+      const elements = world.elements(holder.place, holder.over)
+      const inside = reading.inList(holder)
+      const equal = within(inside, holder.item, is(value.value))
+      if (equal === undefined) return { is: 'unknown', type: 'bool', fails: false }
+      const some = world.atLeast(holder.place, 1, elements.and(holder.of, equal), holder.over)
+      return { is: 'truth', truth: { yes: some, no: -some } }
+    }
+    case 'tuple':
+      return inAny(reading, value, holder.items)
+    case 'value':
+      if (holder.value instanceof Failure) return FAILED
+      if (isList(holder.value)) return inAny(reading, value, holder.value.map(is))
+      if (holder.value instanceof CelMap && value.is === 'text') {
+        const keys = Array.from(holder.value.entries(), ([key]) => is(key))
+        return inAny(reading, value, keys)
+      }
+      return holder.value instanceof CelMap ? unknown('bool') : FAILED
+    case 'unknown':
+      return holder.type === undefined || holder.type === 'list' || holder.type === 'map'
+        ? unknown('bool')
+        : FAILED
+    default:
+      return FAILED
+  }
+}
+
+function inAny(reading: Reading, value: Part, items: readonly Part[]): Part {
+  const world = reading.world
+  if (items.length > MOST_UNROLLED) return unknown('bool')
+  const equal = items.map((item) => equality(reading, value, item))
+  if (equal.some((each) => each.is === 'unknown')) return unknown('bool')
+  const yes = world.or(...equal.map((each) => truthOf(world, each).yes))
+  return { is: 'truth', truth: { yes, no: -yes } }
+}
+
+/** When what a variable stands for equals a value. */
+function within(reading: Reading, item: Binding, value: Part): Literal | undefined {
+  const world = reading.world
+  const cases = item.is === 'cases' ? item.cases() : reading.at(world.root)
+  const found = cases.map((each) => {
+    const equal = isFailed(each.value) ? is(false) : equality(reading, each.value, value)
+    return equal.is === 'unknown' ? undefined : world.and(each.guard, truthOf(world, equal).yes)
+  })
+  return found.includes(undefined) ? undefined : world.or(...(found as Literal[]))
+}
+
+export function textTest(
+  reading: Reading,
+  name: 'startsWith' | 'endsWith' | 'contains' | 'matches',
+  a: Part,
+  b: Part,
+): Part {
+  const world = reading.world
+  const [left, right] = [typeOfPart(a), typeOfPart(b)]
+  if ((left ?? 'string') !== 'string' || (right ?? 'string') !== 'string') return FAILED
+  const fails =
+    [a, b].some((each) => each.is === 'unknown' && each.fails) || left === undefined || right === undefined
+  const other: Part = { is: 'unknown', type: 'bool', fails: fails || name === 'matches' }
+  if (a.is === 'value' && b.is === 'text' && name !== 'matches') {
+    const parts = partsOf(name, textOf(a.value))
+    if (parts === undefined) return other
+    return inAny(reading, b, parts.map(is))
+  }
+  if (a.is !== 'text' || b.is !== 'value') return other
+  const wanted = textOf(b.value)
+  if (name === 'matches' && regularExpression(wanted) instanceof Failure) return FAILED
+  const test = { startsWith, endsWith, contains, matches }[name](wanted)
+  if (test === undefined) return { is: 'unknown', type: 'bool', fails: false }
+  const literal = world.text(a.place, test)
+  return { is: 'truth', truth: { yes: literal, no: -literal } }
+}
+
+export function size(reading: Reading, part: Part): Part {
+  const world = reading.world
+  switch (part.is) {
+    case 'text':
+      return counted(world, (least) => world.text(part.place, isAtLeast(least)))
+    case 'list':
+      return counted(world, (least) => world.atLeast(part.place, least, part.of, part.over))
+    case 'tuple':
+      return is(BigInt(part.items.length))
+    case 'map':
+      return size(reading, reading.allOf(part.place, 'keys'))
+    case 'unknown':
+      return { is: 'unknown', type: 'int', fails: true }
+    default:
+      return FAILED
+  }
+}
+
+export function wholeNumber(reading: Reading, part: Part): readonly Case[] {
+  const world = reading.world
+  if (part.is === 'measure' && part.type === 'int') return reading.always(part)
+  if (part.is !== 'measure' || part.place === undefined) {
+    const type = typeOfPart(part)
+    const isOpen =
+      type === undefined ||
+      ['string', 'double', 'uint', 'int', 'google.protobuf.Timestamp', 'google.protobuf.Duration'].includes(
+        type,
+      )
+    return reading.always(isOpen ? unknown('int') : FAILED)
+  }
+  const fits = world.and(-part.least(2 ** 63), part.more(-(2 ** 63)))
+  // The whole part is at least n when the number is, and below 1 also when it is above n - 1.
+  const least = (bound: number): Literal => {
+    const whole = Math.ceil(bound)
+    return whole > 0 ? part.least(whole) : part.more(whole - 1)
+  }
+  const whole: Part = {
+    is: 'measure',
+    type: 'int',
+    least: exact(least),
+    more: exact((bound) => least(Math.floor(bound) + 1)),
+  }
+  return [
+    { guard: fits, value: whole },
+    { guard: world.not(fits), value: FAILED },
+  ]
+}

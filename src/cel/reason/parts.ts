@@ -1,0 +1,214 @@
+import { Failure, type Result, typeOf, Uint, type Value } from '../evaluate/values.ts'
+import type { Literal } from './solver.ts'
+import type { Over, Place, World } from './world.ts'
+
+/** When an expression is true and when it is false; neither when it fails or is not a bool. */
+export interface Truth {
+  readonly yes: Literal
+  readonly no: Literal
+}
+
+/** A value as far as it is known, and when it is that. The guards of the cases of an expression exclude each other. */
+export interface Case {
+  readonly guard: Literal
+  readonly value: Part
+}
+
+export type Part =
+  | { readonly is: 'value'; readonly value: Result }
+  | { readonly is: 'text'; readonly place: Place }
+  | Measure
+  | ListPart
+  | { readonly is: 'tuple'; readonly items: readonly Part[] }
+  | { readonly is: 'map'; readonly place: Place }
+  | { readonly is: 'truth'; readonly truth: Truth }
+  /** Nothing is known but perhaps its type. */
+  | { readonly is: 'unknown'; readonly type: string | undefined; readonly fails: boolean }
+
+/** A number of which is known which bounds it exceeds. */
+export interface Measure {
+  readonly is: 'measure'
+  readonly type: 'double' | 'int'
+  /** The claim that it is, if it is one. */
+  readonly place?: Place
+  readonly least: (bound: number) => Literal
+  readonly more: (bound: number) => Literal
+}
+
+/** The elements of a list, or the keys of a map, that satisfy `of`, each as `item` makes it. */
+export interface ListPart {
+  readonly is: 'list'
+  readonly place: Place
+  readonly over: Over
+  readonly of: Literal
+  readonly item: Binding
+}
+
+/** What a variable of a comprehension stands for. */
+export type Binding =
+  | { readonly is: 'value'; readonly value: Value }
+  | { readonly is: 'place'; readonly world: World }
+  | {
+      readonly is: 'cases'
+      readonly world: World
+      readonly cases: () => readonly Case[]
+      readonly id: number
+    }
+
+let bindings = 0
+
+/** A variable that stands for what another expression gives; each is another one, however it is spelled. */
+export const standingFor = (world: World, cases: () => readonly Case[]): Binding => ({
+  is: 'cases',
+  world,
+  cases,
+  id: bindings++,
+})
+
+export type Scope = ReadonlyMap<string, Binding>
+
+/** Thrown for a part that reads outside of its world, or that has too many cases. */
+export class Outside extends Error {}
+
+export const LONGEST_COUNT = 2_000
+/** The longest list of which each element is read. */
+export const MOST_UNROLLED = 200
+export const FAILED = { is: 'value', value: new Failure('it fails') } as const
+
+export const is = (value: Result): Part & { readonly is: 'value' } => ({ is: 'value', value })
+export const unknown = (type: string | undefined): Part => ({ is: 'unknown', type, fails: true })
+export const isFailed = (part: Part): boolean => part.is === 'value' && part.value instanceof Failure
+
+export function tuple(items: readonly Part[]): Part {
+  const values = items.flatMap((item) =>
+    item.is === 'value' && !(item.value instanceof Failure) ? [item.value] : [],
+  )
+  if (values.length === items.length) return is(values)
+  return { is: 'tuple', items }
+}
+
+export function opposite(part: Part): Part {
+  if (part.is === 'truth') return { is: 'truth', truth: { yes: part.truth.no, no: part.truth.yes } }
+  return part.is === 'value' && typeof part.value === 'boolean' ? is(!part.value) : part
+}
+
+export function truthOf(world: World, part: Part): Truth {
+  if (part.is === 'truth') return part.truth
+  const value = part.is === 'value' ? part.value : undefined
+  return { yes: value === true ? world.true : world.false, no: value === false ? world.true : world.false }
+}
+
+/** One side that decides is enough, whatever the other side is (CEL language definition, "Logical Operators"). */
+export const all = (world: World, truths: readonly Truth[]): Truth => ({
+  yes: world.and(...truths.map(({ yes }) => yes)),
+  no: world.or(...truths.map(({ no }) => no)),
+})
+
+export const any = (world: World, truths: readonly Truth[]): Truth => ({
+  yes: world.or(...truths.map(({ yes }) => yes)),
+  no: world.and(...truths.map(({ no }) => no)),
+})
+
+export function one(world: World, truths: readonly Truth[]): Truth {
+  let [zero, single] = [world.true, world.false]
+  for (const { yes, no } of truths) {
+    single = world.or(world.and(single, no), world.and(zero, yes))
+    zero = world.and(zero, no)
+  }
+  const whole = world.and(...truths.map(({ yes, no }) => world.or(yes, no)))
+  return { yes: world.and(whole, single), no: world.and(whole, -single) }
+}
+
+export function typeOfPart(part: Part): string | undefined {
+  switch (part.is) {
+    case 'value':
+      return part.value instanceof Failure ? undefined : typeOf(part.value)
+    case 'text':
+      return 'string'
+    case 'measure':
+    case 'unknown':
+      return part.type
+    case 'list':
+    case 'tuple':
+      return 'list'
+    case 'map':
+      return 'map'
+    case 'truth':
+      return 'bool'
+  }
+}
+
+/** A value that is known to be a text. */
+export const textOf = (value: Result): string => (typeof value === 'string' ? value : '')
+
+export const isNumeric = (type: string): boolean => type === 'double' || type === 'int' || type === 'uint'
+
+export function numberOf(value: Result): number | undefined {
+  if (typeof value === 'number') return value
+  if (typeof value === 'bigint') return Number(value)
+  return value instanceof Uint ? Number(value.value) : undefined
+}
+
+/** The place in a list; undefined for what is none. */
+export function indexOf(value: Result): number | undefined {
+  const place = numberOf(value)
+  return place !== undefined && Number.isInteger(place) && place >= 0 ? place : undefined
+}
+
+export function numberAt(world: World, place: Place): Measure {
+  return {
+    is: 'measure',
+    type: 'double',
+    place,
+    least: (bound) => world.above(place, bound, false),
+    more: (bound) => world.above(place, bound, true),
+  }
+}
+
+/** Beyond 2^53 doubles have gaps, in which the comparison of whole numbers is not theirs. */
+export const exact =
+  (compare: (bound: number) => Literal) =>
+  (bound: number): Literal => {
+    if (Math.abs(bound) > Number.MAX_SAFE_INTEGER) throw new Outside('a large number')
+    return compare(bound)
+  }
+
+/** A count of which is known whether it is at least so much. */
+export function counted(world: World, atLeast: (least: number) => Literal): Part {
+  const least = (bound: number): Literal => {
+    const whole = Math.ceil(bound)
+    if (whole <= 0) return world.true
+    if (whole > LONGEST_COUNT) throw new Outside('a large count')
+    return atLeast(whole)
+  }
+  return { is: 'measure', type: 'int', least, more: (bound) => least(Math.floor(bound) + 1) }
+}
+
+/** Cases with the same simple value become one. */
+export function merged(world: World, cases: readonly Case[]): readonly Case[] {
+  const simple = new Map<string, Literal[]>()
+  const rest: Case[] = []
+  const values = new Map<string, Part>()
+  for (const each of cases) {
+    if (each.guard === world.false) continue
+    const { value } = each
+    const key =
+      value.is === 'value' && (value.value instanceof Failure || typeof value.value !== 'object')
+        ? value.value instanceof Failure
+          ? 'failed'
+          : `${typeof value.value} ${Object.is(value.value, -0) ? '-0' : String(value.value)}`
+        : undefined
+    if (key === undefined) rest.push(each)
+    else {
+      simple.set(key, [...(simple.get(key) ?? []), each.guard])
+      values.set(key, value)
+    }
+  }
+  return [
+    ...rest,
+    ...Array.from(simple, ([key, guards]) => ({
+      guard: world.or(...guards),
+      value: values.get(key) ?? FAILED,
+    })),
+  ]
+}
