@@ -1,3 +1,4 @@
+import { type Bound, isAbove, isTighter, numbersBetween } from './bounds.ts'
 import { NUMBERS, numbersFrom, TEXTS, textsFrom } from './hints.ts'
 import { type Budget, type Literal, Solver } from './solver.ts'
 import { findText, isText, passes, type TextTest } from './texts.ts'
@@ -23,13 +24,6 @@ export interface Place {
   keys: ListPlace | undefined
   /** Whether the text is one of those that tests ask for. */
   taken: Literal | undefined
-}
-
-/** `value > bound`, or `value >= bound`. */
-interface Bound {
-  readonly literal: Literal
-  readonly bound: number
-  readonly strict: boolean
 }
 
 /** What is said of the elements of a list: at least so many satisfy a literal of the world of its elements. */
@@ -719,11 +713,6 @@ function kept<T>(map: Map<string, T>, key: string, make: () => T): T {
   return made
 }
 
-const isAbove = (value: number, { bound, strict }: Bound): boolean =>
-  strict ? value > bound : value >= bound
-const isTighter = (a: Bound, b: Bound): boolean =>
-  a.bound > b.bound || (a.bound === b.bound && a.strict && !b.strict)
-
 /** The value where the place is, with nothing else around it. */
 export function around(place: Place, value: unknown): unknown {
   if (place.above === undefined) return value
@@ -736,40 +725,6 @@ export function around(place: Place, value: unknown): unknown {
 /** An object of any keys, `__proto__` too. */
 function objectOf(members: readonly (readonly [string, unknown])[]): Record<string, unknown> {
   return Object.fromEntries(members)
-}
-
-const words = new DataView(new ArrayBuffer(8))
-
-/** The next number up or down that a double can be. */
-function neighbour(value: number, up: boolean): number {
-  if (value === 0) return up ? Number.MIN_VALUE : -Number.MIN_VALUE
-  words.setFloat64(0, value)
-  words.setBigInt64(0, words.getBigInt64(0) + (up === value > 0 ? 1n : -1n))
-  return words.getFloat64(0)
-}
-
-/** Numbers to try between two bounds, plain ones first; one of them lies between if any number does. */
-function numbersBetween(low: number | undefined, high: number | undefined): number[] {
-  if (low === undefined && high === undefined) return [1, 0]
-  if (low === undefined)
-    return [
-      Math.floor(high ?? 0),
-      Math.ceil(high ?? 0) - 1,
-      high ?? 0,
-      neighbour(high ?? 0, false),
-      -Number.MAX_VALUE,
-    ]
-  if (high === undefined)
-    return [Math.ceil(low), Math.floor(low) + 1, low, neighbour(low, true), Number.MAX_VALUE]
-  return [
-    Math.ceil(low),
-    Math.floor(low) + 1,
-    low / 2 + high / 2,
-    low,
-    high,
-    neighbour(low, true),
-    neighbour(high, false),
-  ]
 }
 
 const FILLERS = ['other', 'another', 'third', 'fourth', 'fifth', 'sixth']
