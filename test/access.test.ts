@@ -6,7 +6,10 @@ import fc from 'fast-check'
 import t from 'tap'
 import { RE2JS } from '@bufbuild/re2'
 import { compareChoices } from '../src/access/difference/compare.ts'
-import { roleChoice } from '../src/access/difference/role-choice.ts'
+import { isTrueFor, roleChoice } from '../src/access/difference/role-choice.ts'
+import { grantsOf } from '../src/access/difference/who.ts'
+import { programOf } from '../src/access/role/matcher.ts'
+import { fromJson, type Value } from '../src/cel/evaluate/values.ts'
 import { delegationChoice } from '../src/access/difference/delegation-choice.ts'
 import { GENERATIONS } from '../src/access/role/releases.ts'
 import { Budget, type Literal, Solver } from '../src/cel/reason/solver.ts'
@@ -22,7 +25,7 @@ import {
   startsWith,
   type TextTest,
 } from '../src/cel/reason/texts.ts'
-import { checkPair, newest, type PairCounts, RandomConfigs } from './support/access-pairs.ts'
+import { CALLERS, checkPair, newest, type PairCounts, RandomConfigs } from './support/access-pairs.ts'
 import { runCli, spawnCli } from './support/cli.ts'
 
 const PAIRS = 600
@@ -142,6 +145,123 @@ void t.test('a candidate that changes nothing is not a change', (t) => {
     roleChoice(alone([{ matcher: '[int(claims.s) > 1].exists(z, z)', roleArn: role('one') }]), newest),
   )
   t.same(changes, [])
+  t.end()
+})
+
+interface WhoRow {
+  readonly mappings: readonly object[]
+  /** For each place of the role `r`: its callers, those that get something else, and an example or why there is none. */
+  readonly said: readonly (readonly [
+    by: string,
+    callers: string | null,
+    except: readonly string[],
+    answer: unknown,
+  ])[]
+}
+
+const WHO: readonly WhoRow[] = [
+  {
+    mappings: [
+      { matcher: 'has(claims.blocked)', roleArn: role('x') },
+      {
+        matcher: '"a" in claims.g && (claims.sub == "a-1" || claims.sub.startsWith("a-"))',
+        roleArn: role('r'),
+      },
+    ],
+    said: [
+      [
+        'roleMappings[1]',
+        '"a" in claims.g && claims.sub.startsWith("a-")',
+        ['has(claims.blocked)'],
+        { g: ['a'], sub: 'a-someone' },
+      ],
+    ],
+  },
+  {
+    mappings: [
+      { matcher: 'claims.sub == "ann"', roleArn: role('r') },
+      { matcher: 'claims.sub == "bob" || claims.sub == "ann"', roleArn: role('r') },
+    ],
+    said: [
+      ['roleMappings[0]', 'claims.sub == "ann"', [], { sub: 'ann' }],
+      ['roleMappings[1]', 'claims.sub == "bob" || claims.sub == "ann"', [], { sub: 'bob' }],
+    ],
+  },
+  {
+    mappings: [
+      { claim: 'staff', roleArn: role('x') },
+      { matcher: 'true || has(claims.sub)', roleArn: role('r'), priority: 7 },
+      { matcher: 'has(claims.sub)', roleArn: role('r') },
+    ],
+    said: [
+      ['roleMappings[1]', null, [], {}],
+      ['roleMappings[2]', 'has(claims.sub)', [], 'roleMappings[1] takes every caller'],
+    ],
+  },
+  {
+    mappings: [{ matcher: 'claims.sub == "a" && claims.sub == "b"', roleArn: role('r') }],
+    said: [['roleMappings[0]', 'claims.sub == "a" && claims.sub == "b"', [], 'no caller satisfies it']],
+  },
+  {
+    mappings: [
+      { claim: 'staff', roleArn: role('r') },
+      { matcher: 'claims.', roleArn: role('x') },
+    ],
+    said: [['roleMappings[0]', 'nobody', [], 'the workload does not start because of roleMappings[1]']],
+  },
+]
+
+void t.test('who gets a role, in as few words as its matchers allow', (t) => {
+  for (const { mappings, said } of WHO) {
+    const grants = grantsOf(roleChoice(config(mappings), newest), (access) => access === role('r'))
+    t.same(
+      grants.map(({ by, callers, except, answer }) => [
+        by,
+        callers,
+        except.map((each) => each.callers),
+        answer.is === 'somebody' ? answer.example : answer.why,
+      ]),
+      said,
+    )
+  }
+  t.end()
+})
+
+void t.test('the description of a role is true of exactly the callers that get it', (t) => {
+  const random = new RandomConfigs(7)
+  let described = 0
+  for (let i = 0; i < 60; i++) {
+    const choice = roleChoice(random.ofMatchers(), newest)
+    const grants = grantsOf(choice, (access) => access === role('r1'))
+    const tests = new Map<string, (claims: Value) => boolean>()
+    const holds = (text: string, claims: Value): boolean => {
+      const known = tests.get(text)
+      if (known !== undefined) return known(claims)
+      const program = programOf(text, newest.celGo)
+      if (typeof program === 'string') throw new Error(`${text}: ${program}`)
+      const test = (each: Value) => isTrueFor(program, each, () => undefined)
+      tests.set(text, test)
+      return test(claims)
+    }
+    for (const [n, claims] of CALLERS.entries()) {
+      if (n % 8 !== i % 8) continue
+      const value = fromJson(claims)
+      const isDescribed = grants.some(
+        ({ answer, callers, except }) =>
+          answer.is !== 'nobody' &&
+          (callers === null || holds(callers, value)) &&
+          !except.some((each) => holds(each.callers === 'everyone' ? 'true' : each.callers, value)),
+      )
+      const { access } = choice.decide(claims)
+      if (isDescribed === (access === role('r1'))) continue
+      t.fail('a false description', { claims, access, grants })
+      break
+    }
+    for (const { answer, by } of grants)
+      if (answer.is === 'somebody') t.equal(choice.decide(answer.example).by, by)
+    described += grants.filter(({ answer }) => answer.is === 'somebody').length
+  }
+  t.ok(described > 40, `${described} places`)
   t.end()
 })
 
@@ -380,6 +500,28 @@ void t.test('the command', async (t) => {
     ],
     [['old.yaml', 'new.yaml', '--claims', 'bob.json'], 0, /moves: arn\S+admin/],
     [['old.yaml', 'new.yaml', '--claims', 'none.json'], 3, /^$/],
+    [
+      ['--who', '*:role/admin', 'old.yaml'],
+      0,
+      /^arn\S+admin\n {2}.*spec\.awsSts\.roleMappings\[0\]\n {4}callers: claims\.sub == "ann"\n {4}example: {"sub":"ann"}\n\nsomebody gets 1 role/,
+    ],
+    [
+      ['--who', '*reader', 'old.yaml'],
+      0,
+      /callers: everyone\n {4}but not: claims\.sub == "ann" \(roleMappings\[0\]/,
+    ],
+    [['--who', '*writer', 'old.yaml'], 0, /^nothing here gives a role that fits \*writer$/m],
+    [['--who', '*', 'other.yaml'], 0, /nothing decides access/],
+    [
+      ['--who', '*', '--output', 'markdown', 'old.yaml'],
+      0,
+      /^\| `MCP\S+ default\/aws`<br>`spec\.awsSts\.roleMappings/m,
+    ],
+    [['--who', '*', '--output', 'json', 'old.yaml'], 0, /"answer": "somebody"/],
+    [['--who', '*', '--output', 'sarif', 'old.yaml'], 2, /^$/],
+    [['--who', '*', '--claims', 'bob.json', 'old.yaml'], 2, /^$/],
+    [['--who', '*'], 2, /^$/],
+    [['--who', '*', 'none.yaml'], 3, /./],
     [['old.yaml', 'none.yaml'], 3, /./],
     [['old.yaml'], 2, /^$/],
     [['-', '-'], 2, /^$/],
@@ -447,7 +589,7 @@ void t.test('the commands of docs/access.md print what the page says', async (t)
     page.matchAll(/```console\n\$ vmcp-admission (.*)\n([^]*?)```/g),
     ([, call = '', said = '']) => ({ call, said }),
   )
-  t.equal(runs.length, 4)
+  t.equal(runs.length, 5)
   for (const { call, said } of runs) {
     const { stdout } = await runCli(call.replaceAll("'", '').split(' '), { cwd })
     t.equal(stdout, said, call)

@@ -116,6 +116,7 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
       ways: [
         ['[flags] OLD NEW', 'print who gets which role differently, with an example of each caller'],
         ['--cluster FILE|DIRECTORY ...', 'print the same for what the files would change in a cluster'],
+        ['--who PATTERN FILE|DIRECTORY ...', 'print who gets such a role in one state, or that nobody can'],
       ],
       example: 'git:main deploy/',
       flags: ACCESS_FLAGS,

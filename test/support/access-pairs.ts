@@ -134,6 +134,15 @@ export class RandomConfigs {
     return [configOf(old, roleClaim, fallback), configOf(now, roleClaim, fallback)]
   }
 
+  /** A configuration with matchers only. */
+  ofMatchers(): object {
+    const mappings = Array.from({ length: 1 + this.#below(4) }, () => ({
+      matcher: this.matcher(),
+      roleArn: role(this.#pick(['r1', 'r2', 'r3'])),
+    }))
+    return configOf(mappings, 'g', role('r1'))
+  }
+
   /** The same in other words, or nearly. */
   #rewritten(mapping: Mapping): Mapping {
     const { claim, matcher, ...rest } = mapping
@@ -199,7 +208,7 @@ const MAPS = [{}, { s: 'a' }, { s: 'b' }, { s: ['a'] }, { a: 1 }, { a: 1, b: 2 }
 const ANYTHING = [undefined, null, true, false, ...TEXTS, ...NUMBERS, ...LISTS, ...MAPS]
 
 /** All callers of the small universe in which one or two claims vary at a time, and many in which all do. */
-const CALLERS: readonly Claims[] = (() => {
+export const CALLERS: readonly Claims[] = (() => {
   const callers: Claims[] = []
   const add = (claims: Record<string, unknown>) =>
     callers.push(Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined)))

@@ -10,38 +10,63 @@ export interface Outcome {
   readonly by: string
 }
 
+/** When a way is taken, and how the manifest says it. */
+export interface Condition {
+  readonly when: Literal
+  /** Undefined for everyone. */
+  readonly text: string | undefined
+  /** Conditions with one part less, those with the fewest parts first; they may say something else. */
+  readonly smaller: () => Iterable<Condition>
+  /** Why nobody satisfies it, where that is known without a proof. */
+  readonly never?: string
+}
+
+/** An alternative of a choice: who satisfies its condition, and none of an earlier one, has this outcome. */
+export interface Way extends Outcome {
+  readonly condition: Condition
+}
+
 /** A part of a manifest that lets callers have something by their claims. */
 export interface Choice {
-  /** When a caller gets what: literals of which exactly one is true, by access; the empty text is nothing. */
-  encode(world: World): ReadonlyMap<string, Literal>
+  /** The alternatives in the order tried; everyone satisfies the last one. */
+  ways(world: World): readonly Way[]
   /** What the claims get, evaluated as the gateway does. */
   decide(claims: Claims): Outcome
 }
 
+/** A condition that is not made smaller. */
+export const whole = (when: Literal, text: string): Condition => ({ when, text, smaller: () => [] })
+
+export const nobody = (world: World, why: string): Condition => ({
+  when: world.false,
+  text: 'nobody',
+  smaller: () => [],
+  never: why,
+})
+
+export const everyone = (world: World): Condition => ({
+  when: world.true,
+  text: undefined,
+  smaller: () => [],
+})
+
+const THERE_IS_NONE = { by: 'there is no such configuration' }
+
 /** What nobody gets anything of: a configuration that is not there. */
 export const NOTHING: Choice = {
-  encode: (world) => new Map([['', world.true]]),
-  decide: () => ({ by: 'there is no such configuration' }),
+  ways: (world) => [{ ...THERE_IS_NONE, condition: everyone(world) }],
+  decide: () => THERE_IS_NONE,
 }
 
-/** Alternatives of which the first that holds counts, and the literal of the rest. */
-export function firstOf(
-  world: World,
-  tried: readonly { readonly when: Literal; readonly access: string }[],
-): { readonly outcomes: Map<string, Literal[]>; readonly rest: Literal } {
+/** When a caller gets what: literals of which exactly one is true, by access; the empty text is nothing. */
+export function outcomesOf(world: World, ways: readonly Way[]): ReadonlyMap<string, Literal> {
   const outcomes = new Map<string, Literal[]>()
   let rest = world.true
-  for (const { when, access } of tried) {
-    outcomes.set(access, [...(outcomes.get(access) ?? []), world.and(rest, when)])
-    rest = world.and(rest, -when)
+  for (const { condition, access = '' } of ways) {
+    const those = outcomes.get(access) ?? []
+    those.push(world.and(rest, condition.when))
+    outcomes.set(access, those)
+    rest = world.and(rest, -condition.when)
   }
-  return { outcomes, rest }
-}
-
-/** The alternatives of each outcome as one literal. */
-export function joined(
-  world: World,
-  outcomes: ReadonlyMap<string, readonly Literal[]>,
-): ReadonlyMap<string, Literal> {
   return new Map(Array.from(outcomes, ([access, literals]) => [access, world.or(...literals)]))
 }

@@ -1,7 +1,7 @@
 import { Budget, type Literal, OutOfBudget } from '../../cel/reason/solver.ts'
 import { World } from '../../cel/reason/world.ts'
 import type { Claims } from '../role/claims.ts'
-import type { Choice, Outcome } from './choice.ts'
+import { type Choice, type Outcome, outcomesOf } from './choice.ts'
 import { shrink } from './shrink.ts'
 import { samples } from './samples.ts'
 
@@ -34,7 +34,7 @@ const MOST_PAIRS = 60
 /** Witnesses that are made as small as they can be; the others are as they were found. */
 const MOST_SHRUNK = 40
 /** Callers that are tried at random where a question is not decided. */
-const MOST_SAMPLES = 3_000
+export const MOST_SAMPLES = 3_000
 
 /**
  * Who gets what differently. Every change has a witness that both sides were evaluated for; without changes and undecided
@@ -81,8 +81,8 @@ class Search {
 
   #ask(): void {
     const world = this.#world
-    const before = this.#old.encode(world)
-    const after = this.#new.encode(world)
+    const before = outcomesOf(world, this.#old.ways(world))
+    const after = outcomesOf(world, this.#new.ways(world))
     const sides = [
       ['gains', after, before],
       ['loses', before, after],

@@ -1,11 +1,11 @@
 import { fromJson } from '../../cel/evaluate/values.ts'
-import { read } from '../../cel/reason/reader.ts'
 import { isText } from '../../cel/reason/texts.ts'
 import type { World } from '../../cel/reason/world.ts'
-import { type Claims, filledOr } from '../role/claims.ts'
+import { type Claims, claimPath, filledOr } from '../role/claims.ts'
 import { bounded, LIMITS, programOf } from '../role/matcher.ts'
 import type { RoleSelection } from '../role/releases.ts'
-import { type Choice, NOTHING } from './choice.ts'
+import { type Choice, everyone, NOTHING, type Way, whole } from './choice.ts'
+import { isTrue } from './condition.ts'
 import { isTrueFor } from './role-choice.ts'
 
 /** The part of a trusted issuer that decides whose tokens may be exchanged. */
@@ -33,22 +33,28 @@ export function delegationChoice(policy: DelegationPolicy, { celGo }: RoleSelect
   if (typeof program === 'string') return NOTHING
   const exchange = `exchange of tokens of ${issuer}`
   const named = `${exchange} by the client that may_act names`
-  const encode = (world: World) => {
+  const ways = (world: World): readonly Way[] => {
     const mayAct = world.part(world.root, 'may_act').forms
-    const without = world.or(mayAct.absent, mayAct.null)
+    const isNamed = whole(-world.or(mayAct.absent, mayAct.null), 'has(claims.may_act)')
     const actor = world.part(world.root, name)
-    const listed = world.and(
+    const isListed = world.and(
       actor.forms.string,
       world.or(...actors.map((each) => world.text(actor, isText(each)))),
     )
-    const matched = program === undefined ? world.false : read(world, program.expr, program).yes
-    const allowed = world.and(without, world.or(listed, matched))
-    const byName = allowMayAct === true ? -without : world.false
-    return new Map([
-      [exchange, allowed],
-      [named, byName],
-      ['', world.and(-allowed, -byName)],
-    ])
+    return [
+      allowMayAct === true
+        ? { access: named, by: 'allowMayAct', condition: isNamed }
+        : { by: 'allowMayAct is not true', condition: isNamed },
+      {
+        access: exchange,
+        by: 'allowedActors',
+        condition: whole(isListed, `${claimPath(name)} in ${JSON.stringify(actors)}`),
+      },
+      ...(program === undefined
+        ? []
+        : [{ access: exchange, by: 'actorMatcher', condition: isTrue(world, program) }]),
+      { by: 'neither allowedActors nor actorMatcher', condition: everyone(world) },
+    ]
   }
   const decide = (claims: Claims) => {
     if (claims.may_act !== undefined && claims.may_act !== null)
@@ -60,5 +66,5 @@ export function delegationChoice(policy: DelegationPolicy, { celGo }: RoleSelect
       ? { access: exchange, by: 'actorMatcher' }
       : { by: 'neither allowedActors nor actorMatcher' }
   }
-  return { encode, decide }
+  return { ways, decide }
 }

@@ -1,15 +1,24 @@
 import { evaluate } from '../../cel/evaluate/evaluate.ts'
 import { fromJson, type Spend, type Value } from '../../cel/evaluate/values.ts'
-import { read } from '../../cel/reason/reader.ts'
 import type { Literal } from '../../cel/reason/solver.ts'
 import { isText } from '../../cel/reason/texts.ts'
 import type { World } from '../../cel/reason/world.ts'
 import { isAbsent } from '../../rule/resource.ts'
-import { type Claims, filledOr } from '../role/claims.ts'
+import { type Claims, claimPath, filledOr } from '../role/claims.ts'
 import { configOf, mappingsOf, placeOf, priorityOf } from '../role/decide.ts'
 import { bounded, LIMITS, type Program, programOf, Stopped } from '../role/matcher.ts'
 import type { RoleSelection } from '../role/releases.ts'
-import { type Choice, firstOf, joined, NOTHING, type Outcome } from './choice.ts'
+import {
+  type Choice,
+  type Condition,
+  everyone,
+  nobody,
+  NOTHING,
+  type Outcome,
+  type Way,
+  whole,
+} from './choice.ts'
+import { isTrue } from './condition.ts'
 
 /** A mapping that a gateway can evaluate. */
 export interface ReadMapping {
@@ -62,37 +71,51 @@ export function roleChoice(value: unknown, selection: RoleSelection): Choice {
   if (value === undefined) return NOTHING
   const read = readMappings(value, selection)
   return {
-    encode: (world) => encode(world, read, selection),
+    ways: (world) => waysOf(world, read, selection),
     decide: (claims) => decide(claims, read, selection),
   }
 }
 
-function encode(world: World, read: ReadMappings, selection: RoleSelection): ReadonlyMap<string, Literal> {
-  const { mappings, fallback, refused } = read
-  if (refused !== undefined) return new Map([['', world.true]])
-  const tried = mappings.map((mapping) => ({
-    when: conditionOf(world, mapping, read, selection),
-    access: mapping.roleArn,
-  }))
-  const { outcomes, rest } = firstOf(world, tried)
+function waysOf(world: World, read: ReadMappings, selection: RoleSelection): readonly Way[] {
+  const { mappings, refused } = read
+  const ways = (conditionFor: (mapping: ReadMapping) => Condition) =>
+    mappings.map((mapping) => ({
+      access: mapping.roleArn,
+      by: placeOf(mapping),
+      condition: conditionFor(mapping),
+    }))
+  if (refused !== undefined)
+    return [...ways(() => nobody(world, refused)), { by: refused, condition: everyone(world) }]
   const closed = closedOf(world, read, selection)
-  const add = (access: string, literal: Literal) =>
-    outcomes.set(access, [...(outcomes.get(access) ?? []), literal])
-  add(fallback ?? '', world.and(rest, -closed))
-  add('', world.and(rest, closed))
-  return joined(world, outcomes)
+  return [
+    ...ways((mapping) => conditionOf(world, mapping, read, selection)),
+    ...(closed === world.false
+      ? []
+      : [{ by: closedBy(read), condition: whole(closed, `${rolesOf(read)} is neither a list nor a text`) }]),
+    { ...restOf(read), condition: everyone(world) },
+  ]
 }
 
+const rolesOf = ({ roleClaim }: ReadMappings): string => claimPath(roleClaim)
+const closedBy = (read: ReadMappings): string =>
+  `no mapping matches, and ${rolesOf(read)} is neither a list nor a string`
+
+/** What callers get whom no mapping takes. */
+const restOf = ({ fallback }: ReadMappings): Outcome =>
+  fallback === undefined
+    ? { by: 'no mapping matches, and there is no fallbackRoleArn' }
+    : { access: fallback, by: 'fallbackRoleArn' }
+
 /** When a mapping matches. */
-export function conditionOf(
+function conditionOf(
   world: World,
   { claim, program }: ReadMapping,
-  { roleClaim }: ReadMappings,
+  read: ReadMappings,
   selection: RoleSelection,
-): Literal {
-  if (program !== undefined) return readProgram(world, program)
-  if (claim === undefined) return world.false
-  const place = world.part(world.root, roleClaim)
+): Condition {
+  if (program !== undefined) return isTrue(world, program)
+  if (claim === undefined) return nobody(world, 'it has neither a claim nor a matcher')
+  const place = world.part(world.root, read.roleClaim)
   const { forms } = place
   const elements = world.elements(place)
   const isElement = elements.and(elements.root.forms.string, elements.text(elements.root, isText(claim)))
@@ -101,11 +124,8 @@ export function conditionOf(
     selection.roleClaim === 'asList'
       ? world.and(forms.string, world.text(place, isText(claim)))
       : world.and(forms.map, -world.part(place, claim).forms.absent)
-  return world.or(inList, other)
+  return whole(world.or(inList, other), `${JSON.stringify(claim)} in ${rolesOf(read)}`)
 }
-
-const readProgram = (world: World, { expr, settled, celGo }: Program): Literal =>
-  read(world, expr, { settled, celGo }).yes
 
 /** When the role claim has a form for which newer gateways give no role at all. */
 function closedOf(world: World, { mappings, roleClaim }: ReadMappings, selection: RoleSelection): Literal {
@@ -116,7 +136,7 @@ function closedOf(world: World, { mappings, roleClaim }: ReadMappings, selection
 }
 
 function decide(claims: Claims, read: ReadMappings, selection: RoleSelection): Outcome {
-  const { mappings, fallback, refused, roleClaim } = read
+  const { mappings, refused, roleClaim } = read
   if (refused !== undefined) return { by: refused }
   const value = fromJson(claims)
   const spend = bounded(LIMITS, Infinity, () => 0)
@@ -124,14 +144,10 @@ function decide(claims: Claims, read: ReadMappings, selection: RoleSelection): O
     if (matches(mapping, claims, value, { roleClaim, selection, spend }))
       return { access: mapping.roleArn, by: placeOf(mapping) }
   }
-  if (isClosed(claims, read, selection))
-    return { by: `no mapping matches, and claims.${roleClaim} is neither a list nor a string` }
-  return fallback === undefined
-    ? { by: 'no mapping matches, and there is no fallbackRoleArn' }
-    : { access: fallback, by: 'fallbackRoleArn' }
+  return isClosed(claims, read, selection) ? { by: closedBy(read) } : restOf(read)
 }
 
-interface Way {
+interface Lookup {
   readonly roleClaim: string
   readonly selection: RoleSelection
   readonly spend: Spend
@@ -141,7 +157,7 @@ function matches(
   { claim, program }: ReadMapping,
   claims: Claims,
   value: Value,
-  { roleClaim, selection, spend }: Way,
+  { roleClaim, selection, spend }: Lookup,
 ): boolean {
   if (program !== undefined) return isTrueFor(program, value, spend)
   if (claim === undefined) return false

@@ -45,7 +45,7 @@ const NO_ENTRY: Entry = {
   choice: () => NOTHING,
 }
 
-const choiceOf = (entry: Entry | undefined, generation: Generation): Choice =>
+export const choiceOf = (entry: Entry | undefined, generation: Generation): Choice =>
   entry === undefined ? NOTHING : entry.choice(generation)
 
 /** How a part differs; what holds for several releases is said once. */
@@ -73,7 +73,7 @@ export function differenceOf(
 }
 
 /** The values of each generation, each with the releases that have it. */
-function grouped<T extends object>(
+export function grouped<T extends object>(
   found: readonly { readonly generation: Generation; readonly values: readonly T[] }[],
 ): (T & ForReleases)[] {
   const groups = new Map<string, { readonly value: T; readonly holdsFor: Generation[] }>()

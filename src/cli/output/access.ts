@@ -36,11 +36,11 @@ function wayOf({ old, new: now }: { readonly old: Outcome; readonly new: Outcome
   return now.by === 'fallbackRoleArn' ? 'falls back' : 'moves'
 }
 
-const nameOf = ({ kind, namespace, name }: Entry): string => `${kind} ${namespace}/${name}`
-const NONE = 'no role'
+export const nameOf = ({ kind, namespace, name }: Entry): string => `${kind} ${namespace}/${name}`
+export const NONE = 'no role'
 const accessName = ({ access }: Outcome): string => access ?? NONE
 const outcomeText = (outcome: Outcome): string => `${accessName(outcome)} (${outcome.by})`
-const claimsText = (claims: Claims): string => JSON.stringify(claims)
+export const claimsText = (claims: Claims): string => JSON.stringify(claims)
 
 const isSame = ({ changes, undecided }: PartDifference): boolean => changes.length + undecided.length === 0
 
@@ -73,7 +73,7 @@ function partLines(difference: PartDifference): string[] {
   ]
 }
 
-const inReleases = ({ releases }: ForReleases): string =>
+export const inReleases = ({ releases }: ForReleases): string =>
   releases === 'all' ? '' : ` (operator releases ${releases})`
 
 function undecidedText({ access, question, why }: Undecided): string {
@@ -140,10 +140,11 @@ function partMarkdown(difference: PartDifference): string[] {
   ]
 }
 
-const cell = (text: string): string => visible(text).replaceAll(/[\\|<>*_`[\]]/g, (mark) => `\\${mark}`)
+export const cell = (text: string): string =>
+  visible(text).replaceAll(/[\\|<>*_`[\]]/g, (mark) => `\\${mark}`)
 
 /** Code in a table: a bar ends a cell even there. */
-function code(text: string): string {
+export function code(text: string): string {
   const shown = visible(text).replaceAll('|', '\\|')
   const ticks = '`'.repeat(Math.max(0, ...Array.from(shown.matchAll(/`+/g), ([run]) => run.length)) + 1)
   const space = ticks.length > 1 ? ' ' : ''
@@ -178,7 +179,7 @@ export function accessJson(report: AccessReport): string {
   })
 }
 
-const subjectOf = (entry: Entry) => ({
+export const subjectOf = (entry: Entry) => ({
   kind: entry.kind,
   namespace: entry.namespace,
   name: entry.name,
@@ -192,7 +193,7 @@ function verdictOf({ differences }: AccessReport): string {
   return differences.some(({ undecided }) => undecided.length > 0) ? 'not decided' : 'no difference'
 }
 
-const json = (value: unknown) => `${JSON.stringify(value, undefined, 2)}\n`
+export const json = (value: unknown) => `${JSON.stringify(value, undefined, 2)}\n`
 
 /** The changes as findings, for code scanning. */
 export function accessFindings(

@@ -1,0 +1,26 @@
+import type { Expr } from '../../cel/index.ts'
+import { printed } from '../../cel/reason/print.ts'
+import { read } from '../../cel/reason/reader.ts'
+import type { World } from '../../cel/reason/world.ts'
+import type { Program } from '../role/matcher.ts'
+import type { Condition } from './choice.ts'
+
+/** The condition that a matcher is true. */
+export const isTrue = (world: World, { expr, ...matcher }: Program): Condition => ({
+  when: read(world, expr, matcher).yes,
+  text: printed(expr),
+  *smaller() {
+    for (const smaller of smallerThan(expr)) yield isTrue(world, { expr: smaller, ...matcher })
+  },
+})
+
+/** The expression without one part of its `&&`, `||` and `?:`. */
+function* smallerThan(expr: Expr): Iterable<Expr> {
+  if (expr.kind !== 'call') return
+  const { name, args } = expr
+  if (name === '_&&_' || name === '_||_') yield* args
+  if (name === '_?_:_') yield* args.slice(1)
+  if (!['_&&_', '_||_', '_?_:_', '!_'].includes(name)) return
+  for (const [i, arg] of args.entries())
+    for (const smaller of smallerThan(arg)) yield { ...expr, args: args.with(i, smaller) }
+}

@@ -1,0 +1,220 @@
+import { Budget, type Literal, OutOfBudget } from '../../cel/reason/solver.ts'
+import { World } from '../../cel/reason/world.ts'
+import type { Claims } from '../role/claims.ts'
+import { type Choice, type Condition, everyone, type Way } from './choice.ts'
+import type { Entry } from './entries.ts'
+import { choiceOf, type ForReleases, grouped } from './states.ts'
+import type { Generation } from '../role/releases.ts'
+import { BOUND, COMPARISON, MOST_SAMPLES } from './compare.ts'
+import { samples } from './samples.ts'
+import { shrink } from './shrink.ts'
+
+/** A place that names an access, and who gets it there. */
+export interface Grant {
+  readonly access: string
+  /** The place: `roleMappings[0]`. */
+  readonly by: string
+  /** What the callers satisfy; null for everyone. */
+  readonly callers: string | null
+  /** Callers of these get something else, as an earlier place takes them. */
+  readonly except: readonly Taken[]
+  /** Whether every part of the description is needed, or that could not be proved in time. */
+  readonly isMinimal: boolean
+  readonly answer: Answer
+}
+
+type Description = Pick<Grant, 'callers' | 'except' | 'isMinimal'>
+
+type Answer =
+  | { readonly is: 'somebody'; readonly example: Claims }
+  /** Proved. `takenBy` are the earlier places that take all callers of this one. */
+  | { readonly is: 'nobody'; readonly why: string; readonly takenBy: readonly string[] }
+  | { readonly is: 'not decided'; readonly why: string }
+
+interface Taken {
+  readonly callers: string
+  readonly by: string
+  /** What these callers get; null for nothing. */
+  readonly access: string | null
+}
+
+/** What is said of a choice that is too large to be read. */
+const UNREAD: Grant = {
+  access: '',
+  by: '',
+  callers: null,
+  except: [],
+  isMinimal: false,
+  answer: { is: 'not decided', why: BOUND },
+}
+
+interface Settings {
+  readonly budget?: Budget
+  /** Callers to try first. */
+  readonly callers?: readonly Claims[]
+}
+
+/** Who gets such an access by a part, for each release of the operator. */
+export function whoGets(
+  entry: Entry,
+  isAsked: (access: string) => boolean,
+  generations: readonly Generation[],
+): (Grant & ForReleases)[] {
+  const found: { readonly generation: Generation; readonly values: readonly Grant[] }[] = []
+  for (const generation of generations.toReversed()) {
+    const callers = (found[0]?.values ?? []).flatMap(({ answer }) =>
+      answer.is === 'somebody' ? [answer.example] : [],
+    )
+    const values = grantsOf(choiceOf(entry, generation), isAsked, { callers })
+    found.push({ generation, values })
+  }
+  return grouped(found)
+}
+
+/** Every place of a choice that names such an access, and who gets it there. */
+export function grantsOf(
+  choice: Choice,
+  isAsked: (access: string) => boolean,
+  { budget = new Budget(COMPARISON), callers = [] }: Settings = {},
+): Grant[] {
+  const world = new World(budget, ['map'])
+  const ways = withinBudget(() => choice.ways(world))
+  if (ways === undefined) return [UNREAD]
+  return ways.flatMap((way, i): Grant[] => {
+    const { access } = way
+    if (access === undefined || !isAsked(access)) return []
+    const earlier = ways.slice(0, i)
+    const answer = withinBudget(() => answerFor({ choice, world, callers }, way, earlier)) ?? {
+      is: 'not decided',
+      why: BOUND,
+    }
+    const described = answer.is === 'nobody' ? as(way.condition, [], true) : describe(world, way, earlier)
+    return [{ access, by: way.by, ...described, answer }]
+  })
+}
+
+interface Search {
+  readonly choice: Choice
+  readonly world: World
+  readonly callers: readonly Claims[]
+}
+
+function answerFor({ choice, world, callers }: Search, way: Way, earlier: readonly Way[]): Answer {
+  const gets = (claims: Claims) => {
+    const { access, by } = choice.decide(claims)
+    return access === way.access && by === way.by
+  }
+  const somebody = (claims: Claims): Answer => ({ is: 'somebody', example: shrink(claims, gets) })
+  const known = callers.find(gets)
+  if (known !== undefined) return somebody(known)
+  const assumptions = [way.condition.when, ...earlier.map(({ condition }) => -condition.when)]
+  const usual = world.solve([...assumptions, ...usualForms(world)], (value) => gets(value as Claims))
+  if (usual.is === 'possible') return somebody(usual.value as Claims)
+  const found = world.solve(assumptions, (value) => gets(value as Claims))
+  if (found.is === 'possible') return somebody(found.value as Claims)
+  if (found.is === 'impossible') {
+    const taking = earlier.filter(({ condition }) => found.because.includes(-condition.when))
+    return nobodyAs(
+      way,
+      needed(world, way, taking).map(({ by }) => by),
+    )
+  }
+  for (const claims of samples(world, MOST_SAMPLES)) {
+    world.budget.spend(20)
+    if (gets(claims)) return somebody(claims)
+  }
+  const [guess] = world.guesses
+  return {
+    is: 'not decided',
+    why: guess === undefined ? BOUND : `not every claim can be tried for ${guess.text}`,
+  }
+}
+
+/** A claim whose elements are asked for is a list in most tokens. */
+const usualForms = (world: World): Literal[] =>
+  [...world.root.parts.values()].flatMap(({ list, forms }) =>
+    list !== undefined && list.counts.size > 0 ? [-forms.map, -forms.string] : [],
+  )
+
+function nobodyAs({ condition }: Way, takenBy: readonly string[]): Answer {
+  const taken =
+    takenBy.length === 1 ? `${takenBy.join()} takes every caller` : `${takenBy.join(', ')} take every caller`
+  const why = condition.never ?? (takenBy.length === 0 ? 'no caller satisfies it' : taken)
+  return { is: 'nobody', why, takenBy }
+}
+
+/** The ways that together take all callers of this one, without those that are not needed for that. */
+function needed(world: World, { condition }: Way, taking: readonly Way[]): readonly Way[] {
+  let left = taking
+  for (const each of taking.toReversed()) {
+    const rest = left.filter((other) => other !== each)
+    if (isImpossible(world, [condition.when, ...rest.map((other) => -other.condition.when)])) left = rest
+  }
+  return left
+}
+
+const isImpossible = (world: World, literals: readonly Literal[]): boolean =>
+  world.solve(literals).is === 'impossible'
+
+/**
+ * The callers in the words of the manifest, without the parts that can be left out. An earlier place that gives the
+ * same access takes nothing away.
+ */
+function describe(world: World, way: Way, earlier: readonly Way[]): Description {
+  let { condition } = way
+  let except = earlier.filter(({ access }) => access !== way.access)
+  const outside = (others: readonly Way[]) => others.map((other) => -other.condition.when)
+  const isMinimal = withinBudget(() => {
+    for (const each of except) {
+      const rest = except.filter((other) => other !== each)
+      if (isImpossible(world, [condition.when, each.condition.when, ...outside(rest)])) except = rest
+    }
+    condition = smallest(world, condition, outside(except))
+    for (const [i, each] of except.entries()) {
+      const shown = smallest(world, each.condition, [condition.when])
+      except = except.with(i, { ...each, condition: shown })
+    }
+    return true
+  })
+  return as(condition, except, isMinimal === true)
+}
+
+const as = ({ text }: Condition, except: readonly Way[], isMinimal: boolean): Description => ({
+  callers: text ?? null,
+  except: except.map(({ condition, by, access = null }) => ({
+    callers: condition.text ?? 'everyone',
+    by,
+    access,
+  })),
+  isMinimal,
+})
+
+/** The smallest condition found that says the same of all callers for whom `around` holds. */
+function smallest(world: World, condition: Condition, around: readonly Literal[]): Condition {
+  const saysTheSame = (other: Condition) =>
+    isImpossible(world, [...around, condition.when, -other.when]) &&
+    isImpossible(world, [...around, -condition.when, other.when])
+  const all = everyone(world)
+  if (isImpossible(world, [...around, -condition.when]) && !isImpossible(world, around)) return all
+  let found = condition
+  for (let next: Condition | undefined = found; next !== undefined;) {
+    found = next
+    next = undefined
+    for (const smaller of found.smaller()) {
+      if (!saysTheSame(smaller)) continue
+      next = smaller
+      break
+    }
+  }
+  return found
+}
+
+/** Undefined when the budget of the world is spent. */
+function withinBudget<T>(run: () => T): T | undefined {
+  try {
+    return run()
+  } catch (error) {
+    if (error instanceof OutOfBudget) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,58 @@
+import { choice, type Flag, text, type Values } from '../../../configuration/flags.ts'
+import { JUDGING_FLAGS } from '../../../configuration/judging.ts'
+import { readRelease } from '../../../access/role/releases.ts'
+import { CLUSTER_FLAGS } from '../../input/cluster-flags.ts'
+import { READING_FLAGS } from '../../input/reading.ts'
+
+const texts = (help: string, argument: string): Flag<readonly string[]> => ({
+  help,
+  argument,
+  repeated: true,
+  fallback: [],
+  read: (written, before) => {
+    if (written.trim() === '') throw new Error('a value is missing')
+    return [...before, written]
+  },
+})
+
+export const ACCESS_FLAGS = {
+  'deny-new': texts(
+    'exit with 1 when somebody newly gets a role that fits, or when that is not decided; * and ? as in a shell; may be repeated',
+    'PATTERN',
+  ),
+  who: texts(
+    'print who gets a role that fits in one state, and an example of each caller; * and ? as in a shell; may be repeated',
+    'PATTERN',
+  ),
+  claims: texts('compare for this caller only: a JSON object or a JWT in a file; may be repeated', 'FILE'),
+  release: {
+    ...text(
+      'the release of the operator whose gateways decide, such as 0.58; without it all of them',
+      'RELEASE',
+      '',
+    ),
+    read: readRelease,
+  },
+  output: choice('format of the output', ['human', 'markdown', 'json', 'sarif'], 'human'),
+  ...READING_FLAGS,
+  'api-group': JUDGING_FLAGS['api-group'],
+  ...CLUSTER_FLAGS,
+}
+
+export type Flags = Values<typeof ACCESS_FLAGS>
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Whether a name fits one of the patterns. */
+export function fits(patterns: readonly string[]): (name: string) => boolean {
+  const expressions = patterns.map(pattern)
+  return (name) => expressions.some((each) => each.test(name))
+}
+
+const pattern = (written: string): RegExp =>
+  new RegExp(
+    `^${written
+      .replaceAll(/[^*?]/g, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`)
+      .replaceAll('*', '.*')
+      .replaceAll('?', '.')}$`,
+    'su',
+  )
