@@ -34,6 +34,7 @@ export { authServerUrlHttpsOrLoopback } from './embedded-auth-server/rules/auth-
 export { authServerUrlWithoutUserInfo } from './embedded-auth-server/rules/auth-server-url-without-user-info.ts'
 export { confidentialClientOverHttps } from './embedded-auth-server/rules/confidential-client-over-https.ts'
 export { delegateClientIdAccepted } from './embedded-auth-server/rules/delegate-client-id-accepted.ts'
+export { delegateClientSecretLongEnough } from './embedded-auth-server/rules/delegate-client-secret-long-enough.ts'
 export { delegationPolicyAccepted } from './embedded-auth-server/rules/delegation-policy-accepted.ts'
 export { durationRepresentable } from './embedded-auth-server/rules/duration-representable.ts'
 export { forceConfidentialRedirectUriAccepted } from './embedded-auth-server/rules/force-confidential-redirect-uri-accepted.ts'

@@ -10,7 +10,6 @@ import type { Gateway } from './related-resources.ts'
 
 type Proxy = Given<Static<typeof MCPServer>> | Given<Static<typeof MCPRemoteProxy>>
 type Holder = Pick<NonNullable<Proxy['spec']>, 'authzConfig' | 'authzConfigRef'>
-type AuthzConfig = NonNullable<Holder['authzConfig']>
 
 /** Where a resource says who may call what. */
 export interface Authorization {
@@ -24,29 +23,6 @@ export function authorizationOf({ spec }: Gateway | Proxy): Authorization | unde
   const isGateway = 'incomingAuth' in spec
   const holder = isGateway ? spec.incomingAuth : (spec as Holder)
   return holder && { holder, path: pathTo(isGateway ? ['spec', 'incomingAuth'] : ['spec']) }
-}
-
-/** Claims that a token of an embedded authorization server may have itself. */
-const OWN_CLAIMS: ReadonlySet<string> = new Set(
-  'iss sub aud exp iat nbf jti scope scp client_id tsid name email act sub_id'.split(' '),
-)
-
-/** To the end of the line; `//` within a URL is not one. */
-const COMMENT = /(^|\s)\/\/.*/g
-const CLAIM = /"claim(?:set)?_([^"]+)"|\bclaim(?:set)?_(\w+)/g
-
-/** The claims that inline policies name and that a token of an embedded authorization server lacks, each once. */
-export function foreignClaims(config: AuthzConfig): string[] {
-  const found = new Set<string>()
-  const groupType = isAbsent(config, 'groupEntityType') ? 'THVGroup' : config.groupEntityType
-  const groupClaim = isAbsent(config, 'groupClaimName') ? 'groups' : config.groupClaimName
-  for (const policy of config.inline?.policies ?? []) {
-    const text = (policy ?? '').replace(COMMENT, '')
-    for (const [, quoted, plain] of text.matchAll(CLAIM)) found.add(quoted ?? plain ?? '')
-    if (groupType !== undefined && groupClaim !== undefined && text.includes(`${groupType}::`))
-      found.add(groupClaim)
-  }
-  return [...found].filter((claim) => !OWN_CLAIMS.has(claim))
 }
 
 /** The first claims, in quotes. */

@@ -42,6 +42,12 @@ function decodedLength(base64: string): number | undefined {
 export const getSecret = (cluster: Cluster, name: string) =>
   cluster.get('Secret', name) as SecretFacts | undefined
 
+/** The number of bytes at a key of a Secret, where that is known. */
+export function bytesAt(cluster: Cluster, name: string, key: string): number | undefined {
+  const secret = getSecret(cluster, name)
+  return secret && Object.hasOwn(secret.bytes, key) ? secret.bytes[key] : undefined
+}
+
 /** Whether any Secret is known: by default the server has no right to read them (decision 22). */
 export const seesSecrets = (cluster: Cluster): boolean =>
   cluster.knows('Secret') || cluster.names('Secret')[Symbol.iterator]().next().done !== true

@@ -48,10 +48,15 @@ export function grantsWithoutLogin(server: Server): boolean {
   if (!isAbsent(server, 'delegateClients') && delegateClients?.length !== 0) return true
   if (!isAbsent(server, 'trustedIssuers')) {
     if (trustedIssuers === undefined) return true
-    if (trustedIssuers.some((issuer) => issuer && !isAbsent(issuer, 'jwtBearerGrant'))) return true
+    if (trustedIssuers.some((issuer) => !issuer || !isAbsent(issuer, 'jwtBearerGrant'))) return true
   }
   if (isAbsent(server, 'inboundGrants')) return false
   if (inboundGrants === undefined) return true
   if (!isAbsent(inboundGrants, 'tokenExchange') || !isAbsent(inboundGrants, 'jwtBearer')) return true
   return !isAbsent(inboundGrants, 'spiffeClientAuth') && inboundGrants.spiffeClientAuth?.length !== 0
 }
+
+/** Whether a client gets tokens for an assertion (RFC 7523). */
+export const acceptsAssertions = ({ trustedIssuers, inboundGrants }: Server): boolean =>
+  (trustedIssuers ?? []).some((issuer) => issuer?.jwtBearerGrant !== undefined) ||
+  (inboundGrants?.jwtBearer?.issuerPolicies ?? []).length > 0

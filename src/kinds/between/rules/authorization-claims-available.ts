@@ -1,6 +1,6 @@
 import { advice, end, relatedTo } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
-import { grantsWithoutLogin, type Server } from '../../embedded-auth-server/effective.ts'
+import { acceptsAssertions, grantsWithoutLogin, type Server } from '../../embedded-auth-server/effective.ts'
 import { MCPRemoteProxy } from '../../mcp-remote-proxy/schema.ts'
 import { MCPServer } from '../../mcp-server/schema.ts'
 import { VirtualMCPServer } from '../../virtual-mcp-server/schema.ts'
@@ -8,12 +8,12 @@ import {
   authorizationOf,
   chosenProvider,
   claimsText,
-  foreignClaims,
   opaqueIssuer,
   providerOfClaims,
 } from '../authorization.ts'
-import { authServer, gatewayOf, GROUPS_POLICY, withPolicies, serving } from '../examples.ts'
+import { authServer, gatewayOf, GROUPS_POLICY, PERMIT, withPolicies, serving } from '../examples.ts'
 import type { Gateway } from '../related-resources.ts'
+import { ASSERTION_CLAIMS, denyingClaims, foreignClaims, OWN_CLAIMS } from '../policy-claims.ts'
 import { authServersOf } from '../workload-auth-server.ts'
 import { type Path } from '../../../rule/path.ts'
 import { AUTH_CONFIG, GATEWAY } from '../ends.ts'
@@ -37,6 +37,25 @@ const DELEGATES = [
   },
 ]
 
+const ASSERTIONS = [
+  {
+    name: 'ci',
+    issuerUrl: 'https://ci.example.com',
+    jwtBearerGrant: {
+      maxAssertionAge: '5m',
+      subjectBindings: [{ subject: 'job', allowedResources: ['https://mcp.example.com'] }],
+    },
+  },
+]
+const EMAIL_POLICY =
+  'permit(principal, action, resource) when { principal.claim_email like "*@example.com" };'
+const OF_THE_JOB = 'permit(principal == Client::"https://ci.example.com#job", action, resource);'
+const withJobs = (...policies: string[]) =>
+  gatewayOf({
+    authServerConfig: { ...authServer('okta'), trustedIssuers: ASSERTIONS },
+    incomingAuth: withPolicies({ policies }),
+  })
+
 export const authorizationClaimsAvailable = defineRule({
   id: 'authorization-claims-available',
   on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
@@ -44,7 +63,7 @@ export const authorizationClaimsAvailable = defineRule({
   severity: 'warning',
   summary:
     'Policies beside an embedded authorization server name claims that the token of the caller can have.',
-  why: 'Policies see the access token of the upstream provider. Where that is no JWT (Google, GitHub), and for clients that came without a login, they see the token of the embedded server, which has sub, name and email at most: a permit that asks for another claim never holds.',
+  why: 'Policies see the access token of the upstream provider. Where that is no JWT (Google, GitHub), and for clients that came without a login, they see the token of the embedded server, which has sub, name and email at most, for an assertion (RFC 7523) neither name nor email: a permit that asks for another claim never holds, and where a policy reads it without `has` the request is denied whatever the others permit.',
   failure: {
     symptom:
       'tools/list is empty and every tool is denied; up to release 0.46 for every delegated client: `upstream token for provider … not found in identity`',
@@ -61,39 +80,50 @@ export const authorizationClaimsAvailable = defineRule({
     const { holder, path } = authorizationOf(resource) ?? {}
     const authzConfig = holder?.authzConfig
     if (authzConfig?.inline === undefined || path === undefined) return
-    const claims = foreignClaims(authzConfig)
-    if (claims.length === 0) return
     const isGateway = self.kind === 'VirtualMCPServer'
     const named = isGateway ? undefined : authServersOf(self.kind, resource, cluster)[0]
     const server: Server | undefined = isGateway
       ? (resource as Gateway).spec?.authServerConfig
       : named?.server
     if (server === undefined) return
-    const provider = providerOfClaims(server, isGateway ? chosenProvider(resource as Gateway) : undefined)
-    if (provider === undefined) return
-    const issuer = opaqueIssuer(provider)
     const at = path.authzConfig.inline.policies
-    const subject = `they name the claim ${claimsText(claims)}`
+    const subject = (claims: readonly string[]) => `they name the claim ${claimsText(claims)}`
     const place = named === undefined ? GATEWAY.spec.authServerConfig : AUTH_CONFIG.spec.embeddedAuthServer
     const ends = (path: Path<unknown>, text: string) => [end(named?.to ?? self, path, text)]
-    if (issuer !== undefined)
+
+    const provider = providerOfClaims(server, isGateway ? chosenProvider(resource as Gateway) : undefined)
+    const issuer = provider && opaqueIssuer(provider)
+    const foreign = foreignClaims(authzConfig, OWN_CLAIMS)
+    if (issuer !== undefined && foreign.length > 0) {
       yield relatedTo(
         advice(
           at,
-          `${subject}, and access tokens of ${issuer} are opaque: policies see sub, name and email only`,
+          `${subject(foreign)}, and access tokens of ${issuer} are opaque: policies see sub, name and email only`,
         ),
         ends(
           place.upstreamProviders.at(server.upstreamProviders?.indexOf(provider) ?? 0),
           `the tokens of ${issuer} come from here`,
         ),
       )
-    else if (grantsWithoutLogin(server))
+      return
+    }
+    const ofDelegates = grantsWithoutLogin(server) ? denyingClaims(authzConfig, OWN_CLAIMS) : []
+    if (ofDelegates.length > 0)
       yield relatedTo(
         advice(
           at,
-          `${subject}, which clients without a login lack: they are denied (up to release 0.46 whatever the policies say)`,
+          `${subject(ofDelegates)}, which clients without a login lack: they are denied (up to release 0.46 whatever the policies say)`,
         ),
         ends(place, 'lets clients in without a login'),
+      )
+    const ofAssertions = acceptsAssertions(server) ? denyingClaims(authzConfig, ASSERTION_CLAIMS) : []
+    if (ofDelegates.length === 0 && ofAssertions.length > 0)
+      yield relatedTo(
+        advice(
+          at,
+          `${subject(ofAssertions)}, which tokens for assertions (RFC 7523) lack: their clients are denied (up to release 0.46 whatever the policies say)`,
+        ),
+        ends(place, 'accepts assertions'),
       )
   },
   examples: {
@@ -112,11 +142,21 @@ export const authorizationClaimsAvailable = defineRule({
         value: gatewayOf({
           authServerConfig: GOOGLE,
           incomingAuth: withPolicies({
-            policies: [
-              'permit(principal, action, resource) when { principal.claim_email like "*@example.com" };',
-            ],
+            policies: [EMAIL_POLICY],
           }),
         }),
+      },
+      {
+        title: 'the groups of users, and a policy for the job that has none',
+        kind: 'VirtualMCPServer',
+        value: withJobs(GROUPS_POLICY, OF_THE_JOB),
+      },
+      {
+        title: 'users by email address or the job by its subject',
+        kind: 'VirtualMCPServer',
+        value: withJobs(
+          'permit(principal, action, resource) when { principal.claim_sub == "https://ci.example.com#job" || principal.claim_email == "ann@example.com" };',
+        ),
       },
       {
         title: 'no embedded server: policies see the token of the caller',
@@ -149,6 +189,44 @@ export const authorizationClaimsAvailable = defineRule({
           incomingAuth: withPolicies({
             policies: ['permit(principal in THVGroup::"staff", action, resource);'],
           }),
+        }),
+        findings: [
+          'spec.incomingAuth.authzConfig.inline.policies: they name the claim "groups", which clients without a login lack: they are denied (up to release 0.46 whatever the policies say)',
+        ],
+      },
+      {
+        title: 'the email address of a job',
+        kind: 'VirtualMCPServer',
+        value: withJobs(EMAIL_POLICY),
+        findings: [
+          'spec.incomingAuth.authzConfig.inline.policies: they name the claim "email", which tokens for assertions (RFC 7523) lack: their clients are denied (up to release 0.46 whatever the policies say)',
+        ],
+      },
+      {
+        title: 'a policy for the job, beside one for everything that fails where there is no email address',
+        kind: 'VirtualMCPServer',
+        value: withJobs(EMAIL_POLICY, OF_THE_JOB),
+        findings: [
+          'spec.incomingAuth.authzConfig.inline.policies: they name the claim "email", which tokens for assertions (RFC 7523) lack: their clients are denied (up to release 0.46 whatever the policies say)',
+        ],
+      },
+      {
+        title: 'everybody without a verified address is forbidden everything',
+        kind: 'VirtualMCPServer',
+        value: withJobs(
+          PERMIT,
+          'forbid(principal, action, resource) unless { principal has claim_email && principal.claim_email like "*@example.com" };',
+        ),
+        findings: [
+          'spec.incomingAuth.authzConfig.inline.policies: they name the claim "email", which tokens for assertions (RFC 7523) lack: their clients are denied (up to release 0.46 whatever the policies say)',
+        ],
+      },
+      {
+        title: 'groups where all callers come with assertions',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({
+          authServerConfig: { issuer: 'https://auth.example.com', trustedIssuers: ASSERTIONS },
+          incomingAuth: withPolicies({ policies: [GROUPS_POLICY] }),
         }),
         findings: [
           'spec.incomingAuth.authzConfig.inline.policies: they name the claim "groups", which clients without a login lack: they are denied (up to release 0.46 whatever the policies say)',

@@ -5,11 +5,10 @@ import { MCPServer } from '../../mcp-server/schema.ts'
 import { VirtualMCPServer } from '../../virtual-mcp-server/schema.ts'
 import { authorizationOf } from '../authorization.ts'
 import { gatewayOf, PERMIT } from '../examples.ts'
+import { STRING_OR_COMMENT } from '../policy-claims.ts'
 
 const FORBID = 'forbid(principal, action, resource) when { context.arg_path like "/etc/*" };'
 
-/** A string or a comment of Cedar, to its end or to that of the text; with the quotation mark that ends the string. */
-const STRING_OR_COMMENT = /"(?:[^"\\]|\\.)*("|$)|\/\/[^\n]*|\/\*[^]*?(?:\*\/|$)/gs
 const CLOSES: Readonly<Record<string, string>> = { ')': '(', ']': '[', '}': '{' }
 
 const policies = (...texts: readonly string[]) => ({

@@ -1,7 +1,7 @@
 import { invalid, dependingOn, end, relatedTo } from '../../../rule/field-error.ts'
 import { shortQuote } from '../../../rule/go-text.ts'
 import { defineRule } from '../../../rule/rule.ts'
-import { getSecret } from '../../between/secrets.ts'
+import { bytesAt } from '../../between/secrets.ts'
 import { server } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 import { NAME } from '../../between/ends.ts'
@@ -29,8 +29,7 @@ export const hmacSecretLongEnough = defineRule({
   *check({ hmacSecretRefs }, { path, cluster }) {
     const { name, key } = hmacSecretRefs?.[0] ?? {}
     if (name === undefined || key === undefined) return
-    const secret = getSecret(cluster, name)
-    const bytes = secret && Object.hasOwn(secret.bytes, key) ? secret.bytes[key] : undefined
+    const bytes = bytesAt(cluster, name, key)
     if (bytes === undefined || bytes >= LEAST_BYTES) return
     const detail = `the Secret ${shortQuote(name)} holds too little there: at least ${LEAST_BYTES} bytes are needed, such as those of 'openssl rand 32'`
     const named = { kind: 'Secret', name }
