@@ -64,7 +64,7 @@ module.exports = {
       name: 'review-is-pure',
       comment: 'The engine runs in a browser as well: no Node module, no adapter.',
       severity: 'error',
-      from: { path: '^src/(cel|rule|kinds|release|review|access|library|pages)/' },
+      from: { path: '^src/(cel|rule|kinds|release|review|access|mistakes|library|pages)/' },
       to: { dependencyTypes: ['core'] },
     },
     {
@@ -78,12 +78,12 @@ module.exports = {
       name: 'review-knows-no-adapter',
       severity: 'error',
       from: { path: '^src/review' },
-      to: { path: `^src/(${ADAPTERS}|arming|configuration|access)/` },
+      to: { path: `^src/(${ADAPTERS}|arming|configuration|access|mistakes)/` },
     },
     {
       name: 'access-knows-no-adapter',
       severity: 'error',
-      from: { path: '^src/access' },
+      from: { path: '^src/(access|mistakes)' },
       to: { path: `^src/(${ADAPTERS}|arming|configuration)/` },
     },
     {

@@ -3,6 +3,7 @@ import { access, ACCESS_FLAGS } from './commands/access.ts'
 import { AUDIT_FLAGS, audit } from './commands/audit.ts'
 import { CHECK_FLAGS, check } from './commands/check.ts'
 import { completion } from './commands/completion.ts'
+import { coverage, COVERAGE_FLAGS } from './commands/coverage.ts'
 import { doctor, DOCTOR_FLAGS } from './commands/doctor.ts'
 import { explain } from './commands/explain.ts'
 import { fix, FIX_FLAGS } from './commands/fix.ts'
@@ -179,6 +180,16 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
       flags: REPLAY_FLAGS,
       exits: { 0: 'no write would have been denied', 1: 'at least one would have been', 3: UNREAD },
       run: replay,
+    },
+  ],
+  [
+    'coverage',
+    {
+      ways: [['[flags] FILE|DIRECTORY ...', 'make mistakes in these files, and print who would catch them']],
+      example: 'deploy/',
+      flags: COVERAGE_FLAGS,
+      exits: { 0: 'done', 1: 'fewer are caught than --at-least asks for', 3: UNREAD },
+      run: coverage,
     },
   ],
   [

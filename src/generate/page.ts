@@ -1,9 +1,10 @@
-import { pageOf } from './pages.ts'
+import { PAGES, pageOf } from './pages.ts'
 
 /** Prints a page, for commands that run in a clone. */
 async function main(name: string | undefined): Promise<void> {
-  if (name !== 'playground' && name !== 'audit') throw new Error(`'${String(name)}' is not a page`)
-  process.stdout.write((await pageOf(name)).html)
+  const page = PAGES.find((each) => each === name)
+  if (page === undefined) throw new Error(`'${String(name)}' is not a page`)
+  process.stdout.write((await pageOf(page)).html)
 }
 
 await main(process.argv[2])

@@ -6,14 +6,15 @@ import { packReleases } from '../pages/releases.ts'
 import { licencesIn } from './bundled-packages.ts'
 import { built, ROOT } from './bundling.ts'
 
-export const PAGES = ['playground', 'audit'] as const
+export const PAGES = ['playground', 'audit', 'coverage'] as const
 
 type Page = (typeof PAGES)[number]
 
-/** Data blocks by id, filled in when the page is made; those of an audit are filled in by the command. */
+/** Data blocks by id, filled in when the page is made; those of the others are filled in by their commands. */
 const DATA: Readonly<Record<Page, () => Readonly<Record<string, unknown>>>> = {
   playground: () => ({ examples: examples(), releases: packReleases(releases()) }),
   audit: () => ({}),
+  coverage: () => ({}),
 }
 
 /** Writes every page as one file, and returns which files went into each. */

@@ -14,6 +14,7 @@ export interface SchemaNode {
   readonly required?: readonly string[]
   readonly pattern?: string
   readonly format?: string
+  readonly minItems?: number
   readonly minimum?: number
   readonly maximum?: number
 }

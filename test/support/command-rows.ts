@@ -38,6 +38,7 @@ export const COMMAND_ROWS: readonly (readonly [args: readonly string[], status: 
   [['lsp', '--help'], 0, /vmcp-admission lsp/],
   [['playground', '--write', 'site'], 0, /^site.index\.html$/m],
   [['replay', 'claims.json'], 3, /claims\.json:1:1: cannot read: not an audit event/],
+  [['coverage', '--limit', '20', 'aws.yaml'], 0, /^20 of \d+ mistakes of one field/m],
   [['completion', 'bash'], 0, /^complete .* vmcp-admission$/m],
   [['doctor'], 3, NO_CLUSTER],
   [['uninstall'], 3, NO_CLUSTER],

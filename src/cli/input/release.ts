@@ -45,6 +45,9 @@ export async function readRelease(
   return release === '' || release === NO_RELEASE ? undefined : knownRelease(release)
 }
 
+/** The newest release that comes with this program. */
+export const newestRelease = (): Release => knownRelease(knownReleases().at(-1) ?? '')
+
 /** A release that comes with this program, by its minor version; a patch version is as its minor. */
 function knownRelease(written: string): Release {
   const minor = /^v?(\d+\.\d+)(?:\.\d+)?$/.exec(written)?.[1] ?? written

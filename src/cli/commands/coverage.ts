@@ -1,0 +1,101 @@
+import { choice, type Flag, readFlags, text, toggle, UsageError } from '../../configuration/flags.ts'
+import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
+import { coverageOf } from '../../mistakes/run.ts'
+import { countsOf } from '../../mistakes/summary.ts'
+import { placeholderPattern } from '../../review/placeholder.ts'
+import { openConfiguration } from '../input/configuration.ts'
+import { readDocuments } from '../input/documents.ts'
+import { printEmpty, printLines, printUnread, READING_FLAGS, readOptions } from '../input/reading.ts'
+import { newestRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
+import {
+  coverageHtml,
+  coverageJson,
+  coverageMarkdown,
+  type CoverageReport,
+  coverageText,
+} from '../output/coverage.ts'
+import { progressOn } from '../output/progress.ts'
+import { counted, EXIT } from '../output/report.ts'
+
+const count = (help: string, argument: string, fallback: number, most: number): Flag<number> => ({
+  help,
+  argument,
+  fallback,
+  read: (value) => {
+    if (!/^\d{1,9}$/.test(value) || Number(value) > most)
+      throw new Error(`'${value}' is not a number from 0 to ${most}`)
+    return Number(value)
+  },
+})
+
+const MOST = 999_999_999
+
+export const COVERAGE_FLAGS = {
+  limit: count('make at most so many mistakes, spread over all; 0 for every one', 'NUMBER', 1000, MOST),
+  seed: count('choose another sample where there are more than --limit', 'NUMBER', 1, MOST),
+  'at-least': count(
+    'exit with 1 when check and the webhook catch less than this percentage of the decidable mistakes',
+    'PERCENT',
+    0,
+    100,
+  ),
+  by: choice('the rows of the table, with human and markdown', ['class', 'field'], 'class'),
+  output: choice('format of the output', ['human', 'markdown', 'json', 'html'], 'human'),
+  quiet: toggle('print no progress'),
+  ...READING_FLAGS,
+  ...CONFIGURATION_FLAG,
+  ...JUDGING_FLAGS,
+  release: text(
+    "release of the operator whose CRDs the mistakes meet, such as 0.63; by default the newest that is known; 'none': check judges by the specification alone",
+    'VERSION',
+    '',
+  ),
+  crds: RELEASE_FLAGS.crds,
+}
+
+/** Makes mistakes in manifests, one at a time, and prints who catches them; returns the exit code. Throws UsageError. */
+export async function coverage(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<number> {
+  const { values: flags, positionals } = readFlags(COVERAGE_FLAGS, args, environment)
+  if (positionals.length === 0) throw new UsageError('name the files or folders with the manifests')
+  const configuration = await openConfiguration(flags['config-file'], positionals)
+  const group = flags['api-group']
+  const named = await readRelease(flags, group)
+  const installed = named ?? newestRelease()
+  const judging = {
+    group,
+    namespace: flags.namespace || configuration.defaultNamespace || 'default',
+    strict: configuration.profile === 'strict' || flags.profile === 'strict',
+    settings: chosenSettings(flags, configuration, Date.now()),
+    placeholders: placeholderPattern(configuration.placeholders),
+    release: flags.release === 'none' ? undefined : installed,
+    installed,
+  }
+  const progress = progressOn(process.stderr, flags.quiet)
+  progress.tell(() => 'reading files')
+  const documents = await readDocuments(positionals, readOptions(flags, environment))
+  printLines(documents.patches)
+  const unread = [...documents.unread, ...printEmpty([documents])]
+  const given = documents.documents.map(({ file, document }) => ({ file, value: document.value }))
+  const found = coverageOf(given, judging, flags, (done, of) => {
+    progress.tell(() => `making mistake ${done + 1} of ${of}`)
+  })
+  progress.end()
+  printUnread(unread)
+  const scope = counted(documents.files.length, 'file')
+  process.stdout.write(
+    PRINT[flags.output]({ ...found, scope, release: installed.name, by: flags.by, unread }),
+  )
+  if (unread.length > 0) return EXIT.unread
+  const { caught, decidable } = countsOf(found.made)
+  return caught * 100 < flags['at-least'] * decidable ? EXIT.findings : EXIT.clean
+}
+
+const PRINT = {
+  human: coverageText,
+  markdown: coverageMarkdown,
+  json: coverageJson,
+  html: coverageHtml,
+} as const satisfies Record<string, (report: CoverageReport) => string>

@@ -1,0 +1,37 @@
+import { deepEqual } from '../review/deep-equal.ts'
+import { completed } from '../review/defaults.ts'
+import { jsonPointer } from '../rule/path.ts'
+import { type Mistake, withMistake } from './mistake.ts'
+import { formMistakes } from './of-form.ts'
+import { meaningMistakes, namesIn } from './of-meaning.ts'
+import { sitesOf } from './site.ts'
+import { hashOf } from './spelling.ts'
+import type { World, WorldObject } from './world.ts'
+
+/** Every mistake of the objects, in their order; none that means the same as what stands there. */
+export function* mistakesIn(world: World): Generator<Mistake> {
+  for (const object of world.objects) {
+    const names = namesIn(object, world)
+    for (const site of sitesOf(object))
+      for (const mistakes of [formMistakes(site, world), meaningMistakes(site, world, names)])
+        for (const mistake of mistakes) if (!meansTheSame(object, mistake)) yield mistake
+  }
+}
+
+/** Whether the defaults that /mutate writes make both objects equal. */
+function meansTheSame({ kind, value, namespace }: WorldObject, mistake: Mistake): boolean {
+  if (mistake.change.op !== 'remove' && mistake.class !== 'emptied') return false
+  const after = completed(kind, withMistake(value, mistake), namespace)
+  return deepEqual(after, completed(kind, value, namespace))
+}
+
+/** At most so many of the mistakes, spread over all: which ones depends on the seed and on nothing else. */
+export function sampled(mistakes: readonly Mistake[], most: number, seed: number): readonly Mistake[] {
+  if (most === 0 || mistakes.length <= most) return mistakes
+  const ranked = mistakes.map((mistake, i) => ({ mistake, i, rank: rankOf(mistake, i, seed) }))
+  const chosen = ranked.toSorted((a, b) => a.rank - b.rank || a.i - b.i).slice(0, most)
+  return chosen.toSorted((a, b) => a.i - b.i).map(({ mistake }) => mistake)
+}
+
+const rankOf = (mistake: Mistake, i: number, seed: number): number =>
+  hashOf(`${seed} ${mistake.class} ${mistake.object} ${jsonPointer(mistake.change.at)} ${i}`)

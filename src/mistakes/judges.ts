@@ -1,0 +1,321 @@
+/** Who catches a mistake: the findings and refusals that were not there without it. */
+
+import { configMapFacts, configMapReferencesOf } from '../kinds/between/config-maps.ts'
+import { policyReferencesOf } from '../kinds/between/policy-kinds.ts'
+import { secretFacts, secretReferencesOf } from '../kinds/between/secrets.ts'
+import { API_VERSION } from '../kinds/index.ts'
+import { refusals } from '../release/refused.ts'
+import type { Release } from '../release/release.ts'
+import { fieldOf, type ReleaseSchema } from '../release/schema.ts'
+import { ClusterState } from '../review/cluster-state.ts'
+import { causeText, type Finding } from '../review/finding.ts'
+import {
+  kindOf,
+  nameOf,
+  namespaceOf,
+  putAll,
+  type Reading,
+  stateOf,
+  subjectOf,
+} from '../review/given-objects.ts'
+import { judgeSubmission, submissionOf } from '../review/index.ts'
+import { notJudged } from '../review/not-judged.ts'
+import type { Settings } from '../review/settings.ts'
+import { objectKey } from '../rule/cluster.ts'
+import { jsonKey, pathText, pathTextWithoutIndexes } from '../rule/path.ts'
+import { isObject, type Resource } from '../rule/resource.ts'
+import { type Mistake, withMistake } from './mistake.ts'
+
+export interface Judging extends Reading {
+  readonly settings: Settings
+  /** By which files are checked; undefined for the specification alone. */
+  readonly release: Release | undefined
+  /** Whose CRDs the API server has. */
+  readonly installed: Release
+}
+
+/** A document and the file that it is in. */
+export interface Given {
+  readonly file: string
+  readonly value: unknown
+}
+
+/** Who says something about a mistake. */
+export interface Caught {
+  /** A new error or warning in the file with the mistake, beside all others. */
+  readonly editor: boolean
+  /** A new error or warning in any of the files. */
+  readonly check: boolean
+  /** What the webhook answers to the object, in a cluster that has the others, and the Secrets that they name. */
+  readonly webhook: 'denied' | 'warned' | 'no'
+  /** The API server refuses the object by the CRD, or kubectl a field that it does not have. */
+  readonly crd: boolean
+  /** Somebody says something, and only as advice. */
+  readonly advice: boolean
+  /** The first one says it at the changed field, or names it. */
+  readonly isNamed: boolean
+}
+
+interface Said {
+  readonly document: number
+  readonly severity: Finding['severity']
+  /** The same for the same finding, wherever it stands in a list. */
+  readonly key: string
+  readonly path: string
+  readonly text: string
+}
+
+/** Judges the same documents again and again, each time with one mistake in them. */
+export class Judges {
+  readonly #given: readonly Given[]
+  readonly #judging: Judging
+  /** The files beside each other. */
+  readonly #files: ClusterState
+  /** The cluster into which each of them is applied. */
+  readonly #cluster: ClusterState
+  readonly #checked: readonly (readonly Said[])[]
+  readonly #admitted: readonly (readonly Said[])[]
+  readonly #refused: readonly (readonly Said[])[]
+
+  constructor(given: readonly Given[], judging: Judging) {
+    this.#given = given
+    this.#judging = judging
+    const values = given.map(({ value }) => value)
+    this.#files = stateOf(values, judging)
+    this.#cluster = clusterOf(values, judging)
+    this.#checked = values.map((value, i) => this.#check(i, value))
+    this.#admitted = values.map((value, i) => this.#admit(i, pruned(value, this.#crdOf(value))))
+    this.#refused = values.map((value, i) => this.#refuse(i, value))
+  }
+
+  /** Whether something is found at the field already, so that nothing new can be said of it. */
+  isWrongAlready({ object, change }: Mistake): boolean {
+    const at = pathText(change.at)
+    return [...(this.#checked[object] ?? []), ...(this.#refused[object] ?? [])].some(
+      (said) => isLoud(said) && said.path === at,
+    )
+  }
+
+  caught(mistake: Mistake): Caught {
+    const { object: index, change } = mistake
+    const original = this.#given[index]
+    if (original === undefined || !isObject(original.value)) throw new Error('the mistake is in no object')
+    const value = withMistake(original.value, mistake)
+    const checked = this.#around(index, original.value, value)
+    const isSame = ({ document }: Said) => this.#given[document]?.file === original.file
+    const object = pruned(value, this.#crdOf(value))
+    const admitted = this.#beside(this.#cluster, original.value, object, () =>
+      fresh(this.#admit(index, object), this.#admitted[index] ?? []),
+    )
+    const refused = fresh(this.#refuse(index, value), this.#refused[index] ?? [])
+    const all = [...checked, ...admitted, ...refused]
+    return {
+      editor: checked.some((said) => isLoud(said) && isSame(said)),
+      check: checked.some(isLoud),
+      webhook: admitted.some(({ severity }) => severity === 'error')
+        ? 'denied'
+        : admitted.some(isLoud)
+          ? 'warned'
+          : 'no',
+      crd: refused.length > 0,
+      advice: all.length > 0 && !all.some(isLoud),
+      isNamed: all.some((said) => isLoud(said) && said.document === index && tellsOf(said, change)),
+    }
+  }
+
+  /**
+   * What is newly found: in the object, or else in the others of the namespaces that it is in, before and after. Most
+   * mistakes are found in the object, and then nothing else is judged.
+   */
+  #around(index: number, original: unknown, value: unknown): readonly Said[] {
+    const spaces = new Set([namespaceOf(original, this.#judging), namespaceOf(value, this.#judging)])
+    return this.#beside(this.#files, original, value, () => {
+      const own = fresh(this.#check(index, value), this.#checked[index] ?? [])
+      if (own.some(isLoud)) return own
+      const others = this.#given.flatMap((each, i) =>
+        i !== index && spaces.has(namespaceOf(each.value, this.#judging))
+          ? fresh(this.#check(i, each.value), this.#checked[i] ?? [])
+          : [],
+      )
+      return [...own, ...others]
+    })
+  }
+
+  /** Asks while the value stands in the place of the original. */
+  #beside<T>(state: ClusterState, original: unknown, value: unknown, ask: () => T): T {
+    const remove = (object: unknown) => {
+      const kind = kindOf(object, this.#judging)
+      if (kind !== undefined)
+        state.remove(kind.kind, namespaceOf(object, this.#judging), nameOf(object as Resource))
+    }
+    remove(original)
+    const there = this.#stored(state, value)
+    putAll(state, [value], this.#judging)
+    try {
+      return ask()
+    } finally {
+      remove(value)
+      putAll(state, [...there, this.#lastNamed(original)], this.#judging)
+    }
+  }
+
+  /** What has the name of the value already. */
+  #stored(state: ClusterState, value: unknown): readonly unknown[] {
+    const kind = kindOf(value, this.#judging)
+    if (kind === undefined) return []
+    const there = state.object(kind.kind, namespaceOf(value, this.#judging), nameOf(value as Resource))
+    return there === undefined ? [] : [there]
+  }
+
+  /** Of several objects with one name the last one counts. */
+  #lastNamed(original: unknown): unknown {
+    const key = (value: unknown) => {
+      const kind = kindOf(value, this.#judging)
+      return kind && objectKey(subjectOf(kind.kind, value as Resource, this.#judging))
+    }
+    return this.#given.findLast(({ value }) => key(value) === key(original))?.value
+  }
+
+  #check(document: number, value: unknown): readonly Said[] {
+    const { release, strict } = this.#judging
+    return this.#judge(document, value, { phase: 'before deployment', strict, release, state: this.#files })
+  }
+
+  #admit(document: number, object: unknown): readonly Said[] {
+    if (!isServed(object, this.#judging)) return []
+    return this.#judge(document, object, {
+      phase: 'admission',
+      release: this.#judging.installed,
+      state: this.#cluster,
+    })
+  }
+
+  #judge(
+    document: number,
+    object: unknown,
+    situation: Pick<Parameters<typeof judgeSubmission>[1], 'phase' | 'strict' | 'release' | 'state'>,
+  ): readonly Said[] {
+    const { group, settings } = this.#judging
+    const kind = kindOf(object, this.#judging)
+    if (kind === undefined) {
+      const finding = notJudged(object, this.#judging)?.finding
+      return finding === undefined || situation.phase === 'admission' ? [] : [saidOf(document, finding)]
+    }
+    const self = { kind: kind.kind, name: nameOf(object as Resource) }
+    const namespace = namespaceOf(object, this.#judging)
+    const submission = submissionOf(self, { namespace, group, object })
+    const { errors, warnings } = judgeSubmission(submission, { ...situation, group, settings })
+    return [...errors, ...warnings].map((finding) => saidOf(document, finding))
+  }
+
+  #refuse(document: number, value: unknown): readonly Said[] {
+    if (!isObject(value)) return []
+    if (!isServed(value, this.#judging))
+      return [{ document, severity: 'error', key: 'kind', path: 'kind', text: '' }]
+    const schema = this.#crdOf(value)
+    return [...refusals(schema ?? {}, value)].map(({ keyword, error }) =>
+      saidOf(document, { id: keyword, severity: 'error', error }),
+    )
+  }
+
+  #crdOf(value: unknown): ReleaseSchema | undefined {
+    return this.#judging.installed.schemas.get(kindOf(value, this.#judging)?.kind ?? '')
+  }
+}
+
+const isLoud = ({ severity }: Said): boolean => severity !== 'advice'
+
+/** Whether the API server has the kind in the version. */
+function isServed(value: unknown, reading: Reading): boolean {
+  if (!isObject(value) || kindOf(value, reading) === undefined) return false
+  const [, version = ''] = String(value.apiVersion).split('/')
+  return [API_VERSION, 'v1alpha1'].includes(version)
+}
+
+function saidOf(document: number, finding: Finding): Said {
+  const { id, severity, error } = finding
+  const path = error.at.length === 0 ? '' : pathText(error.at)
+  return {
+    document,
+    severity,
+    key: `${severity} ${id} ${error.at.length === 0 ? '' : pathTextWithoutIndexes(error.at)}`,
+    path,
+    text: causeText(finding),
+  }
+}
+
+/** What is said more often than before. */
+function fresh(now: readonly Said[], before: readonly Said[]): readonly Said[] {
+  const left = new Map<string, number>()
+  for (const { key } of before) left.set(key, (left.get(key) ?? 0) + 1)
+  return now.filter(({ key }) => {
+    const count = left.get(key) ?? 0
+    left.set(key, count - 1)
+    return count <= 0
+  })
+}
+
+/** Whether it stands at the field, around it or in it, or names the field or its value. */
+function tellsOf({ path, text }: Said, change: Mistake['change']): boolean {
+  const at = pathText(change.at)
+  const key = String(change.op === 'rename' ? change.to : jsonKey(change.at.at(-1) ?? ''))
+  const holder = pathText(change.at.slice(0, -1))
+  const value = 'value' in change && typeof change.value === 'string' ? change.value : undefined
+  return (
+    path.startsWith(at) ||
+    path === (change.op === 'rename' ? `${holder}.${key}` : at) ||
+    text.includes(key) ||
+    (value !== undefined && value !== '' && text.includes(value))
+  )
+}
+
+/** The object without the fields that the API server drops. */
+function pruned(value: unknown, schema: ReleaseSchema | undefined): unknown {
+  if (schema === undefined) return value
+  if (Array.isArray(value)) return value.map((item) => pruned(item, schema.items))
+  if (!isObject(value)) return value
+  const isRoot = 'apiVersion' in value && 'kind' in value
+  const kept = Object.entries(value).flatMap(([key, field]): [string, unknown][] => {
+    const of = fieldOf(schema, key)
+    if (isRoot && ENVELOPE.has(key)) return [[key, field]]
+    return of === undefined ? [] : [[key, pruned(field, of)]]
+  })
+  return Object.fromEntries(kept)
+}
+
+const ENVELOPE: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata'])
+
+/** A cluster that has the objects, and all Secrets, ConfigMaps and policies that they name. */
+function clusterOf(values: readonly unknown[], judging: Judging): ClusterState {
+  const state = new ClusterState({ group: judging.group, knows: () => true })
+  const named = new Map<string, { namespace: string; kind: string; name: string; keys: Set<string> }>()
+  const add = (namespace: string, kind: string, name: string, key: string) => {
+    const id = `${namespace}/${kind}/${name}`
+    const known = named.get(id) ?? { namespace, kind, name, keys: new Set<string>() }
+    named.set(id, known)
+    known.keys.add(key)
+  }
+  for (const value of values) {
+    if (kindOf(value, judging) === undefined) continue
+    const namespace = namespaceOf(value, judging)
+    const resource = value as Resource
+    for (const { name, key } of secretReferencesOf(resource)) add(namespace, 'Secret', name, key)
+    for (const { name, key } of configMapReferencesOf(resource)) add(namespace, 'ConfigMap', name, key)
+    for (const { kind, name } of policyReferencesOf(resource)) add(namespace, kind, name, '')
+  }
+  for (const { namespace, kind, name, keys } of named.values()) {
+    const data = Object.fromEntries([...keys].map((key) => [key, LONG_ENOUGH]))
+    const facts =
+      kind === 'Secret'
+        ? secretFacts({ stringData: data })
+        : kind === 'ConfigMap'
+          ? configMapFacts({ data }, () => true)
+          : {}
+    state.putFacts({ kind, name }, namespace, facts)
+  }
+  putAll(state, values, judging)
+  return state
+}
+
+/** A value of a Secret that is long enough for any key. */
+const LONG_ENOUGH = 'x'.repeat(64)

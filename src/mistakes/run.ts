@@ -1,0 +1,86 @@
+import { isObject } from '../rule/resource.ts'
+import { jsonKey, pathText, shownPath, valueAt } from '../rule/path.ts'
+import { mistakesIn, sampled } from './all.ts'
+import { type Given, Judges, type Judging } from './judges.ts'
+import type { Mistake } from './mistake.ts'
+import type { Judged } from './summary.ts'
+import { worldOf, type WorldObject } from './world.ts'
+
+/** A mistake that was made, with the object and who caught it. */
+export interface Made extends Judged {
+  readonly file: string
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  /** With indexes: `spec.upstreamProviders[0].name`. */
+  readonly path: string
+  /** What was written in the place of what. */
+  readonly change: string
+}
+
+export interface Coverage {
+  /** All mistakes that there are; `made` may be some of them. */
+  readonly mistakes: number
+  readonly objects: number
+  readonly made: readonly Made[]
+}
+
+export interface Sample {
+  /** At most so many mistakes are made; all where it is 0. */
+  readonly limit: number
+  readonly seed: number
+}
+
+/** Makes one mistake after the other in the given documents; `tell` is told how many of how many are done. */
+export function coverageOf(
+  given: readonly Given[],
+  judging: Judging,
+  { limit, seed }: Sample,
+  tell: (done: number, of: number) => void = () => undefined,
+): Coverage {
+  const values = given.map(({ value }) => value)
+  const world = worldOf(values, judging, judging.installed)
+  const judges = new Judges(given, judging)
+  const all = [...mistakesIn(world)].filter((mistake) => !judges.isWrongAlready(mistake))
+  const chosen = sampled(all, limit, seed)
+  const objects = new Map(world.objects.map((object) => [object.index, object]))
+  const made = chosen.flatMap((mistake, i): Made[] => {
+    tell(i, chosen.length)
+    const object = objects.get(mistake.object)
+    const file = given[mistake.object]?.file
+    return object === undefined || file === undefined
+      ? []
+      : [{ ...describe(mistake, object), file, ...judges.caught(mistake) }]
+  })
+  return { mistakes: all.length, objects: world.objects.length, made }
+}
+
+function describe(mistake: Mistake, { kind, namespace, name, value }: WorldObject) {
+  const { change, undecidable } = mistake
+  const named = change.at.map((segment) => (typeof segment === 'number' ? '[]' : segment))
+  return {
+    class: mistake.class,
+    undecidable,
+    field: `${kind.kind} ${pathText(named.map((each) => (typeof each === 'object' ? { key: '<name>' } : each))).replaceAll('.[]', '[]')}`,
+    kind: kind.kind,
+    namespace,
+    name,
+    path: shownPath(change.at),
+    change: changeText(mistake, valueAt(value, change.at), namespace),
+  }
+}
+
+function changeText({ change }: Mistake, before: unknown, namespace: string): string {
+  if (change.op === 'remove') return 'removed'
+  if (change.op === 'rename') return `${String(jsonKey(change.at.at(-1) ?? ''))} → ${change.to}`
+  if (change.at[0] === 'metadata' && change.at.length === 1 && isObject(change.value))
+    return `namespace ${namespace} → ${String(change.value.namespace)}`
+  return `${shown(before)} → ${shown(change.value)}`
+}
+
+const LONGEST = 60
+
+function shown(value: unknown): string {
+  const text = value === undefined ? 'nothing' : JSON.stringify(value)
+  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 1).toWellFormed()}…`
+}

@@ -1,0 +1,77 @@
+import { CLASSES, type Class, type Undecidable } from './classes.ts'
+import type { Caught } from './judges.ts'
+
+/** A mistake, and who catches it. */
+export interface Judged extends Caught {
+  readonly class: Class
+  readonly undecidable: Undecidable | undefined
+  /** The field, with its kind: `MCPServer spec.groupRef.name`. */
+  readonly field: string
+}
+
+/** How many mistakes, and how many of them each one catches. */
+export interface Counts {
+  readonly mistakes: number
+  readonly decidable: number
+  /** Of the decidable ones. */
+  readonly editor: number
+  readonly check: number
+  readonly denied: number
+  readonly warned: number
+  readonly crd: number
+  /** By check or by the webhook. */
+  readonly caught: number
+  /** By nobody, not even the CRD. */
+  readonly missed: number
+  readonly advice: number
+  /** Of the caught ones: at the field, or with its name. */
+  readonly named: number
+  /** Of all mistakes, also those that are not decidable: by anybody. */
+  readonly caughtOfAll: number
+  /** Decidable ones that the CRD takes, and how many of those check or the webhook catches. */
+  readonly meaning: number
+  readonly meaningCaught: number
+}
+
+const isCaught = ({ check, webhook }: Judged): boolean => check || webhook !== 'no'
+
+/** Whether nobody catches it, although it can be told. */
+export const isMissed = (each: Judged): boolean =>
+  each.undecidable === undefined && !isCaught(each) && !each.crd
+
+export function countsOf(judged: readonly Judged[]): Counts {
+  const decidable = judged.filter(({ undecidable }) => undecidable === undefined)
+  const count = (isSo: (each: Judged) => boolean, among: readonly Judged[] = decidable) =>
+    among.filter(isSo).length
+  const meaning = decidable.filter(({ crd }) => !crd)
+  return {
+    mistakes: judged.length,
+    decidable: decidable.length,
+    editor: count(({ editor }) => editor),
+    check: count(({ check }) => check),
+    denied: count(({ webhook }) => webhook === 'denied'),
+    warned: count(({ webhook }) => webhook === 'warned'),
+    crd: count(({ crd }) => crd),
+    caught: count(isCaught),
+    missed: count(isMissed),
+    advice: count(({ advice }) => advice),
+    named: count((each) => isCaught(each) && each.isNamed),
+    caughtOfAll: count((each) => isCaught(each) || each.crd, judged),
+    meaning: meaning.length,
+    meaningCaught: count(isCaught, meaning),
+  }
+}
+
+/** The counts of each class, in the order of the classes, and of each field, by name. */
+export const byClass = (judged: readonly Judged[]): readonly (readonly [Class, Counts])[] => {
+  const groups = Map.groupBy(judged, (each) => each.class)
+  return (Object.keys(CLASSES) as Class[]).flatMap((name) => {
+    const group = groups.get(name)
+    return group === undefined ? [] : [[name, countsOf(group)] as const]
+  })
+}
+
+export const byField = (judged: readonly Judged[]): readonly (readonly [string, Counts])[] =>
+  [...Map.groupBy(judged, ({ field }) => field)]
+    .map(([field, group]) => [field, countsOf(group)] as const)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))

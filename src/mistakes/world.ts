@@ -1,0 +1,99 @@
+import { referencesOf } from '../kinds/between/references.ts'
+import type { Kind } from '../kinds/kind.ts'
+import type { ReleaseSchema } from '../release/schema.ts'
+import type { Release } from '../release/release.ts'
+import { kindOf, nameOf, namespaceOf, type Reading } from '../review/given-objects.ts'
+import { isObject, type Resource } from '../rule/resource.ts'
+
+/** An object of one of the seven kinds. */
+export interface WorldObject {
+  /** Its place among the given objects. */
+  readonly index: number
+  readonly kind: Kind
+  readonly namespace: string
+  readonly name: string
+  readonly value: Resource
+  readonly crd: ReleaseSchema
+  /** How often each text stands in its spec. */
+  readonly texts: ReadonlyMap<string, number>
+}
+
+/** The objects to which mistakes are applied, and what of them others name. */
+export interface World {
+  readonly objects: readonly WorldObject[]
+  /** The objects that refer to it, or that it refers to. */
+  neighbours(object: WorldObject): readonly WorldObject[]
+  /** The names of upstream providers of the authorization servers that references lead to, a list for each server. */
+  providers(object: WorldObject): readonly (readonly string[])[]
+}
+
+export function worldOf(values: readonly unknown[], reading: Reading, release: Release): World {
+  const objects = values.flatMap((value, index): WorldObject[] => {
+    const kind = kindOf(value, reading)
+    if (kind === undefined) return []
+    const resource = value as Resource
+    const crd = release.schemas.get(kind.kind) ?? {}
+    const namespace = namespaceOf(value, reading)
+    return [{ index, kind, namespace, name: nameOf(resource), value: resource, crd, texts: textsIn(value) }]
+  })
+  const linked = neighboursIn(objects)
+  return {
+    objects,
+    neighbours: ({ index }) => [...(linked.get(index) ?? [])],
+    providers: (object) =>
+      [...reachable(object, linked)].flatMap(({ value }) => {
+        const found = providersOf(value)
+        return found.length === 0 ? [] : [found]
+      }),
+  }
+}
+
+function neighboursIn(objects: readonly WorldObject[]): ReadonlyMap<number, ReadonlySet<WorldObject>> {
+  const keyOf = (namespace: string, kind: string, name: string) => `${namespace}/${kind}/${name}`
+  const named = new Map(objects.map((each) => [keyOf(each.namespace, each.kind.kind, each.name), each]))
+  const linked = new Map(objects.map(({ index }) => [index, new Set<WorldObject>()]))
+  for (const object of objects) {
+    for (const { to } of referencesOf(object.kind.kind, object.value)) {
+      const target = named.get(keyOf(object.namespace, to.kind, to.name))
+      if (target === undefined) continue
+      linked.get(object.index)?.add(target)
+      linked.get(target.index)?.add(object)
+    }
+  }
+  return linked
+}
+
+/** The objects to which references lead, in both directions. */
+function reachable(
+  object: WorldObject,
+  linked: ReadonlyMap<number, ReadonlySet<WorldObject>>,
+): ReadonlySet<WorldObject> {
+  const reached = new Set([object])
+  for (const { index } of reached) for (const next of linked.get(index) ?? []) reached.add(next)
+  return reached
+}
+
+function providersOf({ spec }: Resource): string[] {
+  if (!isObject(spec)) return []
+  return [spec.authServerConfig, spec.embeddedAuthServer].flatMap((server) => {
+    const list = isObject(server) ? server.upstreamProviders : undefined
+    return Array.isArray(list)
+      ? list.flatMap((each: unknown) => (isObject(each) && typeof each.name === 'string' ? [each.name] : []))
+      : []
+  })
+}
+
+function textsIn(value: unknown): Map<string, number> {
+  const texts = new Map<string, number>()
+  const count = (part: unknown): void => {
+    if (typeof part === 'string') texts.set(part, (texts.get(part) ?? 0) + 1)
+    else if (Array.isArray(part)) part.forEach(count)
+    else if (isObject(part)) Object.values(part).forEach(count)
+  }
+  if (isObject(value)) count(value.spec)
+  return texts
+}
+
+/** Whether the text stands a second time in the object, or in one that is linked with it. */
+export const standsElsewhere = (world: World, object: WorldObject, text: string): boolean =>
+  (object.texts.get(text) ?? 0) > 1 || world.neighbours(object).some(({ texts }) => texts.has(text))
