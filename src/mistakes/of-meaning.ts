@@ -30,7 +30,7 @@ export function* meaningMistakes(site: Site, world: World, names: NamesIn): Gene
   else if (fieldName(site) === 'matcher') yield* matcherMistakes(site, value)
   else if (/^https?:\/\//.test(value)) yield* ofUrl(site, value, world)
   else if (/audience|resourceUrl/i.test(fieldName(site))) yield* ofAudience(site, value, world)
-  else if (value.startsWith("arn:")) yield* ofRole(site, value)
+  else if (value.startsWith('arn:')) yield* ofRole(site, value)
   else if (/scopes$/i.test(fieldName(site)))
     yield setting(site, 'scope misspelt', misspeltName(value), OIDC_SCOPES.has(value) ? undefined : 'outside')
   else if (/claim(?:Name)?$/i.test(fieldName(site)) && fieldName(site) !== 'claim')

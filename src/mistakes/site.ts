@@ -23,8 +23,7 @@ export interface Site {
 }
 
 /** The name of the field; of an item that of the list. */
-export const fieldName = ({ keys }: Site): string =>
-  keys.findLast((key) => typeof key === 'string') ?? ''
+export const fieldName = ({ keys }: Site): string => keys.findLast((key) => typeof key === 'string') ?? ''
 
 /** The names on the way, without indexes. */
 export const namesOf = ({ keys }: Site): readonly string[] => keys.filter((key) => typeof key === 'string')
