@@ -127,6 +127,26 @@ module.exports = {
       from: { pathNot: '^src/cluster' },
       to: { path: 'node_modules/@kubernetes/client-node/' },
     },
+    {
+      name: 'probe-for-its-command-alone',
+      comment:
+        'The webhook asks nobody: only the command may reach what sends requests to hosts that resources name.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(probe/|cli/commands/probe(/|\\.ts$))' },
+      to: { path: '^src/probe/' },
+    },
+    {
+      name: 'probe-knows-no-adapter',
+      severity: 'error',
+      from: { path: '^src/probe/' },
+      to: { path: `^src/(${ADAPTERS}|arming|configuration|access)/` },
+    },
+    {
+      name: 'probe-loaded-when-asked-for',
+      severity: 'error',
+      from: { path: '^src/cli/commands/probe\\.ts$' },
+      to: { path: '^src/probe/', dynamic: false, dependencyTypesNot: ['type-only'] },
+    },
     { name: 'no-test-in-source', severity: 'error', from: { path: '^src' }, to: { path: '^(test|bench)' } },
     { name: 'not-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
   ],

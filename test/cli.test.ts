@@ -18,6 +18,7 @@ import { KINDS } from '../src/kinds/index.ts'
 import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
 import { fieldsOf } from '../src/kinds/schema-fields.ts'
 import { ALL_IDS, ENGINE_IDS } from '../src/review/engine-ids.ts'
+import { PROBE_IDS } from '../src/review/probe-ids.ts'
 import { excerpt } from '../src/cli/output/excerpt.ts'
 import { progressOn } from '../src/cli/output/progress.ts'
 import { wrapped } from '../src/cli/output/terminal.ts'
@@ -1555,6 +1556,7 @@ t.test('what engine ids show is found', async (t) => {
     'request-kind-agrees',
     'registration-covers-known-kinds',
     'others-known',
+    ...PROBE_IDS.map(({ id }) => id),
   ])
   for (const { id, resource, findings, corrected } of shown) {
     await write({ 'shown.json': JSON.stringify(resource), 'corrected.json': JSON.stringify(corrected) })
@@ -1590,7 +1592,9 @@ t.test('the example of each command is one that it understands', (t) => {
     const { positionals } = readFlags(flags, example.split(' '), {})
     t.equal(
       positionals.length,
-      { check: 1, fix: 1, explain: 1, plan: 1, access: 2, replay: 1, coverage: 1, completion: 1 }[name] ?? 0,
+      { check: 1, fix: 1, explain: 1, plan: 1, access: 2, probe: 1, replay: 1, coverage: 1, completion: 1 }[
+        name
+      ] ?? 0,
       name,
     )
     for (const id of name === 'explain' ? positionals : []) t.ok(ALL_IDS.has(id), id)

@@ -9,6 +9,7 @@ import { explain } from './commands/explain.ts'
 import { fix, FIX_FLAGS } from './commands/fix.ts'
 import { lsp, LSP_FLAGS } from './commands/lsp.ts'
 import { PLAN_FLAGS, plan } from './commands/plan.ts'
+import { probe, PROBE_FLAGS } from './commands/probe.ts'
 import { replay, REPLAY_FLAGS } from './commands/replay.ts'
 import { playground, PLAYGROUND_FLAGS } from './commands/playground.ts'
 import { role, ROLE_FLAGS } from './commands/role.ts'
@@ -170,6 +171,22 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
         3: 'something could not be removed',
       },
       run: uninstall,
+    },
+  ],
+  [
+    'probe',
+    {
+      ways: [
+        [
+          '[flags] FILE|DIRECTORY|- ...',
+          'ask the issuers and endpoints that these files name whether they agree',
+        ],
+        ['--cluster', 'ask those that the resources in a cluster name'],
+      ],
+      example: '--yes deploy/',
+      flags: PROBE_FLAGS,
+      exits: OF_FINDINGS,
+      run: probe,
     },
   ],
   [

@@ -46,6 +46,11 @@ A wrong JSON type (\`schema-type\`) cannot be relaxed, because no rule could rea
     title: 'Reading and identifying resources',
     about: 'Findings that come from the way a resource is read, not from its fields.',
   },
+  probe: {
+    title: 'The other side',
+    about:
+      'Findings of `vmcp-admission probe`, which asks the addresses that resources name: [docs/probe.md](../probe.md). No other command has them, and the webhook asks nobody.',
+  },
 }
 
 const ABBREVIATED = `The manifests on this page leave out \`apiVersion\` and the namespace; \`vmcp-admission explain ID\` prints them in full.`

@@ -31,7 +31,7 @@ export const describedId = (id: string): Described => ({
  */
 export function rulePageOf(id: string): string {
   const rule = allRules().find((each) => each.id === id)
-  if (rule === undefined) return id.startsWith('schema-') ? 'schema' : 'engine'
+  if (rule === undefined) return /^(?:schema|probe)(?=-)/.exec(id)?.[0] ?? 'engine'
   const places = placesOf(rule)
   if (places.some(({ at }) => at.length > 0)) return 'embedded-auth-server'
   const [place] = places

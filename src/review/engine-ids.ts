@@ -2,6 +2,7 @@ import { API_VERSION, DEFAULT_API_GROUP } from '../kinds/index.ts'
 import { allRules } from '../kinds/places.ts'
 import type { NonEmpty, Source } from '../rule/rule.ts'
 import { NOT_JUDGED } from './finding.ts'
+import { PROBE_IDS } from './probe-ids.ts'
 
 /** An id of findings that come from the schema, or from reading a submission, and not from a rule. */
 export interface EngineId {
@@ -347,6 +348,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
       "kind: not checked: there are no rules for the kind 'MCPGruop'; did you mean 'MCPGroup' (kind-known)",
     ),
   },
+  ...PROBE_IDS,
 ]
 
 /** Every id that a finding can carry. */

@@ -4,6 +4,7 @@ import { allRules } from '../kinds/places.ts'
 import { ALL_IDS } from './engine-ids.ts'
 import { compareFindings, type Finding } from './finding.ts'
 import type { Verdict } from './judge.ts'
+import { PROBE_IDS } from './probe-ids.ts'
 import {
   type AllowedIgnores,
   type Exemption,
@@ -178,12 +179,13 @@ const IN_STORED: ReadonlySet<string> = new Set([
   ...Array.from(ALL_IDS).filter((id) => id.startsWith('schema-')),
 ])
 
-/** Ids of findings that a run makes only where it is asked to: at a deletion, or beside Secrets and ConfigMaps. */
-const ASKED_FOR: ReadonlySet<string> = new Set(
-  allRules().flatMap(({ id, when, reads }) =>
+/** Ids of findings that a run makes only where it is asked to: at a deletion, beside Secrets and ConfigMaps, of the other side. */
+const ASKED_FOR: ReadonlySet<string> = new Set<string>([
+  ...PROBE_IDS.map(({ id }) => id),
+  ...allRules().flatMap(({ id, when, reads }) =>
     when === 'delete' || reads.some((kind) => kind === 'Secret' || kind === 'ConfigMap') ? [id] : [],
   ),
-)
+])
 
 /** Whether every run over objects in this place finds what the id names: where none does, nothing is there. */
 export const isAlwaysFound = (id: string, where: 'cluster' | 'files'): boolean =>

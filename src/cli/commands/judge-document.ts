@@ -161,7 +161,7 @@ interface Comment {
 }
 
 /** A comment above a key or an item is for what is in it, and one at the top of a document for the whole. */
-const commentsOf = (document: ReadDocument): readonly Comment[] =>
+export const commentsOf = (document: ReadDocument): readonly Comment[] =>
   (document.ignores ?? []).map((comment): Comment => {
     const { id, reason, target } = comment
     const problem = problemWithIgnore(id, reason, '# vmcp-admission: ignore[ID] reason')

@@ -2,7 +2,7 @@ import { ClusterConnection } from '../../../cluster/index.ts'
 import type { Kind } from '../../../kinds/kind.ts'
 import { errorMessage } from '../../../rule/error-message.ts'
 import { accessTo, ANSWER_TIMEOUT_MS, type ClusterChoice, type Environment, serverUrl } from './access.ts'
-import { retryRefused } from './requests.ts'
+import { forEachConcurrently, retryRefused } from './requests.ts'
 
 /** Reads one object; undefined when it is not there. Throws an Error of one line. */
 export async function readObject(
@@ -23,4 +23,26 @@ export async function readObject(
   } finally {
     connection.close()
   }
+}
+
+/** The ConfigMaps of these names that there are and may be read, as they are. */
+export async function readConfigMaps(
+  { kubeconfig, group }: ClusterChoice,
+  names: readonly { readonly namespace: string; readonly name: string }[],
+  environment: Environment,
+): Promise<readonly object[]> {
+  if (names.length === 0) return []
+  const access = await accessTo(kubeconfig, environment)
+  const connection = new ClusterConnection(access, { group, times: { answer: ANSWER_TIMEOUT_MS } })
+  const found: object[] = []
+  try {
+    await forEachConcurrently(names, async ({ namespace, name }) => {
+      const read = () => connection.readConfigMap(namespace, name, new AbortController().signal)
+      const object = await retryRefused(read).catch(() => undefined)
+      if (object !== undefined) found.push(object)
+    })
+  } finally {
+    connection.close()
+  }
+  return found
 }

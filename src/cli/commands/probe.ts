@@ -1,0 +1,188 @@
+import { type Flag, readFlags, toggle, UsageError, type Values } from '../../configuration/flags.ts'
+import {
+  chosenProfile,
+  chosenSettings,
+  CONFIGURATION_FLAG,
+  JUDGING_FLAGS,
+} from '../../configuration/judging.ts'
+import { configMapReferencesOf } from '../../kinds/between/config-maps.ts'
+import type { LeftOut, Probed, Target } from '../../probe/index.ts'
+import type { Reading } from '../../review/given-objects.ts'
+import { isLeftOut, withoutIgnored } from '../../review/ignored.ts'
+import { judge } from '../../review/judge.ts'
+import { placeholderPattern } from '../../review/placeholder.ts'
+import type { Settings } from '../../review/settings.ts'
+import { CLUSTER_FLAGS, LIVE_FLAGS, needCluster } from '../input/cluster-flags.ts'
+import { openConfiguration } from '../input/configuration.ts'
+import { readDocuments } from '../input/documents.ts'
+import { printEmpty, printUnread, READING_FLAGS, readOptions } from '../input/reading.ts'
+import { CHECK_REPORT_FLAGS, printReport } from '../output/formats.ts'
+import { progressOn } from '../output/progress.ts'
+import { addVerdict, counted, EXIT, exitCode, IN_CLUSTER, type Report } from '../output/report.ts'
+import { visible } from '../output/visible.ts'
+import { type ConfigMapTexts, configMapTexts, type Source, sourcesIn, sourcesOf } from './probe/sources.ts'
+
+const seconds: Flag<number> = {
+  help: 'wait this long for each answer',
+  argument: 'SECONDS',
+  fallback: 10,
+  read: (written) => {
+    if (!/^[1-9]\d{0,2}$/.test(written))
+      throw new Error(`'${written}' is not a number of seconds from 1 to 999`)
+    return Number(written)
+  },
+}
+
+export const PROBE_FLAGS = {
+  yes: toggle('ask other hosts without a question first, as in CI; hosts on this machine are always asked'),
+  list: toggle('print the addresses that would be asked, and ask none'),
+  timeout: seconds,
+  ...CHECK_REPORT_FLAGS,
+  ...READING_FLAGS,
+  ...CONFIGURATION_FLAG,
+  ...JUDGING_FLAGS,
+  ...CLUSTER_FLAGS,
+  cluster: toggle('ask what the resources in a cluster name, in place of files'),
+  namespaces: LIVE_FLAGS.namespaces,
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Asks the addresses that resources name whether the other side agrees; returns the exit code. Throws UsageError. */
+export async function probe(args: readonly string[], environment: Environment): Promise<number> {
+  const { values: flags, positionals: names } = readFlags(PROBE_FLAGS, args, environment)
+  needCluster(flags.cluster, args, ['kubeconfig', 'namespaces'])
+  if (flags.cluster === names.length > 0)
+    throw new UsageError('name the files or folders whose addresses to ask, or --cluster alone')
+  const configuration = await openConfiguration(flags['config-file'], names)
+  const settings = chosenSettings(flags, configuration, Date.now())
+  const profile = chosenProfile(flags, configuration)
+  const reading: Reading = {
+    group: flags['api-group'],
+    namespace: flags.namespace || configuration.defaultNamespace || 'default',
+    strict: false,
+    placeholders: placeholderPattern(configuration.placeholders),
+  }
+  const read = flags.cluster
+    ? await readFromCluster(flags, reading, environment)
+    : await readFromFiles(names, flags, reading, environment)
+  printUnread(read.unread)
+  const sources = read.sources.filter(({ subject }) => !isLeftOut(settings, subject.namespace))
+  const engine = await import('../../probe/index.ts')
+  const { Consent, placeText } = await import('./probe/consent.ts')
+  const named = engine.targetsOf(sources)
+  const targets: Target[] = []
+  const leftOut: LeftOut[] = [...named.leftOut]
+  for (const target of named.targets) {
+    const isHttp = target.connecting.http || (URL.canParse(target.url) && engine.isLocal(new URL(target.url)))
+    const why = engine.whyNotAsked(target.url, isHttp)
+    if (why === undefined) targets.push(target)
+    else leftOut.push({ ...target, why })
+  }
+  if (flags.list) {
+    const lines = [
+      ...targets.map((target) => `${target.url}  ${placeText(target)}`),
+      ...leftOut.map((each) => `${each.url}  ${placeText(each)}: not asked: ${each.why}`),
+    ]
+    process.stdout.write(lines.map((line) => `${visible(line)}\n`).join(''))
+    return read.unread.length > 0 ? EXIT.unread : EXIT.clean
+  }
+  const consent = new Consent(flags.yes)
+  if (!(await consent.forTargets(targets))) throw new UsageError('nothing was asked')
+  const progress = progressOn(process.stderr, flags.quiet)
+  progress.tell(() => `asking ${counted(targets.length, 'address')}`)
+  const probed = await engine.probe(targets, {
+    timeoutMs: flags.timeout * 1_000,
+    bundle: ({ subject, connecting: { bundle } }) =>
+      bundle && read.configMaps(subject.namespace, bundle.name, bundle.key),
+    mayAsk: (host) => consent.forHost(host),
+  })
+  progress.end()
+  const report = reportOf({ ...read, sources }, { probed, leftOut }, settings)
+  const scope = `${read.scope}, ${counted(probed.sent, 'request')} sent`
+  await printReport(report, { ...flags, profile }, { scope, names, texts: read.texts }, environment)
+  return exitCode(report)
+}
+
+/** What there is to ask about. */
+interface Read extends Pick<Report, 'files' | 'unread' | 'others'> {
+  readonly sources: readonly Source[]
+  readonly configMaps: ConfigMapTexts
+  readonly texts: ReadonlyMap<string, string>
+  readonly scope: string
+}
+
+type Flags = Values<typeof PROBE_FLAGS>
+
+async function readFromFiles(
+  names: readonly string[],
+  flags: Flags,
+  reading: Reading,
+  environment: Environment,
+): Promise<Read> {
+  const documents = await readDocuments(names, readOptions(flags, environment))
+  const sources = sourcesIn(documents, reading)
+  const { files, texts, unread } = documents
+  return {
+    files,
+    texts,
+    sources,
+    unread: [...unread, ...printEmpty([documents])],
+    others: documents.documents.length - sources.length,
+    configMaps: configMapTexts(
+      documents.documents.map(({ document }) => document.value),
+      reading,
+    ),
+    scope: counted(files.length, 'file'),
+  }
+}
+
+async function readFromCluster(flags: Flags, reading: Reading, environment: Environment): Promise<Read> {
+  const { kubeconfig, namespaces } = flags
+  const { readCluster, readConfigMaps } = await import('../input/live/index.ts')
+  const choice = { kubeconfig, group: reading.group }
+  const live = await readCluster(
+    { ...choice, namespaces: () => (namespaces.length === 0 ? undefined : namespaces), mustExist: true },
+    environment,
+  )
+  const references = live.objects.flatMap(({ namespace, value }) =>
+    configMapReferencesOf(value)
+      .filter(({ isBundle }) => isBundle)
+      .map(({ name }) => ({ namespace, name })),
+  )
+  const configMaps = live.server === '' ? [] : await readConfigMaps(choice, references, environment)
+  return {
+    files: [],
+    texts: new Map(),
+    sources: sourcesOf(live, reading.group),
+    unread: live.unread.map((message) => ({ ...IN_CLUSTER, message })),
+    others: 0,
+    configMaps: configMapTexts(configMaps, reading),
+    scope: live.server || 'the cluster',
+  }
+}
+
+/** What was found, with the severities and exemptions of the settings. */
+function reportOf(
+  { files, unread, others, sources }: Read,
+  { probed, leftOut }: { readonly probed: Probed; readonly leftOut: readonly LeftOut[] },
+  settings: Settings,
+): Report {
+  const report: Report = { files, judged: [], others, findings: [], ignored: [], notes: [], unread }
+  for (const { subject, value, file, places, ignores } of sources) {
+    const isHere = ({ subject: of }: Pick<Target, 'subject'>) => of === subject
+    const findings = probed.findings.filter(({ target }) => isHere(target)).map(({ finding }) => finding)
+    report.judged.push({ file, ...subject })
+    const judged = judge({ findings, value: () => value }, { namespace: subject.namespace, settings })
+    addVerdict(report, withoutIgnored(judged, subject, settings, ignores), subject, places)
+    const notes = [
+      ...probed.notes.filter(({ target }) => isHere(target)).map(({ target, text }) => ({ ...target, text })),
+      ...leftOut.filter(isHere).map((each) => ({ ...each, text: `${each.url} is not asked: ${each.why}` })),
+    ]
+    for (const { at, text } of notes) {
+      const message = file === null ? `${subject.kind} ${subject.namespace}/${subject.name}: ${text}` : text
+      report.notes.push({ ...places.part(at, 'value'), message })
+    }
+  }
+  return report
+}

@@ -1,0 +1,84 @@
+import type { Documents } from '../../input/texts.ts'
+import type { FileDocument } from '../../input/load.ts'
+import type { Live } from '../../input/live/index.ts'
+import type { Named } from '../../../probe/index.ts'
+import { kindOf, type Reading, subjectOf } from '../../../review/given-objects.ts'
+import { ignoresIn } from '../../../review/ignored.ts'
+import { placeholdersIn } from '../../../review/placeholder.ts'
+import type { Ignore } from '../../../review/settings.ts'
+import { ANYTHING, shape } from '../../../review/shape.ts'
+import { objectKey } from '../../../rule/cluster.ts'
+import { jsonKey, type Segment } from '../../../rule/path.ts'
+import { isObject, metadataOf } from '../../../rule/resource.ts'
+import { NO_PLACES, type Places } from '../../output/report.ts'
+import { commentsOf, targetIn } from '../judge-document.ts'
+
+/** A resource that may name addresses, where it stands, and what it says of findings. */
+export interface Source extends Named {
+  readonly value: unknown
+  readonly file: string | null
+  readonly places: Places
+  readonly ignores: readonly Ignore[]
+}
+
+/** The resources in files. A value with a placeholder in it is not there. */
+export function sourcesIn({ documents }: Documents, reading: Reading): Source[] {
+  return documents.flatMap(({ file, document }) => {
+    const { value } = document
+    const kind = kindOf(value, reading)
+    if (kind === undefined || !isObject(value)) return []
+    const places = placeholdersIn(kind, value, reading.placeholders).map(({ at }) => at)
+    const { resource } = shape(kind, value, ANYTHING, places)
+    if (resource === undefined) return []
+    const ignores = [
+      ...commentsOf(document).flatMap(({ ignore }) => ignore ?? []),
+      ...ignoresIn(value, reading.group).ignores,
+    ]
+    const subject = subjectOf(kind.kind, value, reading)
+    return [{ subject, resource, value, file, ignores, places: placesIn({ file, document }) }]
+  })
+}
+
+function placesIn({ file, document }: FileDocument): Places {
+  const part = (at: readonly Segment[], target: 'key' | 'value') => ({
+    file,
+    ...document.locate(at.map(jsonKey), target),
+  })
+  return {
+    ...NO_PLACES,
+    part,
+    of: ({ error }) => part(error.at, targetIn(document.value, error.at)),
+  }
+}
+
+/** The resources of a cluster. */
+export function sourcesOf({ objects }: Live, group: string): Source[] {
+  return objects.flatMap(({ kind, namespace, name, value }) => {
+    const { resource } = shape(kind, value)
+    if (resource === undefined) return []
+    const { ignores } = ignoresIn(value, group)
+    const subject = { kind: kind.kind, namespace, name }
+    return [{ subject, resource, value, file: null, ignores, places: NO_PLACES }]
+  })
+}
+
+/** The text of a key of a ConfigMap; undefined where it is not known. */
+export type ConfigMapTexts = (namespace: string, name: string, key: string) => string | undefined
+
+/** The texts of those of the objects that are ConfigMaps. */
+export function configMapTexts(
+  objects: readonly unknown[],
+  { namespace: fallback }: Reading,
+): ConfigMapTexts {
+  const held = new Map<string, Record<string, unknown>>()
+  for (const object of objects) {
+    const { namespace = fallback, name } = metadataOf(object)
+    if (!isObject(object) || (object.kind ?? 'ConfigMap') !== 'ConfigMap' || !isObject(object.data)) continue
+    if (typeof namespace === 'string' && typeof name === 'string')
+      held.set(objectKey({ kind: 'ConfigMap', namespace, name }), object.data)
+  }
+  return (namespace, name, key) => {
+    const text = held.get(objectKey({ kind: 'ConfigMap', namespace, name }))?.[key]
+    return typeof text === 'string' ? text : undefined
+  }
+}

@@ -1,0 +1,178 @@
+import { differenceText } from '../kinds/between/issuers.ts'
+import type { Finding } from '../review/finding.ts'
+import { shortQuote } from '../rule/go-text.ts'
+import { isRedirect } from './connection.ts'
+import { advise, refute } from './findings.ts'
+import { problemWithKeys } from './keys.ts'
+import { discoveryUrl, expectedIssuer, type Metadata, possibleDocuments, readMetadata } from './metadata.ts'
+import { offerFindings } from './offers.ts'
+import type { Answer } from './request.ts'
+import type { Needs, Reader, Target, Use } from './targets.ts'
+
+/** Asks for a target; undefined where there is no answer, which is then told already. */
+export type Asking = (method: 'GET' | 'HEAD', url: string, isSilent?: boolean) => Promise<Answer | undefined>
+
+type UseThat<Is extends Use['is']> = Extract<Use, { readonly is: Is }>
+
+/** Asks what a target needs, and returns what is wrong. */
+export function check(target: Target, ask: Asking): Promise<readonly Finding[]> {
+  const { use } = target
+  switch (use.is) {
+    case 'issuer':
+      return checkIssuer(target, use, ask)
+    case 'keys':
+      return checkKeys(target, target.url, use.reader, ask, use.isPrivate)
+    case 'metadata':
+      return checkMetadata(target, use, ask)
+    case 'endpoint':
+      return checkEndpoint(target, use.needs, ask)
+    case 'remote':
+      return checkRemote(target, use, ask)
+  }
+}
+
+/** What happens where a reader cannot use an issuer. */
+const CONSEQUENCES: Readonly<Record<Reader, string>> = {
+  validator: 'every token is refused with 401',
+  upstream: 'the server does not start',
+  trusted: 'every token of it is refused',
+}
+
+async function checkIssuer(
+  target: Target,
+  { reader, needs, isOptional = false }: UseThat<'issuer'>,
+  ask: Asking,
+): Promise<Finding[]> {
+  const url = discoveryUrl(target.url)
+  const answer = await ask('GET', url, isOptional)
+  if (answer === undefined || isRedirect(answer)) return []
+  const read = readDocument(target, url, answer, CONSEQUENCES[reader])
+  if ('error' in read) return isOptional ? [] : [read]
+  const { issuer, jwks_uri: keysUrl } = read
+  const unequal = issuerFindings(target, target.url, issuer, reader)
+  if (isOptional) return issuer === undefined ? [] : unequal
+  const missing = (reader === 'upstream' ? NEEDED_FOR_LOGIN : (['jwks_uri'] as const)).filter(
+    (field) => read[field] === undefined || read[field].length === 0,
+  )
+  const lacking = missing.map((field) =>
+    advise(target, 'probe-discovery-served', `${url} has no ${field}, so ${CONSEQUENCES[reader]}`),
+  )
+  const keys = keysUrl === undefined ? [] : await checkKeys(target, keysUrl, reader, ask)
+  const offers = offerFindings(target, needs, read)
+  return [...unequal, ...lacking, ...keys, ...offers, ...(await reachTokenEndpoint(read, target, ask))]
+}
+
+/** What the operator wants to find in the document of a login provider. */
+const NEEDED_FOR_LOGIN = [
+  'authorization_endpoint',
+  'token_endpoint',
+  'jwks_uri',
+  'response_types_supported',
+] as const
+
+function readDocument(
+  target: Target,
+  url: string,
+  { status, body }: Answer,
+  consequence: string,
+): Metadata | Finding {
+  const failed = (what: string) =>
+    advise(
+      target,
+      'probe-discovery-served',
+      `${url} ${what}, so ${consequence}; write the issuer whose document it is`,
+    )
+  if (status !== 200) return failed(`answers ${status}`)
+  return readMetadata(body) ?? failed('is not a JSON object')
+}
+
+function issuerFindings(
+  target: Target,
+  expected: string,
+  issuer: string | undefined,
+  reader: Reader,
+): Finding[] {
+  if (issuer === expected) return []
+  const { at } = target
+  const says = issuer === undefined ? 'has no issuer' : `says ${shortQuote(issuer)}`
+  const advice =
+    issuer === undefined
+      ? ''
+      : issuer.includes('{')
+        ? '; write the issuer of one tenant'
+        : `; write ${shortQuote(issuer)}`
+  const detail = `its discovery document ${says}${differenceText(expected, issuer ?? '')}, so ${CONSEQUENCES[reader]}${advice}`
+  return [refute({ at, url: expected }, 'probe-issuer-equal', detail)]
+}
+
+async function checkKeys(
+  target: Target,
+  url: string,
+  reader: Reader,
+  ask: Asking,
+  isPrivate = false,
+): Promise<Finding[]> {
+  const answer = await ask('GET', url)
+  if (answer === undefined || isRedirect(answer)) return []
+  // The pod asks with a token of its own.
+  if (isPrivate && (answer.status === 401 || answer.status === 403)) return []
+  const problem = answer.status === 200 ? problemWithKeys(answer.body, reader) : `answers ${answer.status}`
+  return problem === undefined
+    ? []
+    : [advise(target, 'probe-keys-usable', `${url} ${problem}, so ${CONSEQUENCES[reader]}`)]
+}
+
+async function checkMetadata(
+  target: Target,
+  { needs }: UseThat<'metadata'>,
+  ask: Asking,
+): Promise<Finding[]> {
+  const answer = await ask('GET', target.url)
+  if (answer === undefined || isRedirect(answer)) return []
+  const read = readDocument(target, target.url, answer, CONSEQUENCES.upstream)
+  if ('error' in read) return [read]
+  const expected = expectedIssuer(target.url)
+  const unequal =
+    read.issuer === expected
+      ? []
+      : [
+          advise(
+            target,
+            'probe-issuer-equal',
+            `the document says the issuer is ${shortQuote(read.issuer ?? '')}, but its address says ${shortQuote(expected)}${differenceText(expected, read.issuer ?? '')}, so ${CONSEQUENCES.upstream}`,
+          ),
+        ]
+  return [...unequal, ...offerFindings(target, needs, read)]
+}
+
+/** Any answer shows that an endpoint is there: it takes POST only, and says so in many ways. */
+async function checkEndpoint(target: Target, needs: Needs | undefined, ask: Asking): Promise<Finding[]> {
+  const answer = await ask('HEAD', target.url)
+  if (answer === undefined || needs === undefined) return []
+  for (const url of possibleDocuments(new URL(target.url))) {
+    const document = await ask('GET', url, true)
+    const metadata = document?.status === 200 ? readMetadata(document.body) : undefined
+    if (metadata?.token_endpoint === target.url) return offerFindings(target, needs, metadata)
+  }
+  return []
+}
+
+/** The operator asks for tokens at an endpoint that may be on another host than the issuer. */
+async function reachTokenEndpoint({ token_endpoint: url }: Metadata, target: Target, ask: Asking) {
+  const { use } = target
+  const isUsed = use.is === 'issuer' && use.reader === 'upstream' && url !== undefined
+  if (isUsed && URL.canParse(url) && new URL(url).host !== new URL(target.url).host) await ask('HEAD', url)
+  return []
+}
+
+async function checkRemote(
+  target: Target,
+  { hasCredential }: UseThat<'remote'>,
+  ask: Asking,
+): Promise<Finding[]> {
+  const answer = await ask('HEAD', target.url)
+  if (answer?.status !== 401 || hasCredential) return []
+  const detail =
+    'the server answers 401 without a token, and the entry sends none; name one in externalAuthConfigRef'
+  return [advise(target, 'probe-credential-configured', detail)]
+}

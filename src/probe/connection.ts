@@ -1,0 +1,81 @@
+import { isIP } from 'node:net'
+import type { Finding } from '../review/finding.ts'
+import { shortQuote } from '../rule/go-text.ts'
+import { aheadOrBehind } from '../rule/in-words.ts'
+import { advise } from './findings.ts'
+import { isInCluster } from './hosts.ts'
+import type { Answer, Failure } from './request.ts'
+import type { Target } from './targets.ts'
+
+/** Most milliseconds by which two clocks may differ: what the operator allows in tokens of trusted issuers. */
+const MOST_SKEW_MS = 60_000
+
+/** The finding that a host cannot be asked; undefined where this says nothing about the cluster. */
+export function failureFinding(target: Target, url: URL, { failed, detail }: Failure): Finding | undefined {
+  const { host } = url
+  const { bundle, privateField } = target.connecting
+  switch (failed) {
+    case 'certificate': {
+      const authority =
+        bundle?.isOnly === true
+          ? `; only those of ConfigMap ${shortQuote(bundle.name)} are trusted`
+          : '; caBundleRef names others'
+      const more = detail.startsWith('is not of') && (privateField !== undefined || bundle) ? authority : ''
+      return advise(target, 'probe-certificate-trusted', `the certificate of ${host} ${detail}${more}`)
+    }
+    case 'private':
+      return advise(
+        target,
+        'probe-address-allowed',
+        `leads to ${host}, which is at the private address ${detail} here: not asked`,
+      )
+    default:
+      return isInCluster(url)
+        ? undefined
+        : advise(target, 'probe-host-reachable', `${host} cannot be asked from here: ${detail}`)
+  }
+}
+
+/** What an answer says beside its content. */
+export function answerFindings(target: Target, url: URL, answer: Answer): Finding[] {
+  return [
+    ...privateFindings(target, url, answer),
+    ...redirectFindings(target, url, answer),
+    ...clockFindings(target, url, answer),
+  ]
+}
+
+function privateFindings(target: Target, { hostname }: URL, { privateAddress }: Answer): Finding[] {
+  const { privateField, allowsPrivate } = target.connecting
+  // check judges addresses and names of Services.
+  const isJudged = isIP(hostname.replace(/^\[|\]$/g, '')) !== 0 || isInCluster(new URL(`http://${hostname}`))
+  if (privateAddress === undefined || privateField === undefined || allowsPrivate || isJudged) return []
+  const detail = `${hostname} is at the private address ${privateAddress} here; where it is in the cluster too, set ${privateField}: true`
+  return [advise(target, 'probe-address-allowed', detail)]
+}
+
+export const isRedirect = ({ status, headers }: Answer): boolean =>
+  status >= 300 && status < 400 && headers.location !== undefined
+
+function redirectFindings(target: Target, url: URL, answer: Answer): Finding[] {
+  if (!isRedirect(answer) || target.use.is === 'endpoint') return []
+  const { location = '' } = answer.headers
+  const to = URL.canParse(location, url.href) ? new URL(location, url.href) : undefined
+  const isRefused =
+    target.connecting.redirects === 'to the same host' &&
+    (to?.host !== url.host || (url.protocol === 'https:' && to.protocol !== 'https:'))
+  const does = isRefused ? 'which the operator refuses to follow' : 'which the probe does not follow'
+  return [
+    advise(
+      target,
+      'probe-redirect-free',
+      `${url.href} redirects to ${shortQuote(to?.href ?? location)}, ${does}; write where it leads`,
+    ),
+  ]
+}
+
+function clockFindings(target: Target, { host }: URL, { ahead }: Answer): Finding[] {
+  if (ahead === undefined || Math.abs(ahead) <= MOST_SKEW_MS) return []
+  const detail = `the clock of ${host} is ${aheadOrBehind(ahead)} the one here: tokens are not valid yet, or expired, where the clock is wrong`
+  return [advise(target, 'probe-clock-agrees', detail)]
+}

@@ -1,0 +1,26 @@
+import type { ProbeId } from '../review/probe-ids.ts'
+import { PROBE_IDS } from '../review/probe-ids.ts'
+import type { Finding } from '../review/finding.ts'
+import { shortQuote } from '../rule/go-text.ts'
+import type { Target } from './targets.ts'
+
+const SEVERITIES = new Map<string, Finding['severity']>(PROBE_IDS.map(({ id, severity }) => [id, severity]))
+
+/** A finding at the field of a target. */
+export const advise = ({ at }: Pick<Target, 'at'>, id: ProbeId, detail: string): Finding => ({
+  id,
+  severity: SEVERITIES.get(id) ?? 'warning',
+  error: { type: 'advice', at, detail },
+})
+
+/** A finding that the value of the field is wrong. */
+export const refute = ({ at, url }: Pick<Target, 'at' | 'url'>, id: ProbeId, detail: string): Finding => ({
+  ...advise({ at }, id, ''),
+  error: { type: 'invalid', at, value: url, detail },
+})
+
+/** The first items of a list that somebody else wrote. */
+export function listText(items: readonly string[], most = 6): string {
+  const shown = items.slice(0, most).map(shortQuote).join(', ')
+  return items.length > most ? `${shown} and ${items.length - most} more` : shown
+}

@@ -1,0 +1,21 @@
+import { isInsideCluster } from '../rule/address.ts'
+import { isLoopback, parseUrl } from '../rule/url.ts'
+
+/** Names for documentation, by RFC 2606 or by their look, such as example.okta.com: no real issuer answers there. */
+const FOR_DOCUMENTATION = /(?:^|\.)(?:example(?:\.|$)|invalid$)/i
+
+/** Why an address is not asked; undefined when it can be. */
+export function whyNotAsked(text: string, http: boolean): string | undefined {
+  const url = parseUrl(text)
+  const isWeb = url !== undefined && /^https?$/.test(url.scheme) && url.host !== '' && URL.canParse(text)
+  if (!isWeb) return 'not an absolute URL'
+  if (url.hasUserInfo) return 'has a user name in it'
+  if (url.scheme === 'http' && !http) return 'plain http, which its configuration does not allow'
+  return FOR_DOCUMENTATION.test(url.host) ? 'a name for documentation' : undefined
+}
+
+/** Whether a URL is on this machine: such an address is asked without a question. */
+export const isLocal = (url: URL): boolean => isLoopback(url.hostname.replace(/^\[(.*)\]$/, '$1'))
+
+/** Whether the name is one that only the cluster resolves. */
+export const isInCluster = (url: URL): boolean => isInsideCluster(url.hostname) && !isLocal(url)

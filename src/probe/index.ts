@@ -1,0 +1,140 @@
+/** Asks the addresses that resources name whether the other side agrees. For the CLI alone: the webhook asks nobody. */
+
+import type { Finding } from '../review/finding.ts'
+import { compareFindings } from '../review/finding.ts'
+import { check } from './checks.ts'
+import { answerFindings, failureFinding } from './connection.ts'
+import { isLocal, whyNotAsked } from './hosts.ts'
+import { ask, type Answer, authoritiesOf, type Reply } from './request.ts'
+import type { Target } from './targets.ts'
+
+export { isLocal, whyNotAsked } from './hosts.ts'
+export { type LeftOut, type Named, type Target, targetsOf } from './targets.ts'
+
+export interface ProbeOptions {
+  readonly timeoutMs: number
+  /** The PEM text of a ConfigMap that a bundle names; undefined where it is not known. */
+  bundle(target: Target): string | undefined
+  /** Whether a host that an answer names, and no resource, may be asked. */
+  mayAsk(host: string): Promise<boolean>
+}
+
+export interface Probed {
+  readonly findings: readonly { readonly target: Target; readonly finding: Finding }[]
+  readonly notes: readonly { readonly target: Target; readonly text: string }[]
+  /** How many requests were sent. */
+  readonly sent: number
+}
+
+/** Most targets that are asked at a time. */
+const AT_A_TIME = 8
+
+export async function probe(targets: readonly Target[], options: ProbeOptions): Promise<Probed> {
+  const run = new Run(targets, options)
+  const waiting = [...targets]
+  const work = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await run.probe(next)
+  }
+  await Promise.all(Array.from({ length: AT_A_TIME }, work))
+  return run.result()
+}
+
+class Run {
+  readonly #targets: readonly Target[]
+  readonly #options: ProbeOptions
+  readonly #named: ReadonlySet<string>
+  readonly #replies = new Map<string, Promise<Reply>>()
+  readonly #allowed = new Map<string, Promise<boolean>>()
+  readonly #findings = new Map<Target, Finding[]>()
+  readonly #notes = new Map<Target, Set<string>>()
+
+  constructor(targets: readonly Target[], options: ProbeOptions) {
+    this.#targets = targets
+    this.#options = options
+    this.#named = new Set(targets.map(({ url }) => new URL(url).host))
+  }
+
+  async probe(target: Target): Promise<void> {
+    const findings = await check(target, (method, url, isSilent) => this.#ask(target, method, url, isSilent))
+    this.#add(target, findings)
+  }
+
+  result(): Probed {
+    const of = <T>(held: ReadonlyMap<Target, Iterable<T>>) =>
+      this.#targets.flatMap((target) => [...(held.get(target) ?? [])].map((each) => [target, each] as const))
+    return {
+      findings: of(this.#findings).map(([target, finding]) => ({ target, finding })),
+      notes: of(this.#notes).map(([target, text]) => ({ target, text })),
+      sent: this.#replies.size,
+    }
+  }
+
+  #add(target: Target, findings: readonly Finding[]): void {
+    const known = this.#findings.get(target) ?? []
+    const isNew = (finding: Finding) => known.every((each) => compareFindings(each, finding) !== 0)
+    this.#findings.set(target, [...known, ...findings.filter(isNew)].toSorted(compareFindings))
+  }
+
+  #note(target: Target, text: string): void {
+    this.#notes.set(target, (this.#notes.get(target) ?? new Set()).add(text))
+  }
+
+  async #ask(
+    target: Target,
+    method: 'GET' | 'HEAD',
+    text: string,
+    isSilent = false,
+  ): Promise<Answer | undefined> {
+    const isHttp = target.connecting.http || (URL.canParse(text) && isLocal(new URL(text)))
+    const why = whyNotAsked(text, isHttp) ?? (await this.#whyNotAllowed(new URL(text)))
+    if (why !== undefined) {
+      if (!isSilent) this.#note(target, `${text} is not asked: ${why}`)
+      return undefined
+    }
+    const url = new URL(text)
+    const reply = await this.#reply(target, method, url)
+    if (!isSilent) this.#tell(target, url, reply)
+    return 'failed' in reply ? undefined : reply
+  }
+
+  /** What an answer, or its absence, says beside its content. */
+  #tell(target: Target, url: URL, reply: Reply): void {
+    if (!('failed' in reply)) this.#add(target, answerFindings(target, url, reply))
+    else if (reply.failed === 'certificate' && this.#lacksBundle(target))
+      this.#note(
+        target,
+        `the certificate of ${url.host} is not judged: ConfigMap '${target.connecting.bundle?.name ?? ''}' with its authority is not known here`,
+      )
+    else {
+      const finding = failureFinding(target, url, reply)
+      if (finding !== undefined) this.#add(target, [finding])
+      else this.#note(target, `${url.host} is a name of the cluster: run the probe in a pod to ask it`)
+    }
+  }
+
+  #lacksBundle = (target: Target): boolean =>
+    target.connecting.bundle !== undefined && this.#options.bundle(target) === undefined
+
+  /** Decides once for each host. */
+  async #whyNotAllowed(url: URL): Promise<string | undefined> {
+    if (isLocal(url) || this.#named.has(url.host)) return undefined
+    const known = this.#allowed.get(url.host) ?? this.#options.mayAsk(url.host)
+    this.#allowed.set(url.host, known)
+    return (await known) ? undefined : 'no resource names its host'
+  }
+
+  /** One request for all targets that ask the same in the same way. */
+  #reply(target: Target, method: 'GET' | 'HEAD', url: URL): Promise<Reply> {
+    const { bundle, allowsPrivate, privateField } = target.connecting
+    const pem = bundle && this.#options.bundle(target)
+    const authorities = bundle && pem !== undefined ? authoritiesOf(pem, bundle.isOnly) : undefined
+    const isNamed = this.#named.has(url.host) || (isLocal(url) && isLocal(new URL(target.url)))
+    const mustBePublic = !isNamed && !(allowsPrivate && privateField !== undefined)
+    const key = JSON.stringify([method, url.href, pem, bundle?.isOnly, mustBePublic])
+    const known =
+      this.#replies.get(key) ??
+      ask({ method, url, authorities, timeoutMs: this.#options.timeoutMs, mustBePublic })
+    this.#replies.set(key, known)
+    return known
+  }
+}

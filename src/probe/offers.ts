@@ -1,0 +1,70 @@
+import type { Finding } from '../review/finding.ts'
+import { advise, listText } from './findings.ts'
+import type { Metadata } from './metadata.ts'
+import { GRANTS, type Needs, type Target } from './targets.ts'
+
+/** What a configuration needs and a server does not list. A server that lists nothing of a sort is not judged. */
+export function offerFindings(target: Target, needs: Needs, metadata: Metadata): Finding[] {
+  return [
+    ...grantFindings(target, needs, metadata),
+    ...scopeFindings(target, needs, metadata),
+    ...pkceFindings(target, needs, metadata),
+    ...methodFindings(target, needs, metadata),
+    ...registrationFindings(target, needs, metadata),
+  ]
+}
+
+const listed = (list: readonly string[] | undefined): list is readonly string[] =>
+  list !== undefined && list.length > 0
+
+function grantFindings(target: Target, { grants }: Needs, metadata: Metadata): Finding[] {
+  const { grant_types_supported: offered } = metadata
+  if (!listed(offered)) return []
+  return grants
+    .filter((grant) => !offered.includes(grant))
+    .map((grant) => {
+      const what =
+        grant === GRANTS.refresh ? ', so offline_access gives no refresh token' : ', so requests are refused'
+      return advise(
+        target,
+        'probe-grant-supported',
+        `the server does not list the grant type ${grant}${what}; it lists ${listText(offered)}`,
+      )
+    })
+}
+
+function scopeFindings(target: Target, { scopes }: Needs, metadata: Metadata): Finding[] {
+  const { scopes_supported: offered } = metadata
+  if (!listed(offered)) return []
+  const missing = scopes.filter((scope) => !offered.includes(scope))
+  if (missing.length === 0) return []
+  const detail = `the server does not list the scope ${listText(missing)}; it lists ${listText(offered)}`
+  return [advise(target, 'probe-scope-supported', detail)]
+}
+
+function pkceFindings(target: Target, { pkce }: Needs, metadata: Metadata): Finding[] {
+  if (pkce !== true || metadata.code_challenge_methods_supported?.includes('S256') === true) return []
+  return [advise(target, 'probe-pkce-supported', 'the server does not list the PKCE method S256')]
+}
+
+/** The ways of clients that register themselves, as the operator prefers them; none only with S256. */
+const REGISTERED_METHODS = ['client_secret_basic', 'client_secret_post', 'none']
+
+function methodFindings(target: Target, { registers, secretMethod }: Needs, metadata: Metadata): Finding[] {
+  const { token_endpoint_auth_methods_supported: offered } = metadata
+  if (!listed(offered)) return []
+  const hasS256 = metadata.code_challenge_methods_supported?.includes('S256') === true
+  const usable = REGISTERED_METHODS.filter((each) => each !== 'none' || hasS256)
+  const wanted = registers === true ? usable : secretMethod === undefined ? [] : [secretMethod]
+  if (wanted.length === 0 || wanted.some((each) => offered.includes(each))) return []
+  const does = registers === true ? 'the client would be registered' : 'the secret is sent'
+  const detail = `the server does not list ${listText(wanted)}, as which ${does}; it lists ${listText(offered)}`
+  return [advise(target, 'probe-client-method-supported', detail)]
+}
+
+function registrationFindings(target: Target, { registers }: Needs, metadata: Metadata): Finding[] {
+  if (registers !== true || metadata.registration_endpoint !== undefined) return []
+  const guess = `${(metadata.issuer ?? '').replace(/\/$/, '')}/register`
+  const detail = `the server names no registration_endpoint, so the client is registered at ${guess}, or the server does not start; write clientId`
+  return [advise(target, 'probe-registration-offered', detail)]
+}

@@ -1,0 +1,126 @@
+import { lookup } from 'node:dns/promises'
+import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { isIP } from 'node:net'
+import { rootCertificates } from 'node:tls'
+import { isPrivateAddress } from '../rule/address.ts'
+import { errorMessage } from '../rule/error-message.ts'
+
+/** Most bytes that are read of an answer: as many as the operator reads. */
+const MOST_BYTES = 2 ** 20
+
+export interface Question {
+  readonly method: 'GET' | 'HEAD'
+  readonly url: URL
+  /** PEM certificates that are trusted; undefined for those of Node. */
+  readonly authorities?: string | undefined
+  readonly timeoutMs: number
+  /** Whether the address was read in an answer, and may not be private. */
+  readonly mustBePublic: boolean
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+  /** A private address at which the name is here. */
+  readonly privateAddress: string | undefined
+  /** Milliseconds by which its clock is ahead of this one; undefined without a Date. */
+  readonly ahead: number | undefined
+}
+
+/** Why there is no answer. */
+export interface Failure {
+  readonly failed: 'name' | 'private' | 'connection' | 'time' | 'certificate' | 'size'
+  readonly detail: string
+}
+
+export type Reply = Answer | Failure
+
+/** The authorities of a bundle, beside those that Node has or alone. */
+export const authoritiesOf = (pem: string, isOnly: boolean): string =>
+  isOnly ? pem : [...rootCertificates, pem].join('\n')
+
+/** Sends one request without a credential and follows no redirect. Never throws. */
+export async function ask(question: Question): Promise<Reply> {
+  const { url, mustBePublic, timeoutMs } = question
+  const signal = AbortSignal.timeout(timeoutMs)
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  try {
+    const found = isIP(host) === 0 ? await resolve(host, signal) : [host]
+    const privateAddress = found.find(isPrivateAddress)
+    if (mustBePublic && privateAddress !== undefined) return { failed: 'private', detail: privateAddress }
+    return { ...(await send(question, signal)), privateAddress }
+  } catch (error) {
+    return failureOf(error, timeoutMs)
+  }
+}
+
+async function resolve(host: string, signal: AbortSignal): Promise<string[]> {
+  const timedOut = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+  })
+  const found = await Promise.race([lookup(host, { all: true }), timedOut])
+  return found.map(({ address }) => address)
+}
+
+class TooLong extends Error {}
+
+function send(
+  { method, url, authorities }: Question,
+  signal: AbortSignal,
+): Promise<Omit<Answer, 'privateAddress'>> {
+  const request = url.protocol === 'https:' ? requestHttps : requestHttp
+  const headers = { accept: 'application/json', 'user-agent': 'vmcp-admission probe' }
+  return new Promise((resolve, reject) => {
+    const asked = Date.now()
+    const options = { method, headers, signal, agent: false, ...(authorities && { ca: authorities }) }
+    request(url, options, (message) => {
+      const now = (asked + Date.now()) / 2
+      const { statusCode = 0, headers } = message
+      readBody(message).then(
+        (body) => resolve({ status: statusCode, headers, body, ahead: aheadOf(headers, now) }),
+        reject,
+      )
+    })
+      .on('error', reject)
+      .end()
+  })
+}
+
+async function readBody(message: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = []
+  let length = 0
+  for await (const part of message as AsyncIterable<Buffer>) {
+    length += part.length
+    if (length > MOST_BYTES) throw new TooLong('the answer is longer than 1 MiB')
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString('utf8')
+}
+
+/** A cache says how old its answer is. */
+function aheadOf({ date, age }: IncomingHttpHeaders, now: number): number | undefined {
+  const sent = Date.parse(date ?? '')
+  return Number.isNaN(sent) ? undefined : sent + Number(age ?? 0) * 1_000 - now
+}
+
+const UNKNOWN_AUTHORITY =
+  /^(?:UNABLE_TO_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED_CERT|CERT_UNTRUSTED|INVALID_CA)/
+
+function failureOf(error: unknown, timeoutMs: number): Failure {
+  const { name, code = '' } = error as NodeJS.ErrnoException
+  const { reason } = error as { readonly reason?: string }
+  if (error instanceof TooLong) return { failed: 'size', detail: error.message }
+  if (name === 'TimeoutError' || name === 'AbortError')
+    return { failed: 'time', detail: `no answer within ${timeoutMs / 1_000} seconds` }
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return { failed: 'name', detail: `its name is not found (${code})` }
+  if (code === 'CERT_HAS_EXPIRED') return { failed: 'certificate', detail: 'has expired' }
+  if (code === 'CERT_NOT_YET_VALID') return { failed: 'certificate', detail: 'is not valid yet' }
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return { failed: 'certificate', detail: `is for another name: ${reason ?? errorMessage(error)}` }
+  if (UNKNOWN_AUTHORITY.test(code))
+    return { failed: 'certificate', detail: `is not of an authority that is trusted (${code})` }
+  return { failed: 'connection', detail: code === '' ? errorMessage(error) : code }
+}

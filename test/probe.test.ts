@@ -1,0 +1,890 @@
+import { spawn } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Configuration } from 'oidc-provider'
+import t, { type Test } from 'tap'
+import { makeAuthority, signLeaf } from '../src/certificates/x509.ts'
+import { problemWithKeys } from '../src/probe/keys.ts'
+import { expectedIssuer, possibleDocuments } from '../src/probe/metadata.ts'
+import { ALL_IDS } from '../src/review/engine-ids.ts'
+import { PROBE_IDS } from '../src/review/probe-ids.ts'
+import { runCli, spawnCli } from './support/cli.ts'
+import { type LoginProvider, type ProviderSetup, startProvider } from './support/login-provider.ts'
+
+const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
+const WRONG_CLOCK = new URL('support/wrong-clock.ts', import.meta.url).href
+const DAY = 86_400_000
+const now = Date.now()
+const authority = await makeAuthority('probe', { now: now - 10 * DAY, lifetime: 30 * DAY })
+const stranger = await makeAuthority('stranger', { now, lifetime: DAY })
+const tls = await signLeaf(authority, ['localhost', '127.0.0.1', '::1'], { now, lifetime: DAY })
+const folder = mkdtempSync(join(tmpdir(), 'vmcp-probe-'))
+t.teardown(() => rmSync(folder, { recursive: true }))
+
+const key = (type: 'rsa' | 'ec' | 'ed25519', options: object = {}) => {
+  const { privateKey } = generateKeyPairSync(type as 'rsa', options as { modulusLength: number })
+  return privateKey.export({ format: 'jwk' })
+}
+const RSA = { ...key('rsa', { modulusLength: 2048 }), use: 'sig', alg: 'RS256' }
+const ED25519 = { ...key('ed25519'), use: 'sig', alg: 'EdDSA' }
+const SETTINGS = {
+  jwks: { keys: [RSA] },
+  cookies: { keys: ['for-tests'] },
+  features: { devInteractions: { enabled: false } },
+  scopes: ['openid', 'profile', 'offline_access'],
+} as Configuration
+const settings = (more: Configuration): Configuration =>
+  ({ ...SETTINGS, ...more, features: { ...SETTINGS.features, ...more.features } }) as Configuration
+
+const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
+const ASSERTION = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+const offering =
+  (...grants: readonly string[]): NonNullable<ProviderSetup['extend']> =>
+  (provider) => {
+    for (const grant of grants) provider.registerGrantType(grant, () => undefined, [])
+  }
+/** Changes an answer of the provider at a path. */
+const answering =
+  (path: string, change: (context: { body: unknown; status: number; redirect(to: string): void }) => void) =>
+  (provider: Parameters<NonNullable<ProviderSetup['extend']>>[0]) =>
+    provider.use(async (context, next) => {
+      await next()
+      if (context.path === path) change(context)
+    })
+const discovery = (change: (document: Record<string, unknown>) => void) =>
+  answering('/.well-known/openid-configuration', ({ body }) => change(body as Record<string, unknown>))
+
+const object = (kind: string, spec: object, name = 'example') => ({
+  apiVersion: 'toolhive.stacklok.dev/v1beta1',
+  kind,
+  metadata: { name, namespace: 'tools' },
+  spec,
+})
+const caBundleRef = { configMapRef: { name: 'ca', key: 'ca.crt' } }
+const configMap = (text = authority.certificate) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'ca', namespace: 'tools' },
+  data: { 'ca.crt': text },
+})
+
+type Manifests = (url: string, port: number) => readonly object[]
+const oidc =
+  (more: object = {}): Manifests =>
+  (issuer) => [
+    object('MCPOIDCConfig', {
+      type: 'inline',
+      inline: { issuer, jwksAllowPrivateIP: true, caBundleRef, ...more },
+    }),
+    configMap(),
+  ]
+const server = (more: object) =>
+  object('MCPExternalAuthConfig', {
+    type: 'embeddedAuthServer',
+    embeddedAuthServer: { issuer: 'https://auth.tools.example.com', ...more },
+  })
+const resolved = (
+  more: Readonly<Record<string, unknown>> | ((url: string) => object),
+  url: string,
+): object => (typeof more === 'function' ? more(url) : more)
+const login =
+  (more: Parameters<typeof resolved>[0] = {}): Manifests =>
+  (issuerUrl) => {
+    const given = resolved(more, issuerUrl)
+    const client = 'dcrConfig' in given ? {} : { clientId: 'vmcp' }
+    const oidcConfig = { issuerUrl, caBundleRef, ...client, ...given }
+    return [server({ upstreamProviders: [{ name: 'corp', type: 'oidc', oidcConfig }] }), configMap()]
+  }
+const oauth2 =
+  (more: (url: string) => object = () => ({})): Manifests =>
+  (url) => {
+    const oauth2Config = {
+      authorizationEndpoint: `${url}/auth`,
+      tokenEndpoint: `${url}/token`,
+      userInfo: { endpointUrl: `${url}/me` },
+      clientId: 'vmcp',
+      caBundleRef,
+      ...more(url),
+    }
+    return [server({ upstreamProviders: [{ name: 'corp', type: 'oauth2', oauth2Config }] }), configMap()]
+  }
+const trusted =
+  (more: Parameters<typeof resolved>[0] = {}): Manifests =>
+  (issuerUrl) => [
+    server({
+      trustedIssuers: [
+        {
+          issuerUrl,
+          allowPrivateIPs: true,
+          caBundleRef,
+          ...resolved(more, issuerUrl),
+        },
+      ],
+    }),
+    configMap(),
+  ]
+const exchange =
+  (more: object = {}): Manifests =>
+  (url) => [
+    object('MCPExternalAuthConfig', {
+      type: 'tokenExchange',
+      tokenExchange: { tokenUrl: `${url}/token`, audience: 'jira', ...more },
+    }),
+  ]
+const xaa: Manifests = (url) => [
+  object('MCPExternalAuthConfig', {
+    type: 'xaa',
+    xaa: {
+      idpTokenUrl: `${url}/token`,
+      targetTokenUrl: `${url}/token`,
+      targetAudience: 'jira',
+      insecureTargetTokenUrl: true,
+    },
+  }),
+]
+const entry =
+  (more: object = {}): Manifests =>
+  (url) => [object('MCPServerEntry', { groupRef: { name: 'g' }, remoteUrl: `${url}/mcp`, ...more })]
+const wants401 = answering('/mcp', (context) => {
+  context.status = 401
+})
+
+interface Row {
+  readonly title: string
+  readonly provider?: ProviderSetup
+  readonly manifests: Manifests
+  /** `id at path: a part of the message`. */
+  readonly found: readonly (readonly [id: string, path: string, message: RegExp])[]
+  readonly notes?: readonly RegExp[]
+}
+
+const INLINE = 'spec.inline'
+const UPSTREAM = 'spec.embeddedAuthServer.upstreamProviders[0].oidcConfig'
+const OAUTH2 = 'spec.embeddedAuthServer.upstreamProviders[0].oauth2Config'
+const TRUSTED = 'spec.embeddedAuthServer.trustedIssuers[0]'
+const good: ProviderSetup = { tls, configuration: settings({}) }
+const plain: ProviderSetup = { configuration: settings({}) }
+
+const ROWS: readonly Row[] = [
+  { title: 'an issuer of callers', manifests: oidc(), found: [] },
+  {
+    title: 'an issuer that calls itself with a slash at the end',
+    provider: { ...good, issuer: (url) => `${url}/` },
+    manifests: oidc(),
+    found: [
+      [
+        'probe-issuer-equal',
+        `${INLINE}.issuer`,
+        /says "https:\/\/localhost:\d+\/", which differs by the slash at its end, so every token is refused with 401; write "/,
+      ],
+    ],
+  },
+  {
+    title: 'the same, written with the slash',
+    provider: { ...good, issuer: (url) => `${url}/` },
+    manifests: (url) => oidc()(`${url}/`, 0),
+    found: [],
+  },
+  {
+    title: 'an issuer that calls itself otherwise',
+    provider: { ...good, issuer: () => 'https://idp.corp' },
+    manifests: oidc(),
+    found: [['probe-issuer-equal', `${INLINE}.issuer`, /says "https:\/\/idp\.corp", so every token/]],
+  },
+  {
+    title: 'the same beside jwksUrl, where the issuer itself is never asked',
+    provider: { ...good, issuer: (url) => `${url}/` },
+    manifests: (url) => oidc({ jwksUrl: `${url}/jwks` })(url, 0),
+    found: [['probe-issuer-equal', `${INLINE}.issuer`, /slash at its end/]],
+  },
+  {
+    title: 'an issuer without a document, beside jwksUrl',
+    provider: good,
+    manifests: (url) => oidc({ jwksUrl: `${url}/jwks` })(`${url}/realms/none`, 0),
+    found: [],
+  },
+  {
+    title: 'an issuer for every tenant',
+    provider: {
+      ...good,
+      extend: discovery((document) => (document.issuer = 'https://idp.corp/{tenant}/v2')),
+    },
+    manifests: oidc(),
+    found: [['probe-issuer-equal', `${INLINE}.issuer`, /write the issuer of one tenant/]],
+  },
+  {
+    title: 'an issuer without a document',
+    manifests: (url) => oidc()(`${url}/realms/none`, 0),
+    found: [
+      ['probe-discovery-served', `${INLINE}.issuer`, /openid-configuration answers 404, so every token/],
+    ],
+  },
+  {
+    title: 'an address of a page',
+    provider: {
+      ...good,
+      extend: answering('/.well-known/openid-configuration', (context) => (context.body = '<html>')),
+    },
+    manifests: oidc(),
+    found: [['probe-discovery-served', `${INLINE}.issuer`, /is not a JSON object/]],
+  },
+  {
+    title: 'a document without keys',
+    provider: { ...good, extend: discovery((document) => delete document.jwks_uri) },
+    manifests: oidc(),
+    found: [['probe-discovery-served', `${INLINE}.issuer`, /has no jwks_uri/]],
+  },
+  {
+    title: 'a document of a mebibyte and more',
+    provider: { ...good, extend: discovery((document) => (document.padding = 'x'.repeat(2 ** 20))) },
+    manifests: oidc(),
+    found: [['probe-host-reachable', `${INLINE}.issuer`, /longer than 1 MiB/]],
+  },
+  {
+    title: 'keys for signatures that nobody verifies',
+    provider: {
+      ...good,
+      configuration: settings({
+        jwks: { keys: [ED25519] },
+        enabledJWA: { idTokenSigningAlgValues: ['EdDSA'] },
+      } as object),
+    },
+    manifests: oidc(),
+    found: [
+      ['probe-keys-usable', `${INLINE}.issuer`, /jwks holds no key that is used: one is for EdDSA, so every/],
+    ],
+  },
+  {
+    title: 'the same keys, of a trusted issuer',
+    provider: {
+      ...good,
+      configuration: settings({
+        jwks: { keys: [ED25519] },
+        enabledJWA: { idTokenSigningAlgValues: ['EdDSA'] },
+      } as object),
+    },
+    manifests: trusted(),
+    found: [],
+  },
+  {
+    title: 'no keys',
+    provider: { ...good, extend: answering('/jwks', (context) => (context.body = { keys: [] })) },
+    manifests: oidc(),
+    found: [['probe-keys-usable', `${INLINE}.issuer`, /jwks holds no key, so/]],
+  },
+  {
+    title: 'a jwksUrl where nothing is',
+    manifests: (url) => oidc({ jwksUrl: `${url}/keys` })(url, 0),
+    found: [['probe-keys-usable', `${INLINE}.jwksUrl`, /\/keys answers 404/]],
+  },
+  {
+    title: 'a jwksUrl that wants the token of the pod',
+    provider: {
+      ...good,
+      extend: answering('/jwks', (context) => {
+        context.status = 401
+      }),
+    },
+    manifests: (url) => oidc({ jwksUrl: `${url}/jwks`, jwksAuthTokenPath: '/var/run/token' })(url, 0),
+    found: [],
+  },
+  {
+    title: 'an introspection endpoint',
+    manifests: (url) => oidc({ introspectionUrl: `${url}/introspect` })(url, 0),
+    found: [],
+  },
+  {
+    title: 'an authority that is not trusted',
+    manifests: oidc({ caBundleRef: undefined }),
+    found: [
+      [
+        'probe-certificate-trusted',
+        `${INLINE}.issuer`,
+        /^the certificate of localhost:\d+ is not of an authority that is trusted \(\w+\); caBundleRef names others/,
+      ],
+    ],
+  },
+  {
+    title: 'an authority that is not in the bundle',
+    manifests: (url) => [oidc()(url, 0)[0] ?? {}, configMap(stranger.certificate)],
+    found: [['probe-certificate-trusted', `${INLINE}.issuer`, /only those of ConfigMap "ca" are trusted/]],
+  },
+  {
+    title: 'a bundle in a ConfigMap that is not given',
+    manifests: (url) => oidc()(url, 0).slice(0, 1),
+    found: [],
+    notes: [/certificate of localhost:\d+ is not judged: ConfigMap 'ca'/],
+  },
+  {
+    title: 'a certificate that has expired',
+    provider: {
+      ...good,
+      tls: await signLeaf(authority, ['localhost'], { now: now - 5 * DAY, lifetime: DAY }),
+    },
+    manifests: oidc(),
+    found: [['probe-certificate-trusted', `${INLINE}.issuer`, /certificate of localhost:\d+ has expired/]],
+  },
+  {
+    title: 'a certificate for another name',
+    provider: { ...good, tls: await signLeaf(authority, ['idp.corp'], { now, lifetime: DAY }) },
+    manifests: oidc(),
+    found: [['probe-certificate-trusted', `${INLINE}.issuer`, /is for another name: .*DNS:idp\.corp/]],
+  },
+  {
+    title: 'a private address that is not allowed',
+    manifests: oidc({ jwksAllowPrivateIP: false }),
+    found: [
+      [
+        'probe-address-allowed',
+        `${INLINE}.issuer`,
+        /localhost is at the private address \S+ here; .*set jwksAllowPrivateIP: true/,
+      ],
+    ],
+  },
+  {
+    title: 'a redirect',
+    provider: {
+      ...good,
+      extend: answering('/.well-known/openid-configuration', (context) =>
+        context.redirect('https://idp.corp/x'),
+      ),
+    },
+    manifests: oidc(),
+    found: [
+      [
+        'probe-redirect-free',
+        `${INLINE}.issuer`,
+        /redirects to "https:\/\/idp\.corp\/x", which the probe does not follow/,
+      ],
+    ],
+  },
+  {
+    title: 'a redirect of a trusted issuer to another host',
+    provider: {
+      ...good,
+      extend: answering('/.well-known/openid-configuration', (context) =>
+        context.redirect('https://idp.corp/x'),
+      ),
+    },
+    manifests: trusted(),
+    found: [['probe-redirect-free', `${TRUSTED}.issuerUrl`, /which the operator refuses to follow/]],
+  },
+  {
+    title: 'keys on a host that no resource names',
+    provider: {
+      ...good,
+      extend: discovery((document) => (document.jwks_uri = 'https://keys.corp.test/jwks')),
+    },
+    manifests: oidc(),
+    found: [],
+    notes: [/https:\/\/keys\.corp\.test\/jwks is not asked: no resource names its host/],
+  },
+  {
+    title: 'plain http that is not allowed is asked on this machine alone',
+    provider: plain,
+    manifests: (url) => [...oidc()(url, 0), ...oidc()('http://idp.corp.test', 0).slice(0, 1)],
+    found: [],
+    notes: [/http:\/\/idp\.corp\.test is not asked: plain http/],
+  },
+  {
+    title: 'a host that does not listen',
+    manifests: () => oidc()('https://localhost:1', 0),
+    found: [
+      ['probe-host-reachable', `${INLINE}.issuer`, /^localhost:1 cannot be asked from here: ECONNREFUSED/],
+    ],
+  },
+  {
+    title: 'an issuer that an embedded authorization server is',
+    manifests: (url) => [...oidc()('https://auth.tools.example.com', 0), ...login()(url, 0)],
+    found: [],
+    notes: [/https:\/\/auth\.tools\.example\.com is not asked: an embedded authorization server/],
+  },
+  { title: 'a login provider', manifests: login({ scopes: ['openid', 'offline_access'] }), found: [] },
+  {
+    title: 'a login provider that calls itself with a slash at the end',
+    provider: { ...good, issuer: (url) => `${url}/` },
+    manifests: login(),
+    found: [
+      ['probe-issuer-equal', `${UPSTREAM}.issuerUrl`, /slash at its end, so the server does not start/],
+    ],
+  },
+  {
+    title: 'a login provider that refreshes nothing',
+    provider: { ...good, configuration: settings({ scopes: ['openid'] }) },
+    manifests: login({ scopes: ['openid', 'offline_access'] }),
+    found: [
+      [
+        'probe-grant-supported',
+        `${UPSTREAM}.issuerUrl`,
+        /grant type refresh_token, so offline_access gives no refresh/,
+      ],
+      [
+        'probe-scope-supported',
+        `${UPSTREAM}.issuerUrl`,
+        /does not list the scope "offline_access"; it lists "openid"/,
+      ],
+    ],
+  },
+  {
+    title: 'a login provider that lists nothing',
+    provider: {
+      ...good,
+      extend: discovery((document) => {
+        delete document.grant_types_supported
+        delete document.scopes_supported
+        delete document.token_endpoint_auth_methods_supported
+      }),
+    },
+    manifests: login({ scopes: ['openid', 'offline_access', 'groups'] }),
+    found: [],
+  },
+  {
+    title: 'a login provider without S256',
+    provider: {
+      ...good,
+      extend: discovery((document) => (document.code_challenge_methods_supported = ['plain'])),
+    },
+    manifests: login(),
+    found: [['probe-pkce-supported', `${UPSTREAM}.issuerUrl`, /PKCE method S256/]],
+  },
+  {
+    title: 'a login provider that takes no secret in the body',
+    provider: { ...good, configuration: settings({ clientAuthMethods: ['client_secret_basic'] }) },
+    manifests: login({ clientSecretRef: { name: 'corp', key: 'secret' } }),
+    found: [
+      [
+        'probe-client-method-supported',
+        `${UPSTREAM}.issuerUrl`,
+        /does not list "client_secret_post", as which the secret is sent/,
+      ],
+    ],
+  },
+  {
+    title: 'the same for a client without a secret',
+    provider: { ...good, configuration: settings({ clientAuthMethods: ['client_secret_basic'] }) },
+    manifests: login(),
+    found: [],
+  },
+  {
+    title: 'registration, offered',
+    provider: { ...good, configuration: settings({ features: { registration: { enabled: true } } }) },
+    manifests: login({ dcrConfig: {} }),
+    found: [],
+  },
+  {
+    title: 'registration, not offered',
+    manifests: login({ dcrConfig: {} }),
+    found: [
+      [
+        'probe-registration-offered',
+        `${UPSTREAM}.issuerUrl`,
+        /names no registration_endpoint, so the client is registered at https:\/\/localhost:\d+\/register, or/,
+      ],
+    ],
+  },
+  {
+    title: 'registration by a document, not offered',
+    manifests: oauth2((url) => ({
+      clientId: undefined,
+      dcrConfig: { discoveryUrl: `${url}/.well-known/openid-configuration` },
+    })),
+    found: [['probe-registration-offered', `${OAUTH2}.dcrConfig.discoveryUrl`, /registration_endpoint/]],
+  },
+  {
+    title: 'registration by a document of another issuer',
+    provider: {
+      ...good,
+      issuer: () => 'https://idp.corp',
+      configuration: settings({ features: { registration: { enabled: true } } }),
+    },
+    manifests: oauth2((url) => ({
+      clientId: undefined,
+      dcrConfig: { discoveryUrl: `${url}/.well-known/openid-configuration` },
+    })),
+    found: [
+      [
+        'probe-issuer-equal',
+        `${OAUTH2}.dcrConfig.discoveryUrl`,
+        /says the issuer is "https:\/\/idp\.corp", but its address says "https:\/\/localhost/,
+      ],
+    ],
+  },
+  {
+    title: 'registration at an endpoint',
+    provider: { ...good, configuration: settings({ features: { registration: { enabled: true } } }) },
+    manifests: login((url) => ({ dcrConfig: { registrationEndpoint: `${url}/reg` } })),
+    found: [],
+  },
+  {
+    title: 'registration of a client that only a certificate proves',
+    provider: {
+      ...good,
+      configuration: settings({
+        clientAuthMethods: ['private_key_jwt'],
+        clientDefaults: { token_endpoint_auth_method: 'private_key_jwt' },
+        features: { registration: { enabled: true } },
+      }),
+    },
+    manifests: login({ dcrConfig: {} }),
+    found: [
+      ['probe-client-method-supported', `${UPSTREAM}.issuerUrl`, /as which the client would be registered/],
+    ],
+  },
+  { title: 'a provider of OAuth 2.0', manifests: oauth2(), found: [] },
+  {
+    title: 'a provider of OAuth 2.0 that does not know a scope',
+    manifests: oauth2(() => ({ scopes: ['openid', 'repo'] })),
+    found: [['probe-scope-supported', `${OAUTH2}.tokenEndpoint`, /does not list the scope "repo"/]],
+  },
+  {
+    title: 'a provider of OAuth 2.0 with a certificate for another name',
+    provider: { ...good, tls: await signLeaf(authority, ['idp.corp'], { now, lifetime: DAY }) },
+    manifests: oauth2(),
+    found: ['authorizationEndpoint', 'tokenEndpoint', 'userInfo.endpointUrl'].map(
+      (field) => ['probe-certificate-trusted', `${OAUTH2}.${field}`, /another name/] as const,
+    ),
+  },
+  { title: 'a trusted issuer', manifests: trusted(), found: [] },
+  { title: 'keys of a trusted issuer', manifests: trusted((url) => ({ jwksUrl: `${url}/jwks` })), found: [] },
+  {
+    title: 'a trusted issuer that calls itself otherwise',
+    provider: { ...good, issuer: (url) => `${url}/` },
+    manifests: trusted(),
+    found: [['probe-issuer-equal', `${TRUSTED}.issuerUrl`, /so every token of it is refused/]],
+  },
+  {
+    title: 'a trusted issuer at a private address that is not allowed',
+    manifests: trusted({ allowPrivateIPs: false }),
+    found: [['probe-address-allowed', `${TRUSTED}.issuerUrl`, /set allowPrivateIPs: true/]],
+  },
+  {
+    title: 'a token exchange, offered',
+    provider: { ...plain, extend: offering(EXCHANGE) },
+    manifests: exchange(),
+    found: [],
+  },
+  {
+    title: 'a token exchange, not offered',
+    provider: plain,
+    manifests: exchange(),
+    found: [
+      [
+        'probe-grant-supported',
+        'spec.tokenExchange.tokenUrl',
+        /grant type urn:\S+:token-exchange, so requests are refused; it lists/,
+      ],
+    ],
+  },
+  {
+    title: 'a token endpoint whose server cannot be told',
+    provider: {
+      ...plain,
+      extend: (provider) => {
+        for (const path of ['openid-configuration', 'oauth-authorization-server'])
+          answering(`/.well-known/${path}`, ({ body }) => {
+            ;(body as { token_endpoint: string }).token_endpoint = 'https://idp.corp/token'
+          })(provider)
+      },
+    },
+    manifests: exchange({ scopes: ['jira'] }),
+    found: [],
+  },
+  {
+    title: 'an assertion of one provider for another, offered',
+    provider: { ...plain, extend: offering(EXCHANGE, ASSERTION) },
+    manifests: xaa,
+    found: [],
+  },
+  {
+    title: 'an assertion of one provider for another, not offered',
+    provider: { ...plain, extend: offering(EXCHANGE) },
+    manifests: xaa,
+    found: [['probe-grant-supported', 'spec.xaa.targetTokenUrl', /jwt-bearer/]],
+  },
+  {
+    title: 'a remote server that wants a token, which is configured',
+    provider: { ...plain, extend: wants401 },
+    manifests: entry({ externalAuthConfigRef: { name: 'jira' } }),
+    found: [],
+  },
+  {
+    title: 'a remote server that wants a token',
+    provider: { ...plain, extend: wants401 },
+    manifests: entry(),
+    found: [['probe-credential-configured', 'spec.remoteUrl', /answers 401 without a token/]],
+  },
+  {
+    title: 'a proxy, whose callers may bring the token',
+    provider: { ...plain, extend: wants401 },
+    manifests: (url) => [object('MCPRemoteProxy', { remoteUrl: `${url}/mcp` })],
+    found: [],
+  },
+  {
+    title: 'values that are filled in later, and names for documentation',
+    manifests: () => [...oidc()('https://${HOST}', 0), ...oidc()('https://example.okta.com', 0).slice(0, 1)],
+    found: [],
+    notes: [/https:\/\/example\.okta\.com is not asked: a name for documentation/],
+  },
+]
+
+interface Printed {
+  readonly findings: readonly {
+    readonly id: string
+    readonly severity: string
+    readonly path: string
+    readonly line: number
+    readonly message: string
+  }[]
+  readonly ignored: readonly { readonly id: string }[]
+  readonly notes: readonly { readonly message: string }[]
+}
+
+function writeManifests(manifests: readonly object[]): string {
+  const file = join(folder, 'manifests.yaml')
+  writeFileSync(file, manifests.map((each) => JSON.stringify(each, undefined, 2)).join('\n---\n'))
+  return 'manifests.yaml'
+}
+
+const run = (args: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
+  runCli(['probe', ...args], { cwd: folder, environment })
+
+async function probed(provider: LoginProvider, manifests: Manifests, ...args: string[]) {
+  const file = writeManifests(manifests(provider.url, provider.port))
+  const ended = await run(['--output', 'json', ...args, file])
+  return { ...ended, ...(JSON.parse(ended.stdout) as Printed) }
+}
+
+for (const { title, provider: setup = good, manifests, found, notes = [] } of ROWS)
+  t.test(title, async (t) => {
+    const provider = await startProvider(setup)
+    t.teardown(() => provider.close())
+    const { findings, notes: noted, status, stderr } = await probed(provider, manifests)
+    t.strictSame(
+      findings.map(({ id, path }) => [id, path]),
+      found.map(([id, path]) => [id, path]),
+      JSON.stringify(findings),
+    )
+    for (const [i, [, , message]] of found.entries()) t.match(findings[i]?.message, message)
+    t.equal(noted.length, notes.length, JSON.stringify(noted))
+    for (const [i, note] of notes.entries()) t.match(noted[i]?.message, note)
+    t.equal(status, findings.some(({ severity }) => severity === 'error') ? 1 : 0, stderr)
+    for (const request of provider.requests) t.match(request, /^(?:GET|HEAD) /)
+    for (const names of provider.headers)
+      t.strictSame([...names].sort(), ['accept', 'connection', 'host', 'user-agent'])
+  })
+
+t.test('every id of the probe has a row', async (t) => {
+  const shown = new Set([...ROWS.flatMap(({ found }) => found.map(([id]) => id)), 'probe-clock-agrees'])
+  t.strictSame(
+    PROBE_IDS.map(({ id }) => id).filter((id) => !shown.has(id)),
+    [],
+  )
+  for (const { id } of PROBE_IDS) t.ok(ALL_IDS.has(id), id)
+})
+
+const withGood = async (t: Test, setup: ProviderSetup = good) => {
+  const provider = await startProvider(setup)
+  t.teardown(() => provider.close())
+  return provider
+}
+
+t.test('a clock that differs', async (t) => {
+  const provider = await withGood(t)
+  writeManifests(oidc()(provider.url, 0))
+  for (const [minutes, found] of [
+    [0, []],
+    [
+      -5,
+      [
+        /^the clock of localhost:\d+ is 5 minutes ahead of the one here: tokens are not valid yet, or expired/,
+      ],
+    ],
+    [180, [/is 3 hours behind the one here/]],
+  ] as const) {
+    writeFileSync(join(folder, 'clock'), String(minutes * 60_000))
+    // The clock of the probe is the wrong one, so that the provider is as it is.
+    const environment = { CLOCK_FILE: join(folder, 'clock'), NODE_OPTIONS: `--import=${WRONG_CLOCK}` }
+    const args = ['probe', '--output', 'json', 'manifests.yaml']
+    const { stdout } = await spawnCli(args, { cwd: folder, environment })
+    const { findings } = JSON.parse(stdout) as Printed
+    t.strictSame(
+      findings.map(({ id }) => id),
+      found.map(() => 'probe-clock-agrees'),
+    )
+    for (const [i, message] of found.entries()) t.match(findings[i]?.message, message)
+  }
+})
+
+t.test('a host that takes connections and never answers', async (t) => {
+  const silent = createServer(() => undefined).listen(0, 'localhost')
+  await once(silent, 'listening')
+  t.teardown(() => silent.close())
+  const { port } = silent.address() as AddressInfo
+  writeManifests(oidc({ insecureAllowHTTP: true })(`http://localhost:${port}`, 0))
+  const { stdout, status } = await run(['--timeout', '1', 'manifests.yaml'])
+  t.match(
+    stdout,
+    /localhost:\d+ cannot be asked from here: no answer within 1 seconds? \(probe-host-reachable\)/,
+  )
+  t.equal(status, 0)
+})
+
+t.test('other hosts are asked with consent alone', async (t) => {
+  const provider = await withGood(t)
+  const manifests = [...oidc()(provider.url, 0), ...exchange()('https://nobody.corp.test', 0)]
+  writeManifests(manifests)
+  const refused = await run(['manifests.yaml'])
+  t.equal(refused.status, 2)
+  t.match(refused.stderr, /nothing was asked: --yes allows requests to nobody\.corp\.test, and --list prints/)
+  t.strictSame(provider.requests, [])
+  const listed = await run(['--list', 'manifests.yaml'])
+  t.strictSame(listed.status, 0)
+  t.equal(
+    listed.stdout,
+    `${provider.url}  spec.inline.issuer of MCPOIDCConfig tools/example
+https://nobody.corp.test/token  spec.tokenExchange.tokenUrl of MCPExternalAuthConfig tools/example
+`,
+  )
+  t.strictSame(provider.requests, [])
+  const asked = await run(['--yes', 'manifests.yaml'])
+  t.equal(asked.status, 0)
+  t.match(asked.stdout, /nobody\.corp\.test cannot be asked from here: its name is not found/)
+  t.ok(provider.requests.length > 0)
+})
+
+t.test('asks at a terminal', async (t) => {
+  writeManifests(exchange()('https://nobody.corp.test', 0))
+  const command = `'${process.execPath}' '${MAIN}' probe manifests.yaml`
+  for (const [answer, status, said] of [
+    ['y\n', 0, /nobody\.corp\.test cannot be asked from here/],
+    ['n\n', 2, /nothing was asked/],
+    ['\u0004', 2, /nothing was asked/],
+  ] as const) {
+    const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: folder })
+    let shown = ''
+    let isAnswered = false
+    child.stdout.setEncoding('utf8').on('data', (part: string) => {
+      shown += part
+      if (isAnswered || !shown.includes('[y/N] ')) return
+      isAnswered = true
+      child.stdin.write(answer)
+    })
+    const [code] = (await once(child, 'close')) as [number]
+    t.match(
+      shown,
+      /nobody\.corp\.test {2}\(spec\.tokenExchange\.tokenUrl of MCPExternalAuthConfig tools\/example\)/,
+    )
+    t.match(shown, said)
+    t.equal(code, status, shown)
+  }
+})
+
+t.test('findings are as those of check', async (t) => {
+  const provider = await withGood(t, { ...good, issuer: (url) => `${url}/` })
+  const manifests = oidc()(provider.url, 0)
+  const off = await probed(provider, () => manifests, '--severity', 'probe-issuer-equal=off')
+  t.strictSame([off.status, off.findings], [0, []])
+  const annotations = {
+    'toolhive.stacklok.dev/vmcp-admission-ignore': 'probe-address-allowed: the same network',
+  }
+  const [config = {}, bundle = {}] = oidc({ jwksAllowPrivateIP: false })(`${provider.url}/`, 0)
+  const metadata = { name: 'example', namespace: 'tools', annotations }
+  const ignored = await probed(provider, () => [{ ...config, metadata }, bundle])
+  t.strictSame([ignored.status, ignored.findings, ignored.ignored.length], [0, [], 1])
+  writeFileSync(
+    join(folder, 'vmcp-admission.yaml'),
+    'exemptions:\n  - id: probe-issuer-equal\n    reason: moves next week\n',
+  )
+  const exempted = await probed(provider, () => manifests)
+  t.strictSame([exempted.status, exempted.findings, exempted.ignored.length], [0, [], 1])
+  const { stdout } = await runCli(['check', 'manifests.yaml'], { cwd: folder })
+  t.notMatch(stdout, /excuses nothing/)
+  rmSync(join(folder, 'vmcp-admission.yaml'))
+  writeManifests(manifests)
+  const sarif = await run(['--output', 'sarif', 'manifests.yaml'])
+  t.match(JSON.parse(sarif.stdout), {
+    runs: [{ results: [{ ruleId: 'probe-issuer-equal', level: 'error' }] }],
+  })
+  const human = await run(['--output', 'human', 'manifests.yaml'])
+  t.match(human.stdout, /"issuer": "https:\/\/localhost:\d+",?\n.*\^/)
+})
+
+t.test('wrong usage', async (t) => {
+  for (const [args, said] of [
+    [[], /name the files or folders whose addresses to ask, or --cluster alone/],
+    [['--cluster', 'manifests.yaml'], /or --cluster alone/],
+    [['--namespaces', 'a', 'manifests.yaml'], /--namespaces needs --cluster/],
+    [['--timeout', '0', 'manifests.yaml'], /'0' is not a number of seconds/],
+  ] as const) {
+    const { status, stderr } = await run(args)
+    t.equal(status, 2)
+    t.match(stderr, said)
+  }
+})
+
+t.test('the issuer that a discoveryUrl stands for, as the operator derives it', (t) => {
+  for (const [url, issuer] of [
+    ['https://idp.corp/.well-known/openid-configuration', 'https://idp.corp'],
+    ['https://idp.corp/realms/a/.well-known/openid-configuration', 'https://idp.corp/realms/a'],
+    ['https://idp.corp:443/.well-known/oauth-authorization-server/v1/mcp', 'https://idp.corp:443/v1/mcp'],
+    ['https://idp.corp/.well-known/oauth-authorization-server/', 'https://idp.corp'],
+    ['https://idp.corp/metadata?tenant=a', 'https://idp.corp'],
+  ] as const)
+    t.equal(expectedIssuer(url), issuer, url)
+  t.strictSame(possibleDocuments(new URL('https://kc.corp/realms/a/protocol/openid-connect/token')), [
+    'https://kc.corp/realms/a/protocol/openid-connect/.well-known/openid-configuration',
+    'https://kc.corp/realms/a/protocol/.well-known/openid-configuration',
+    'https://kc.corp/realms/a/.well-known/openid-configuration',
+    'https://kc.corp/.well-known/oauth-authorization-server',
+  ])
+  t.end()
+})
+
+t.test('which keys are used', (t) => {
+  const ec = (namedCurve: string) => key('ec', { namedCurve })
+  const READERS = ['validator', 'trusted', 'upstream'] as const
+  for (const [title, jwk, usable] of [
+    ['RSA', { ...RSA, kid: 'a' }, 'validator trusted upstream'],
+    [
+      'RSA without alg and use',
+      { ...key('rsa', { modulusLength: 2048 }), kid: 'a' },
+      'validator trusted upstream',
+    ],
+    ['no kid', RSA, 'trusted upstream'],
+    ['PS256', { ...RSA, alg: 'PS256', kid: 'a' }, 'upstream'],
+    ['short RSA', { ...key('rsa', { modulusLength: 1024 }), kid: 'a' }, 'upstream'],
+    ['for encryption', { ...RSA, use: 'enc', kid: 'a' }, ''],
+    ['P-256', { ...ec('P-256'), kid: 'a' }, 'validator trusted upstream'],
+    ['P-521', { ...ec('P-521'), kid: 'a' }, 'validator upstream'],
+    ['secp256k1', { ...ec('secp256k1'), kid: 'a' }, ''],
+    ['Ed25519', { ...ED25519, kid: 'a' }, 'trusted upstream'],
+    ['a secret', { kty: 'oct', k: 'c2VjcmV0', kid: 'a' }, ''],
+    ['broken', { kty: 'RSA', kid: 'a' }, ''],
+    ['not an object', 1, ''],
+  ] as const) {
+    const body = JSON.stringify({ keys: [jwk] })
+    t.equal(READERS.filter((reader) => problemWithKeys(body, reader) === undefined).join(' '), usable, title)
+    const both = JSON.stringify({ keys: [jwk, { ...RSA, kid: 'b' }] })
+    for (const reader of READERS) t.equal(problemWithKeys(both, reader), undefined, `${title} beside RSA`)
+  }
+  for (const body of ['', '[]', '{}', '{"keys":{}}'])
+    t.equal(problemWithKeys(body, 'validator'), 'is not a JSON Web Key Set')
+  t.end()
+})
+
+t.test('docs/probe.md shows what probe prints', async (t) => {
+  const page = readFileSync(new URL('../docs/probe.md', import.meta.url), 'utf8')
+  const [, manifests = ''] = /```yaml\n([^]*?)```/.exec(page) ?? []
+  const [, shown] = /```console\n\$ vmcp-admission probe login.yaml\n([^]*?)```/.exec(page) ?? []
+  const provider = await withGood(t, { ...plain, issuer: (url) => `${url}/` })
+  writeFileSync(join(folder, 'login.yaml'), manifests.replaceAll('49400', String(provider.port)))
+  // As on a terminal of 100 columns.
+  const environment = { COLUMNS: '100', VMCP_OUTPUT: 'human' }
+  const { stdout } = await run(['login.yaml'], environment)
+  t.equal(stdout.replaceAll(String(provider.port), '49400'), shown)
+})
