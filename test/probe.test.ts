@@ -159,6 +159,7 @@ interface Row {
   readonly provider?: ProviderSetup
   readonly manifests: Manifests
   /** `id at path: a part of the message`. */
+  readonly args?: readonly string[]
   readonly found: readonly (readonly [id: string, path: string, message: RegExp])[]
   readonly notes?: readonly RegExp[]
 }
@@ -383,6 +384,20 @@ const ROWS: readonly Row[] = [
     manifests: oidc(),
     found: [],
     notes: [/https:\/\/keys\.corp\.test\/jwks is not asked: no resource names its host/],
+  },
+  {
+    title: 'keys at a private address that no resource names',
+    provider: { ...good, extend: discovery((document) => (document.jwks_uri = 'https://10.255.255.1/jwks')) },
+    manifests: oidc({ jwksAllowPrivateIP: false }),
+    args: ['--yes'],
+    found: [
+      [
+        'probe-address-allowed',
+        `${INLINE}.issuer`,
+        /^leads to 10\.255\.255\.1, which is at the private address 10\.255\.255\.1 here: not asked/,
+      ],
+      ['probe-address-allowed', `${INLINE}.issuer`, /^localhost is at the private address/],
+    ],
   },
   {
     title: 'plain http that is not allowed is asked on this machine alone',
@@ -619,6 +634,21 @@ const ROWS: readonly Row[] = [
     found: [['probe-credential-configured', 'spec.remoteUrl', /answers 401 without a token/]],
   },
   {
+    title: 'a remote server that gets its token from a gateway',
+    provider: { ...plain, extend: wants401 },
+    manifests: (url) => [
+      ...entry()(url, 0),
+      object('VirtualMCPServer', {
+        groupRef: { name: 'g' },
+        outgoingAuth: {
+          source: 'inline',
+          backends: { example: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'jira' } } },
+        },
+      }),
+    ],
+    found: [],
+  },
+  {
     title: 'a proxy, whose callers may bring the token',
     provider: { ...plain, extend: wants401 },
     manifests: (url) => [object('MCPRemoteProxy', { remoteUrl: `${url}/mcp` })],
@@ -659,11 +689,11 @@ async function probed(provider: LoginProvider, manifests: Manifests, ...args: st
   return { ...ended, ...(JSON.parse(ended.stdout) as Printed) }
 }
 
-for (const { title, provider: setup = good, manifests, found, notes = [] } of ROWS)
+for (const { title, provider: setup = good, manifests, args = [], found, notes = [] } of ROWS)
   t.test(title, async (t) => {
     const provider = await startProvider(setup)
     t.teardown(() => provider.close())
-    const { findings, notes: noted, status, stderr } = await probed(provider, manifests)
+    const { findings, notes: noted, status, stderr } = await probed(provider, manifests, ...args)
     t.strictSame(
       findings.map(({ id, path }) => [id, path]),
       found.map(([id, path]) => [id, path]),

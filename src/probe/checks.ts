@@ -6,11 +6,11 @@ import { advise, refute } from './findings.ts'
 import { problemWithKeys } from './keys.ts'
 import { discoveryUrl, expectedIssuer, type Metadata, possibleDocuments, readMetadata } from './metadata.ts'
 import { offerFindings } from './offers.ts'
-import type { Answer } from './request.ts'
-import type { Needs, Reader, Target, Use } from './targets.ts'
+import type { Answer, Method } from './request.ts'
+import type { Needs, Reader, Target, Use } from './target.ts'
 
 /** Asks for a target; undefined where there is no answer, which is then told already. */
-export type Asking = (method: 'GET' | 'HEAD', url: string, isSilent?: boolean) => Promise<Answer | undefined>
+export type Asking = (method: Method, url: string, isSilent?: boolean) => Promise<Answer | undefined>
 
 type UseThat<Is extends Use['is']> = Extract<Use, { readonly is: Is }>
 

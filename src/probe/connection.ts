@@ -4,8 +4,8 @@ import { shortQuote } from '../rule/go-text.ts'
 import { aheadOrBehind } from '../rule/in-words.ts'
 import { advise } from './findings.ts'
 import { isInCluster } from './hosts.ts'
-import type { Answer, Failure } from './request.ts'
-import type { Target } from './targets.ts'
+import type { Answer, Failure, Method } from './request.ts'
+import type { Target } from './target.ts'
 
 /** Most milliseconds by which two clocks may differ: what the operator allows in tokens of trusted issuers. */
 const MOST_SKEW_MS = 60_000
@@ -37,10 +37,10 @@ export function failureFinding(target: Target, url: URL, { failed, detail }: Fai
 }
 
 /** What an answer says beside its content. */
-export function answerFindings(target: Target, url: URL, answer: Answer): Finding[] {
+export function answerFindings(target: Target, method: Method, url: URL, answer: Answer): Finding[] {
   return [
     ...privateFindings(target, url, answer),
-    ...redirectFindings(target, url, answer),
+    ...(method === 'GET' || target.use.is === 'remote' ? redirectFindings(target, url, answer) : []),
     ...clockFindings(target, url, answer),
   ]
 }
@@ -58,7 +58,7 @@ export const isRedirect = ({ status, headers }: Answer): boolean =>
   status >= 300 && status < 400 && headers.location !== undefined
 
 function redirectFindings(target: Target, url: URL, answer: Answer): Finding[] {
-  if (!isRedirect(answer) || target.use.is === 'endpoint') return []
+  if (!isRedirect(answer)) return []
   const { location = '' } = answer.headers
   const to = URL.canParse(location, url.href) ? new URL(location, url.href) : undefined
   const isRefused =

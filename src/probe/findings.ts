@@ -2,7 +2,7 @@ import type { ProbeId } from '../review/probe-ids.ts'
 import { PROBE_IDS } from '../review/probe-ids.ts'
 import type { Finding } from '../review/finding.ts'
 import { shortQuote } from '../rule/go-text.ts'
-import type { Target } from './targets.ts'
+import type { Target } from './target.ts'
 
 const SEVERITIES = new Map<string, Finding['severity']>(PROBE_IDS.map(({ id, severity }) => [id, severity]))
 

@@ -5,11 +5,12 @@ import { compareFindings } from '../review/finding.ts'
 import { check } from './checks.ts'
 import { answerFindings, failureFinding } from './connection.ts'
 import { isLocal, whyNotAsked } from './hosts.ts'
-import { ask, type Answer, authoritiesOf, type Reply } from './request.ts'
-import type { Target } from './targets.ts'
+import { ask, type Answer, authoritiesOf, type Method, type Reply } from './request.ts'
+import type { Target } from './target.ts'
 
 export { isLocal, whyNotAsked } from './hosts.ts'
-export { type LeftOut, type Named, type Target, targetsOf } from './targets.ts'
+export type { LeftOut, Named, Target } from './target.ts'
+export { targetsOf } from './targets.ts'
 
 export interface ProbeOptions {
   readonly timeoutMs: number
@@ -79,12 +80,7 @@ class Run {
     this.#notes.set(target, (this.#notes.get(target) ?? new Set()).add(text))
   }
 
-  async #ask(
-    target: Target,
-    method: 'GET' | 'HEAD',
-    text: string,
-    isSilent = false,
-  ): Promise<Answer | undefined> {
+  async #ask(target: Target, method: Method, text: string, isSilent = false): Promise<Answer | undefined> {
     const isHttp = target.connecting.http || (URL.canParse(text) && isLocal(new URL(text)))
     const why = whyNotAsked(text, isHttp) ?? (await this.#whyNotAllowed(new URL(text)))
     if (why !== undefined) {
@@ -93,13 +89,13 @@ class Run {
     }
     const url = new URL(text)
     const reply = await this.#reply(target, method, url)
-    if (!isSilent) this.#tell(target, url, reply)
+    if (!isSilent) this.#tell(target, method, url, reply)
     return 'failed' in reply ? undefined : reply
   }
 
   /** What an answer, or its absence, says beside its content. */
-  #tell(target: Target, url: URL, reply: Reply): void {
-    if (!('failed' in reply)) this.#add(target, answerFindings(target, url, reply))
+  #tell(target: Target, method: Method, url: URL, reply: Reply): void {
+    if (!('failed' in reply)) this.#add(target, answerFindings(target, method, url, reply))
     else if (reply.failed === 'certificate' && this.#lacksBundle(target))
       this.#note(
         target,
@@ -124,7 +120,7 @@ class Run {
   }
 
   /** One request for all targets that ask the same in the same way. */
-  #reply(target: Target, method: 'GET' | 'HEAD', url: URL): Promise<Reply> {
+  #reply(target: Target, method: Method, url: URL): Promise<Reply> {
     const { bundle, allowsPrivate, privateField } = target.connecting
     const pem = bundle && this.#options.bundle(target)
     const authorities = bundle && pem !== undefined ? authoritiesOf(pem, bundle.isOnly) : undefined

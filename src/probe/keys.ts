@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { isObject } from '../rule/resource.ts'
-import type { Reader } from './targets.ts'
+import type { Reader } from './target.ts'
 
 /**
  * What each part of the operator takes: TokenValidator wants RS and ES and a kid, MultiIssuerTokenValidator leaves out

@@ -1,7 +1,7 @@
 import type { Finding } from '../review/finding.ts'
 import { advise, listText } from './findings.ts'
 import type { Metadata } from './metadata.ts'
-import { GRANTS, type Needs, type Target } from './targets.ts'
+import { GRANTS, type Needs, type Target } from './target.ts'
 
 /** What a configuration needs and a server does not list. A server that lists nothing of a sort is not judged. */
 export function offerFindings(target: Target, needs: Needs, metadata: Metadata): Finding[] {

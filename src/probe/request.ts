@@ -9,8 +9,11 @@ import { errorMessage } from '../rule/error-message.ts'
 /** Most bytes that are read of an answer: as many as the operator reads. */
 const MOST_BYTES = 2 ** 20
 
+/** HEAD asks endpoints that take POST only. */
+export type Method = 'GET' | 'HEAD'
+
 export interface Question {
-  readonly method: 'GET' | 'HEAD'
+  readonly method: Method
   readonly url: URL
   /** PEM certificates that are trusted; undefined for those of Node. */
   readonly authorities?: string | undefined

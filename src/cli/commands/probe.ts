@@ -84,6 +84,7 @@ export async function probe(args: readonly string[], environment: Environment): 
       ...targets.map((target) => `${target.url}  ${placeText(target)}`),
       ...leftOut.map((each) => `${each.url}  ${placeText(each)}: not asked: ${each.why}`),
     ]
+    if (lines.length === 0) lines.push('no address is named')
     process.stdout.write(lines.map((line) => `${visible(line)}\n`).join(''))
     return read.unread.length > 0 ? EXIT.unread : EXIT.clean
   }

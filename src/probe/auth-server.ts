@@ -1,0 +1,180 @@
+import type { Gateway } from '../kinds/between/related-resources.ts'
+import { type Path, pathTo, segmentsOf } from '../rule/path.ts'
+import type { Given } from '../rule/resource.ts'
+import { isLoopback, parseUrl } from '../rule/url.ts'
+import {
+  bundleOf,
+  type Connecting,
+  fieldAt,
+  type Found,
+  GRANTS,
+  isGiven,
+  type Needs,
+  NO_NEEDS,
+  type Skipped,
+  texts,
+  TOKEN_REQUESTS,
+} from './target.ts'
+
+export type AuthServer = NonNullable<NonNullable<Gateway['spec']>['authServerConfig']>
+type Provider = NonNullable<NonNullable<AuthServer['upstreamProviders']>[number]>
+/** Whether a provider is on the machine of the server, where private addresses are always allowed. */
+const isLocal = (url = ''): boolean => isLoopback(parseUrl(url)?.host ?? '')
+
+/** The addresses that an embedded authorization server names. */
+export function* inAuthServer(server: Given<AuthServer>, path: Path<AuthServer>): Iterable<Found | Skipped> {
+  const http = server.insecureAllowHTTP === true
+  for (const [i, provider] of (server.upstreamProviders ?? []).entries()) {
+    const at = pathTo<unknown>([...segmentsOf(path.upstreamProviders), i])
+    if (provider?.type === 'oidc') yield* inOidcProvider(provider, at, http)
+    if (provider?.type === 'oauth2') yield* inOAuth2Provider(provider, at, http)
+  }
+  for (const [i, trusted] of (server.trustedIssuers ?? []).entries()) {
+    if (trusted === undefined) continue
+    const at = pathTo<unknown>([...segmentsOf(path), 'trustedIssuers', i])
+    const { issuerUrl, jwksUrl, insecureAllowHTTP, allowPrivateIPs, caBundleRef } = trusted
+    const connecting: Connecting = {
+      http: insecureAllowHTTP === true,
+      privateField: 'allowPrivateIPs',
+      allowsPrivate: allowPrivateIPs === true,
+      bundle: bundleOf(caBundleRef, false),
+      redirects: 'to the same host',
+    }
+    const reader = 'trusted' as const
+    if (isGiven(issuerUrl))
+      yield {
+        at: fieldAt(at, 'issuerUrl'),
+        url: issuerUrl,
+        use: { is: 'issuer', reader, needs: NO_NEEDS, isOptional: isGiven(jwksUrl) },
+        connecting,
+      }
+    if (isGiven(jwksUrl))
+      yield { at: fieldAt(at, 'jwksUrl'), url: jwksUrl, use: { is: 'keys', reader }, connecting }
+  }
+  for (const [i, domain] of (server.spiffeTrustDomains ?? []).entries()) {
+    const url = domain?.bundleSource?.endpoint?.url
+    const at = [...segmentsOf(path), 'spiffeTrustDomains', i, 'bundleSource', 'endpoint', 'url']
+    if (isGiven(url)) yield { at, url, why: 'no release of the operator asks it' }
+  }
+}
+
+function* inOidcProvider(
+  { oidcConfig: config }: Given<Provider>,
+  path: Path<unknown>,
+  isServerHttp: boolean,
+): Iterable<Found | Skipped> {
+  if (config === undefined) return
+  const at = pathTo<unknown>([...segmentsOf(path), 'oidcConfig'])
+  const connecting: Connecting = {
+    http: isServerHttp,
+    privateField: 'allowPrivateIPs',
+    allowsPrivate: config.allowPrivateIPs === true || isServerHttp || isLocal(config.issuerUrl),
+    bundle: bundleOf(config.caBundleRef, false),
+    redirects: 'followed',
+  }
+  const needs = needsOfLogin(config, config.clientSecretRef && 'client_secret_post')
+  const { issuerUrl, userInfoOverride } = config
+  const { discoveryUrl, registrationEndpoint } = config.dcrConfig ?? {}
+  const registers = needs.registers === true && !isGiven(discoveryUrl) && !isGiven(registrationEndpoint)
+  if (isGiven(issuerUrl))
+    yield {
+      at: fieldAt(at, 'issuerUrl'),
+      url: issuerUrl,
+      use: { is: 'issuer', reader: 'upstream', needs: { ...needs, registers } },
+      connecting,
+    }
+  yield* registrationOf(config.dcrConfig, at, needs, connecting)
+  const url = userInfoOverride?.endpointUrl
+  if (isGiven(url))
+    yield {
+      at: [...segmentsOf(at), 'userInfoOverride', 'endpointUrl'],
+      url,
+      why: 'the operator never asks it',
+    }
+}
+
+function* inOAuth2Provider(
+  { oauth2Config: config }: Given<Provider>,
+  path: Path<unknown>,
+  isServerHttp: boolean,
+): Iterable<Found> {
+  if (config === undefined) return
+  const at = pathTo<unknown>([...segmentsOf(path), 'oauth2Config'])
+  const http = isServerHttp || config.insecureAllowHTTP === true
+  const connecting: Connecting = {
+    http,
+    privateField: 'allowPrivateIPs',
+    allowsPrivate: config.allowPrivateIPs === true || http || isLocal(config.tokenEndpoint),
+    bundle: bundleOf(config.caBundleRef, false),
+    redirects: 'followed',
+  }
+  const needs = needsOfLogin(config, config.clientSecretRef && config.tokenEndpointAuthMethod)
+  const endpoint = (
+    field: string[],
+    url: string | undefined,
+    name: string,
+    how = connecting,
+    wants?: Needs,
+  ) =>
+    isGiven(url)
+      ? [
+          {
+            at: [...segmentsOf(at), ...field],
+            url,
+            use: { is: 'endpoint' as const, name, ...(wants && { needs: wants }) },
+            connecting: how,
+          },
+        ]
+      : []
+  // Browsers open it, by their own rules.
+  const opened: Connecting = { ...TOKEN_REQUESTS, http, bundle: connecting.bundle }
+  yield* endpoint(['authorizationEndpoint'], config.authorizationEndpoint, 'authorization endpoint', opened)
+  yield* endpoint(['tokenEndpoint'], config.tokenEndpoint, 'token endpoint', connecting, {
+    ...needs,
+    registers: false,
+  })
+  yield* endpoint(['userInfo', 'endpointUrl'], config.userInfo?.endpointUrl, 'userinfo endpoint')
+  yield* registrationOf(config.dcrConfig, at, needs, connecting)
+}
+
+type Login = Given<{
+  scopes: string[]
+  dcrConfig: { discoveryUrl?: string; registrationEndpoint?: string }
+  clientId: string
+}>
+
+function needsOfLogin({ scopes, dcrConfig, clientId }: Login, secretMethod: string | undefined): Needs {
+  const named = texts(scopes)
+  return {
+    grants: [GRANTS.code, ...(named.includes('offline_access') ? [GRANTS.refresh] : [])],
+    scopes: named,
+    pkce: true,
+    registers: dcrConfig !== undefined && !isGiven(clientId),
+    ...(secretMethod !== undefined && { secretMethod }),
+  }
+}
+
+function* registrationOf(
+  dcrConfig: Login['dcrConfig'],
+  path: Path<unknown>,
+  needs: Needs,
+  connecting: Connecting,
+): Iterable<Found> {
+  if (dcrConfig === undefined || needs.registers !== true) return
+  const at = pathTo<unknown>([...segmentsOf(path), 'dcrConfig'])
+  const { discoveryUrl, registrationEndpoint } = dcrConfig
+  if (isGiven(discoveryUrl))
+    yield {
+      at: fieldAt(at, 'discoveryUrl'),
+      url: discoveryUrl,
+      use: { is: 'metadata', needs },
+      connecting: { ...connecting, redirects: 'to the same host' },
+    }
+  if (isGiven(registrationEndpoint))
+    yield {
+      at: fieldAt(at, 'registrationEndpoint'),
+      url: registrationEndpoint,
+      use: { is: 'endpoint', name: 'registration endpoint' },
+      connecting,
+    }
+}
