@@ -12,6 +12,7 @@ import {
 } from '../src/kinds/between/examples.ts'
 import { BACKEND_KINDS } from '../src/kinds/between/related-resources.ts'
 import { DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
+import { takenByEarlier } from '../src/kinds/mcp-external-auth-config/proofs.ts'
 import { mcpGroup } from '../src/kinds/mcp-group/index.ts'
 import { judgeSubmission, type Submission } from '../src/review/index.ts'
 import { DEFAULT_SETTINGS } from '../src/review/settings.ts'
@@ -179,4 +180,30 @@ t.test('VirtualMCPServers that share a token exchange are checked at the same co
   }
   const [least, most] = [costOf(20), costOf(200)]
   t.ok(most < 1.25 * least, `${least} steps for each of 20, ${most} for each of 200`)
+})
+
+/** Matchers that are hard to reason about, a different one for each number. */
+const HARD: readonly ((i: number) => string)[] = [
+  (i) => `claims.a.matches("^(a|b|c${i}){1,40}(x|y){1,40}$") && !claims.a.matches("(ab){1,60}[a-z]{50}z$")`,
+  (i) => repeated(200, (j) => `claims.a.startsWith("${'ab'.repeat(j % 7)}${i}${j}")`, ' || '),
+  (i) => repeated(60, (j) => `claims.a${j} - claims.b${j} > ${i}.0`, ' || '),
+  (i) => repeated(12, (j) => `(has(claims.a${j}) ? claims.a${j} : claims.b${j}) == "${i}"`, ' && '),
+]
+const repeated = (count: number, part: (i: number) => string, by: string) =>
+  Array.from({ length: count }, (_, i) => part(i)).join(by)
+
+t.test('proofs about matchers end at their bound', (t) => {
+  for (const [n, matcher] of HARD.entries()) {
+    for (const [title, length] of [
+      ['as many as are compared', 32],
+      ['more', 33],
+    ] as const) {
+      const mappings = Array.from({ length }, (_, index) => ({ index, matcher: matcher(index) }))
+      const before = process.cpuUsage()
+      t.same(takenByEarlier(mappings, 'groups'), new Map(), `${n}, ${title}`)
+      const { user } = process.cpuUsage(before)
+      t.ok(user / 1_000 < 1_000, `${user / 1_000} ms of CPU time`)
+    }
+  }
+  t.end()
 })

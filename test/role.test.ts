@@ -612,7 +612,7 @@ t.test('what is said beside the role', async (t) => {
       [3, undefined],
       [0, undefined],
       [1, 'is never reached: roleMappings[0] is tried first and matches the same'],
-      [2, 'is always false, so the role is never assumed'],
+      [2, 'is never true, so the role is never assumed'],
       [4, 'is never reached: roleMappings[3] is tried first and matches the same'],
     ],
   )

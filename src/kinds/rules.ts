@@ -94,6 +94,7 @@ export { roleMappingHasCondition } from './mcp-external-auth-config/rules/role-m
 export { roleMappingMatcherCompiles } from './mcp-external-auth-config/rules/role-mapping-matcher-compiles.ts'
 export { roleMappingMatcherCompilesInNewerReleases } from './mcp-external-auth-config/rules/role-mapping-matcher-compiles-in-newer-releases.ts'
 export { roleMappingMatcherCompilesInOlderReleases } from './mcp-external-auth-config/rules/role-mapping-matcher-compiles-in-older-releases.ts'
+export { roleMappingMatcherNeedsClaims } from './mcp-external-auth-config/rules/role-mapping-matcher-needs-claims.ts'
 export { roleMappingMatcherTypeKnown } from './mcp-external-auth-config/rules/role-mapping-matcher-type-known.ts'
 export { roleMappingMatchersFit } from './mcp-external-auth-config/rules/role-mapping-matchers-fit.ts'
 export { roleMappingReachable } from './mcp-external-auth-config/rules/role-mapping-reachable.ts'

@@ -1,12 +1,13 @@
 import { evaluate } from '../../cel/evaluate/evaluate.ts'
 import { fromJson, type Spend, type Value } from '../../cel/evaluate/values.ts'
 import type { Literal } from '../../cel/reason/solver.ts'
-import { isText } from '../../cel/reason/texts.ts'
 import type { World } from '../../cel/reason/world.ts'
+import { hasInClaim } from '../../kinds/mcp-external-auth-config/proofs.ts'
 import { isAbsent } from '../../rule/resource.ts'
 import { type Claims, claimPath, filledOr } from '../role/claims.ts'
 import { configOf, mappingsOf, placeOf, priorityOf } from '../role/decide.ts'
-import { bounded, LIMITS, type Program, programOf, Stopped } from '../role/matcher.ts'
+import { bounded, LIMITS, Stopped } from '../role/matcher.ts'
+import { type Program, programOf } from '../../cel/reason/program.ts'
 import type { RoleSelection } from '../role/releases.ts'
 import {
   type Choice,
@@ -115,16 +116,10 @@ function conditionOf(
 ): Condition {
   if (program !== undefined) return isTrue(world, program)
   if (claim === undefined) return nobody(world, 'it has neither a claim nor a matcher')
-  const place = world.part(world.root, read.roleClaim)
-  const { forms } = place
-  const elements = world.elements(place)
-  const isElement = elements.and(elements.root.forms.string, elements.text(elements.root, isText(claim)))
-  const inList = world.and(forms.list, world.atLeast(place, 1, isElement))
-  const other =
-    selection.roleClaim === 'asList'
-      ? world.and(forms.string, world.text(place, isText(claim)))
-      : world.and(forms.map, -world.part(place, claim).forms.absent)
-  return whole(world.or(inList, other), `${JSON.stringify(claim)} in ${rolesOf(read)}`)
+  return whole(
+    hasInClaim(world, read.roleClaim, claim, selection),
+    `${JSON.stringify(claim)} in ${rolesOf(read)}`,
+  )
 }
 
 /** When the role claim has a form for which newer gateways give no role at all. */

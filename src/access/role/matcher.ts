@@ -1,13 +1,6 @@
-import {
-  type CelGoVersion,
-  check,
-  checkMatcher,
-  type Expr,
-  type MatcherError,
-  parse,
-  type SettledCalls,
-} from '../../cel/index.ts'
+import type { CelGoVersion } from '../../cel/index.ts'
 import { evaluate } from '../../cel/evaluate/evaluate.ts'
+import { programOf } from '../../cel/reason/program.ts'
 import { described, Failure, type Spend, typeOf, type Value } from '../../cel/evaluate/values.ts'
 
 /** The result of evaluating a matcher: plain data, which a worker thread can send. */
@@ -52,29 +45,6 @@ export function bounded(limits: Limits, until: number, now: () => number): Spend
 /** The message of an evaluation that the time limit stopped. */
 export const outOfTime = ({ milliseconds }: Limits): string =>
   `after ${milliseconds / 1000} s for all mappings together`
-
-/** Why that version of cel-go does not compile a matcher; undefined when it does. */
-function refusalOf(text: string, celGo: CelGoVersion): string | undefined {
-  const verdict = checkMatcher(text)
-  const error: MatcherError | undefined = verdict.ok ? verdict.refusedBy : verdict
-  if (error === undefined || (verdict.ok && verdict.refusedBy?.version !== celGo)) return undefined
-  return `${error.line}:${error.column}: ${error.message}`
-}
-
-/** A matcher that a version of cel-go compiles. */
-export interface Program {
-  readonly expr: Expr
-  readonly settled: SettledCalls
-  readonly celGo: CelGoVersion
-}
-
-/** The matcher as that version of cel-go compiles it, or why it does not: `line:column: message`. */
-export function programOf(text: string, celGo: CelGoVersion): Program | string {
-  const refusal = refusalOf(text, celGo)
-  if (refusal !== undefined) return refusal
-  const parsed = parse(text)
-  return parsed.ok ? { expr: parsed.expr, settled: check(parsed.expr, celGo).settled, celGo } : parsed.message
-}
 
 /** Compiles and evaluates one matcher (specification 2.4.1) as that version of cel-go does. Never throws. */
 export function evaluateMatcher(text: string, claims: Value, celGo: CelGoVersion, spend: Spend): Evaluation {

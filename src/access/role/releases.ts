@@ -1,14 +1,6 @@
-import type { CelGoVersion } from '../../cel/index.ts'
+import type { RoleSelection } from '../../kinds/mcp-external-auth-config/proofs.ts'
 
-/** How the gateways of some releases choose a role (toolhive: pkg/auth/awssts/role_mapper.go and go.mod of the tags). */
-export interface RoleSelection {
-  /**
-   * How the gateway searches `claim`: by CEL's `in` over the role claim as it is, or in a list. For a list a text counts as a
-   * list of one; a claim of any other type gives no role where no matcher matches, not even the fallback.
-   */
-  readonly roleClaim: 'asItIs' | 'asList'
-  readonly celGo: CelGoVersion
-}
+export type { RoleSelection } from '../../kinds/mcp-external-auth-config/proofs.ts'
 
 /** Consecutive releases that choose in the same way: minor versions of 0.x, both included. */
 export interface Generation extends RoleSelection {

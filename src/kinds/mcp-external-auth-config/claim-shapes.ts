@@ -8,7 +8,7 @@ export const TEXT_CLAIMS: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 /** Claims that every identity provider issues as a list. */
-const LIST_CLAIMS: ReadonlySet<string> = new Set(['groups', 'roles', 'cognito:groups'])
+export const LIST_CLAIMS: ReadonlySet<string> = new Set(['groups', 'roles', 'cognito:groups'])
 /** Claims that are a number, an object, or a text at some providers and a list at others: never a bool. */
 const OTHER_CLAIMS: ReadonlySet<string> = new Set(
   'aud exp iat nbf auth_time scp cid act may_act cnf'.split(' '),
@@ -63,6 +63,18 @@ export function constantOf(expr: Expr): boolean | undefined {
     default:
       return undefined
   }
+}
+
+/** Whether an expression demands more than which claims there are: a list of those that it refuses demands nothing. */
+export function demandsValue(expr: Expr, refuses = false): boolean {
+  if (expr.kind === 'literal' || (expr.kind === 'select' && expr.testOnly)) return false
+  if (expr.kind !== 'call') return !refuses
+  const { name, args } = expr
+  if (name === '!_') return args.some((each) => demandsValue(each, !refuses))
+  if (name === '_&&_' || name === '_||_') return args.some((each) => demandsValue(each, refuses))
+  if (name === '_?_:_') return args.slice(1).some((each) => demandsValue(each, refuses))
+  if (name === '@in' && args[1] !== undefined && isClaims(args[1])) return false
+  return (name === '_!=_') === refuses
 }
 
 /** As in cel-go, a test that is false decides even where another one fails. */

@@ -1,6 +1,7 @@
 import { checkMatcher, maxBytes, outsideStringLiterals } from '../../cel/index.ts'
 import type { CelGoVersion, MatcherError } from '../../cel/index.ts'
-import { claimThatIsNoBool, constantOf, type Misfit, misfitIn } from './claim-shapes.ts'
+import { claimThatIsNoBool, constantOf, type Misfit, misfitIn, demandsValue } from './claim-shapes.ts'
+import { acceptsNoClaims } from './proofs.ts'
 
 export { type CelGoVersion, utf8Length } from '../../cel/index.ts'
 
@@ -14,6 +15,8 @@ export type MatcherVerdict =
       readonly type: string
       /** The value that it has for all claims. */
       readonly constant?: boolean
+      /** It demands values of claims, and is true all the same for a caller without any claim. */
+      readonly open?: true
       /** The claim that it is, and that is never a bool. */
       readonly claim?: string
       /** A claim that it takes for a list although it is a text, or the other way round. */
@@ -55,12 +58,14 @@ function compiled(text: string): MatcherVerdict {
     const { expr, type, refusedBy } = verdict
     const misfit = misfitIn(expr)
     const constant = constantOf(expr)
+    const isOpen = constant === undefined && hasNot(text) && demandsValue(expr) && acceptsNoClaims(text)
     const claim = claimThatIsNoBool(expr)
     return {
       ok: true,
       type: shortened(type),
       ...(refusedBy && { refusedBy: { ...refusedBy, message: shortened(refusedBy.message) } }),
       ...(constant !== undefined && { constant }),
+      ...(isOpen && { open: true as const }),
       ...(claim !== undefined && { claim }),
       ...(misfit && { misfit }),
     }
@@ -68,6 +73,9 @@ function compiled(text: string): MatcherVerdict {
   const { line, column, message } = verdict
   return { ok: false, line, column, message: shortened(message) }
 }
+
+/** Without a negation, a choice or a loop, an absent claim makes every test fail. */
+const hasNot = (text: string): boolean => /[!?]|\ball\b/.test(text)
 
 /** A message repeats names of the expression, so it may be as long as that. */
 function shortened(phrase: string): string {

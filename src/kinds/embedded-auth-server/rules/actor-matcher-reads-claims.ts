@@ -1,11 +1,15 @@
 import { advice } from '../../../rule/field-error.ts'
 import { defineRule } from '../../../rule/rule.ts'
+import { constantOfAllReleases } from '../../mcp-external-auth-config/proofs.ts'
 import { misfitText } from '../../mcp-external-auth-config/claim-shapes.ts'
 import { matcherVerdict, readsClaims } from '../../mcp-external-auth-config/matcher-verdicts.ts'
 import { MATCHER_TYPES } from '../../mcp-external-auth-config/role-mappings.ts'
 import { partner, trusting } from '../examples.ts'
 import { delegationPolicies } from '../inbound-grants.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
+
+/** Most matchers of one server of which a proof is sought. */
+const MOST_PROOFS = 10
 
 export const actorMatcherReadsClaims = defineRule({
   id: 'actor-matcher-reads-claims',
@@ -22,20 +26,28 @@ export const actorMatcherReadsClaims = defineRule({
   },
   sources: ['decision 3', 'decision 15'],
   *check(server, { path }) {
+    let proofs = MOST_PROOFS
     for (const { value, place } of delegationPolicies(server, path)) {
       const text = value.actorMatcher
       const verdict = text ? matcherVerdict(text) : undefined
       if (!text || !verdict?.ok || !MATCHER_TYPES.has(verdict.type)) continue
-      const { constant, misfit } = verdict
+      const { misfit, open } = verdict
+      const constant =
+        verdict.constant ?? (readsClaims(text) && proofs-- > 0 ? constantOfAllReleases(text) : undefined)
       if (constant !== undefined)
         yield advice(
           place().actorMatcher,
           constant
             ? 'is always true: whatever actor the token names may exchange it'
-            : 'is always false, so it authorizes no actor',
+            : 'is never true, so it authorizes no actor',
         )
       else if (misfit !== undefined)
         yield advice(place().actorMatcher, misfitText(misfit, 'it authorizes no actor'))
+      else if (open)
+        yield advice(
+          place().actorMatcher,
+          'is true for a token without any of these claims, whatever its actor; add a test that fails then: claims.azp == "…"',
+        )
       else if (!readsClaims(text))
         yield advice(place().actorMatcher, 'does not read `claims`, so it decides the same for every token')
     }
@@ -50,8 +62,19 @@ export const actorMatcherReadsClaims = defineRule({
           actorMatcher: '(claims.azp == "gateway" || claims.azp == "agent") && "agents" in claims.groups',
         }),
       },
+      {
+        title: 'no other service, and an actor',
+        value: trusting({ ...partner, actorMatcher: '!has(claims.act) && claims.azp == "gateway"' }),
+      },
     ],
     invalid: [
+      {
+        title: 'an actor, if there is one',
+        value: trusting({ ...partner, actorMatcher: '!has(claims.act) || claims.act.sub == "gateway"' }),
+        findings: [
+          'trustedIssuers[0].actorMatcher: is true for a token without any of these claims, whatever its actor; add a test that fails then: claims.azp == "…"',
+        ],
+      },
       {
         title: 'every actor, and none',
         value: trusting(
@@ -60,18 +83,18 @@ export const actorMatcherReadsClaims = defineRule({
         ),
         findings: [
           'trustedIssuers[0].actorMatcher: is always true: whatever actor the token names may exchange it',
-          'trustedIssuers[1].actorMatcher: is always false, so it authorizes no actor',
+          'trustedIssuers[1].actorMatcher: is never true, so it authorizes no actor',
         ],
       },
       {
         title: 'a claim in quotes',
         value: trusting({ ...partner, actorMatcher: '"claims.azp" == "orchestrator"' }),
-        findings: ['trustedIssuers[0].actorMatcher: is always false, so it authorizes no actor'],
+        findings: ['trustedIssuers[0].actorMatcher: is never true, so it authorizes no actor'],
       },
       {
         title: 'two actors at once',
         value: trusting({ ...partner, actorMatcher: 'claims.azp == "gateway" && claims.azp == "agent"' }),
-        findings: ['trustedIssuers[0].actorMatcher: is always false, so it authorizes no actor'],
+        findings: ['trustedIssuers[0].actorMatcher: is never true, so it authorizes no actor'],
       },
       {
         title: 'whatever the first test says',
@@ -85,6 +108,13 @@ export const actorMatcherReadsClaims = defineRule({
         value: trusting({ ...partner, actorMatcher: '"agent" in claims.azp' }),
         findings: [
           'trustedIssuers[0].actorMatcher: claims.azp is a string, not a list, so `in` fails at run time: it authorizes no actor; compare it, or use matches()',
+        ],
+      },
+      {
+        title: 'a test and its opposite',
+        value: trusting({ ...partner, actorMatcher: '!has(claims.act) || has(claims.act)' }),
+        findings: [
+          'trustedIssuers[0].actorMatcher: is always true: whatever actor the token names may exchange it',
         ],
       },
       {

@@ -1,8 +1,10 @@
+import type { Static } from 'typebox'
 import { advice } from '../../../rule/field-error.ts'
 import type { Memo } from '../../../rule/memo.ts'
-import { isAbsent } from '../../../rule/resource.ts'
+import { type Given, isAbsent } from '../../../rule/resource.ts'
 import { defineRule } from '../../../rule/rule.ts'
 import { role, signing } from '../examples.ts'
+import { type Taken, takenByEarlier } from '../proofs.ts'
 import { MATCHER_TYPES, factsAbout, type RoleMapping, type RoleMappings } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -21,18 +23,22 @@ export const roleMappingReachable = defineRule({
     const mappings = spec?.awsSts?.roleMappings
     if (mappings === undefined || !mayHide(mappings, context)) return
     const conditions = conditionsOf(mappings, context)
+    const order = inOrderTried(mappings).filter((i) => conditions.has(i))
+    const proved = provedIn(spec?.awsSts, order)
     const firstWith = new Map<string, number>()
-    for (const i of inOrderTried(mappings)) {
-      const condition = conditions.get(i)
-      if (condition === undefined) continue
+    for (const i of order) {
+      const condition = conditions.get(i) ?? NEVER
+      const taken = proved.get(i)
       const here = context.path.spec.awsSts.roleMappings.at(i)
       const earlier = firstWith.get(condition)
       const always = firstWith.get(ALWAYS)
-      if (condition === NEVER) yield advice(here.matcher, 'is always false, so the role is never assumed')
+      if (condition === NEVER || taken?.by.length === 0)
+        yield advice(here.matcher, 'is never true, so the role is never assumed')
       else if (always !== undefined)
         yield advice(here, `is never reached: roleMappings[${always}] is tried first and always matches`)
       else if (earlier !== undefined)
         yield advice(here, `is never reached: roleMappings[${earlier}] is tried first and matches the same`)
+      else if (taken !== undefined) yield advice(here, takenText(taken))
       else firstWith.set(condition, i)
     }
   },
@@ -45,6 +51,17 @@ export const roleMappingReachable = defineRule({
             { roleArn: role('reader'), matcher: 'true' },
             { roleArn: role('admin'), claim: 'admins', priority: 0 },
             { roleArn: role('editor'), claim: 'editors', priority: 0 },
+          ],
+        }),
+      },
+      {
+        title: 'conditions that overlap, and leave somebody to each',
+        value: signing({
+          roleMappings: [
+            { roleArn: role('admin'), matcher: '"ops" in claims.groups && claims.groups.size() > 1' },
+            { roleArn: role('agent'), matcher: '"ops" in claims.groups && has(claims.act)' },
+            { roleArn: role('editor'), claim: 'ops' },
+            { roleArn: role('reader'), matcher: 'claims.email.endsWith("@example.com")' },
           ],
         }),
       },
@@ -87,22 +104,93 @@ export const roleMappingReachable = defineRule({
         ],
       },
       {
+        title: 'a narrower matcher after a wider one',
+        value: signing({
+          roleMappings: [
+            { roleArn: role('reader'), claim: 'admins' },
+            { roleArn: role('admin'), matcher: '"admins" in claims.groups && claims.groups.size() > 1' },
+          ],
+        }),
+        findings: [
+          'spec.awsSts.roleMappings[1]: is never reached: roleMappings[0] is tried first and takes all its callers',
+        ],
+      },
+      {
+        title: 'two mappings that together leave nobody',
+        value: signing({
+          roleMappings: [
+            { roleArn: role('agent'), matcher: '"ops" in claims.groups && has(claims.act)' },
+            { roleArn: role('admin'), matcher: '"ops" in claims.groups && !has(claims.act)' },
+            { roleArn: role('reader'), matcher: '"ops" in claims.groups && claims.email_verified == true' },
+          ],
+        }),
+        findings: [
+          'spec.awsSts.roleMappings[2]: is never reached: roleMappings[0], roleMappings[1] are tried first and together take all its callers',
+        ],
+      },
+      {
+        title: 'the same condition in other words',
+        value: signing({
+          roleMappings: [
+            { roleArn: role('admin'), matcher: 'claims.azp in ["gateway", "agent"]' },
+            { roleArn: role('reader'), matcher: 'claims.azp == "agent" || claims.azp == "gateway"' },
+          ],
+        }),
+        findings: [
+          'spec.awsSts.roleMappings[1]: is never reached: roleMappings[0] is tried first and matches the same',
+        ],
+      },
+      {
+        title: 'two values of one claim at once',
+        value: signing({
+          roleMappings: [{ roleArn: role('admin'), matcher: 'claims.level > 3.0 && claims.level < 2.0' }],
+        }),
+        findings: ['spec.awsSts.roleMappings[0].matcher: is never true, so the role is never assumed'],
+      },
+      {
         title: 'a mapping for no one',
         value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'false' }] }),
-        findings: ['spec.awsSts.roleMappings[0].matcher: is always false, so the role is never assumed'],
+        findings: ['spec.awsSts.roleMappings[0].matcher: is never true, so the role is never assumed'],
       },
     ],
   },
 })
 
+type AwsSts = NonNullable<NonNullable<Given<Static<typeof MCPExternalAuthConfig>>['spec']>['awsSts']>
+
+/** What earlier mappings take; nothing where the claim that they read is not known. */
+function provedIn(awsSts: AwsSts | undefined, order: readonly number[]): ReadonlyMap<number, Taken> {
+  const { roleClaim, roleMappings = [] } = awsSts ?? {}
+  if (awsSts === undefined || (roleClaim === undefined && !isAbsent(awsSts, 'roleClaim'))) return new Map()
+  const conditional = order.map((index) => ({
+    index,
+    claim: roleMappings[index]?.claim,
+    matcher: roleMappings[index]?.matcher,
+  }))
+  return takenByEarlier(conditional, roleClaim === undefined || roleClaim === '' ? 'groups' : roleClaim)
+}
+
+function takenText({ by, isSame }: Taken): string {
+  const [first = 0] = by
+  if (isSame) return `is never reached: roleMappings[${first}] is tried first and matches the same`
+  const all = by.map((index) => `roleMappings[${index}]`).join(', ')
+  return by.length === 1
+    ? `is never reached: ${all} is tried first and takes all its callers`
+    : `is never reached: ${all} are tried first and together take all its callers`
+}
+
 const ALWAYS = 'always'
 const NEVER = 'never'
 const LAST = Number.MAX_VALUE
 
-/** Whether two mappings have the same condition or one is constant; if not, which is usual, every mapping can be reached. */
+/** Whether a mapping can be hidden: `claim` mappings alone cannot, unless two are the same. */
 function mayHide(mappings: RoleMappings, context: { readonly memo: Memo }): boolean {
   const { repeats, notable } = factsAbout(mappings, context)
-  return repeats || notable.some(({ verdict }) => verdict.ok && verdict.constant !== undefined)
+  return (
+    repeats ||
+    notable.some(({ verdict }) => verdict.ok && verdict.constant !== undefined) ||
+    mappings.some((mapping) => mapping?.matcher !== undefined)
+  )
 }
 
 /** The condition of each mapping by index; without mappings that have no condition, two, or a matcher with an error. */

@@ -1,0 +1,159 @@
+import type { CelGoVersion } from '../../cel/index.ts'
+import { isTrueWithoutClaims, provedConstant, withinSteps } from '../../cel/reason/facts.ts'
+import { type Program, programOf } from '../../cel/reason/program.ts'
+import { read } from '../../cel/reason/reader.ts'
+import type { Literal } from '../../cel/reason/solver.ts'
+import { isText } from '../../cel/reason/texts.ts'
+import { World } from '../../cel/reason/world.ts'
+import { LIST_CLAIMS } from './claim-shapes.ts'
+
+/** How the gateways of some releases choose a role (toolhive: pkg/auth/awssts/role_mapper.go and go.mod of the tags). */
+export interface RoleSelection {
+  /**
+   * How the gateway searches `claim`: by CEL's `in` over the role claim as it is, or in a list. For a list a text counts as a
+   * list of one; a claim of any other type gives no role where no matcher matches, not even the fallback.
+   */
+  readonly roleClaim: 'asItIs' | 'asList'
+  readonly celGo: CelGoVersion
+}
+
+/** Those of all releases, the newest first. */
+const SELECTIONS: readonly RoleSelection[] = [
+  { roleClaim: 'asList', celGo: '0.33' },
+  { roleClaim: 'asList', celGo: '0.32' },
+  { roleClaim: 'asItIs', celGo: '0.32' },
+]
+
+/** Steps for one matcher and for one list of mappings: a review waits for them. */
+const MATCHER_STEPS = 3_000
+const LIST_STEPS = 20_000
+/** Most mappings of which proofs are sought. */
+const MOST_MAPPINGS = 32
+
+/** When a mapping with this `claim` matches. */
+export function hasInClaim(
+  world: World,
+  roleClaim: string,
+  claim: string,
+  selection: RoleSelection,
+): Literal {
+  const place = world.part(world.root, roleClaim)
+  const { forms } = place
+  const elements = world.elements(place)
+  const isElement = elements.and(elements.root.forms.string, elements.text(elements.root, isText(claim)))
+  const inList = world.and(forms.list, world.atLeast(place, 1, isElement))
+  const other =
+    selection.roleClaim === 'asList'
+      ? world.and(forms.string, world.text(place, isText(claim)))
+      : world.and(forms.map, -world.part(place, claim).forms.absent)
+  return world.or(inList, other)
+}
+
+/** What both versions of cel-go have in common for a matcher; undefined where they differ, or one refuses it. */
+function inBoth<T>(matcher: string, of: (program: Program) => T | undefined): T | undefined {
+  const newer = programOf(matcher, '0.33')
+  const found = typeof newer === 'string' ? undefined : of(newer)
+  if (found === undefined) return undefined
+  const older = programOf(matcher, '0.32')
+  return typeof older !== 'string' && of(older) === found ? found : undefined
+}
+
+/** The value of a matcher that is true for all claims, or never, with every release. */
+export const constantOfAllReleases = (matcher: string): boolean | undefined =>
+  inBoth(matcher, (program) => provedConstant(program, MATCHER_STEPS))
+
+/** Whether a matcher is true for a caller without any claim. */
+export const acceptsNoClaims = (matcher: string): boolean =>
+  inBoth(matcher, (program) => isTrueWithoutClaims(program, MATCHER_STEPS)) === true
+
+/** A mapping with one condition. */
+export interface Conditional {
+  readonly index: number
+  readonly claim?: string | undefined
+  readonly matcher?: string | undefined
+}
+
+/** The mappings that take all callers of a later one; none when it fits nobody. */
+export interface Taken {
+  readonly by: readonly number[]
+  /** Whether it is one mapping, and it takes no other callers. */
+  readonly isSame: boolean
+}
+
+const MOST_KNOWN = 200
+const knownLists = new Map<string, ReadonlyMap<number, Taken>>()
+
+/**
+ * The mappings, in the order tried, whose callers earlier ones take; proved for every release, and for tokens in which
+ * groups and roles are lists, as every identity provider issues them.
+ */
+export function takenByEarlier(
+  mappings: readonly Conditional[],
+  roleClaim: string,
+): ReadonlyMap<number, Taken> {
+  if (mappings.length > MOST_MAPPINGS) return NOTHING
+  const key = JSON.stringify([roleClaim, mappings])
+  const known = knownLists.get(key)
+  if (known !== undefined) return known
+  if (knownLists.size >= MOST_KNOWN) knownLists.clear()
+  const taken = proveTaken(mappings, roleClaim)
+  knownLists.set(key, taken)
+  return taken
+}
+
+const NOTHING: ReadonlyMap<number, Taken> = new Map()
+
+function proveTaken(mappings: readonly Conditional[], roleClaim: string): ReadonlyMap<number, Taken> {
+  const found = new Map<number, Taken>()
+  const [newest, ...others] = SELECTIONS
+  withinSteps(LIST_STEPS, (budget) => {
+    const worldOf = (selection: RoleSelection | undefined, some: readonly Conditional[]) => {
+      const world = new World(budget, ['map'])
+      const conditions = some.map((each) => conditionOf(world, each, roleClaim, selection))
+      for (const [name, { forms }] of world.root.parts)
+        if (LIST_CLAIMS.has(String(name))) world.clause([forms.list, forms.absent, forms.null])
+      return { world, conditions }
+    }
+    const { world, conditions } = worldOf(newest, mappings)
+    mappings.forEach((mapping, i) => {
+      const condition = conditions[i] ?? 0
+      const by = coverOf(world, condition, conditions.slice(0, i))
+      if (by === undefined) return
+      const covering = by.flatMap((place) => mappings[place] ?? [])
+      const isProved = others.every((selection) => {
+        const other = worldOf(selection, [mapping, ...covering])
+        const [own = 0, ...theirs] = other.conditions
+        return other.world.solve([own, ...theirs.map((each) => -each)]).is === 'impossible'
+      })
+      if (!isProved) return
+      const [only = 0] = by.map((place) => conditions[place] ?? 0)
+      const isSame = by.length === 1 && world.solve([only, -condition]).is === 'impossible'
+      found.set(mapping.index, { by: covering.map(({ index }) => index), isSame })
+    })
+  })
+  return found
+}
+
+/** The places of earlier conditions that together hold wherever the condition does; none where it never holds. */
+function coverOf(world: World, condition: Literal, earlier: readonly Literal[]): number[] | undefined {
+  const all = world.solve([condition, ...earlier.map((each) => -each)])
+  if (all.is !== 'impossible') return undefined
+  let by = [...earlier.keys()].filter((place) => all.because.includes(-(earlier[place] ?? 0)))
+  for (const place of by.toReversed()) {
+    const rest = by.filter((other) => other !== place)
+    const covers = world.solve([condition, ...rest.map((other) => -(earlier[other] ?? 0))])
+    if (covers.is === 'impossible') by = rest
+  }
+  return by
+}
+
+function conditionOf(
+  world: World,
+  { claim, matcher }: Conditional,
+  roleClaim: string,
+  selection: RoleSelection = { roleClaim: 'asList', celGo: '0.33' },
+): Literal {
+  if (claim !== undefined) return hasInClaim(world, roleClaim, claim, selection)
+  const program = matcher === undefined ? '' : programOf(matcher, selection.celGo)
+  return typeof program === 'string' ? world.false : read(world, program.expr, program).yes
+}

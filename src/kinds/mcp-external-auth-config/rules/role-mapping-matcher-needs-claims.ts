@@ -1,0 +1,89 @@
+import { advice } from '../../../rule/field-error.ts'
+import { isAbsent } from '../../../rule/resource.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { role, signing } from '../examples.ts'
+import { factsAbout } from '../role-mappings.ts'
+import { MCPExternalAuthConfig } from '../schema.ts'
+
+export const roleMappingMatcherNeedsClaims = defineRule({
+  id: 'role-mapping-matcher-needs-claims',
+  on: MCPExternalAuthConfig,
+  reads: [],
+  severity: 'warning',
+  summary: 'A matcher that demands the value of a claim is not true for a caller without any claim.',
+  why: 'A test behind `!has(…) ||` is passed by every caller that does not have the claim: all of them get the role.',
+  failure: {
+    symptom: 'callers without a group or a claim get a role that was meant for a few',
+    toldBy: 'nobody',
+    releases: 'all',
+    threads: [],
+  },
+  sources: [
+    { section: '2.4.1', says: 'matcher is a CEL expression evaluated against the claims.' },
+    'decision 21',
+  ],
+  *check({ spec }, context) {
+    const awsSts = spec?.awsSts
+    if (awsSts === undefined) return
+    const { fallbackRoleArn } = awsSts
+    const isFallbackKnown = fallbackRoleArn !== undefined || isAbsent(awsSts, 'fallbackRoleArn')
+    for (const { index, verdict } of factsAbout(awsSts.roleMappings, context).notable) {
+      const roleArn = awsSts.roleMappings?.[index]?.roleArn
+      const mayBeFallback = roleArn === undefined || !isFallbackKnown || roleArn === fallbackRoleArn
+      if (!verdict.ok || !verdict.open || mayBeFallback) continue
+      yield advice(
+        context.path.spec.awsSts.roleMappings.at(index).matcher,
+        'is true for every caller without these claims; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
+      )
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'a claim that must not be there, beside one that must',
+        value: signing({
+          roleMappings: [
+            { roleArn: role('admin'), matcher: '!has(claims.act) && "admins" in claims.groups' },
+            {
+              roleArn: role('reader'),
+              matcher: 'has(claims.email) && claims.email.endsWith("@example.com")',
+            },
+          ],
+        }),
+      },
+      {
+        title: 'everyone but a few, said in so many words',
+        value: signing({
+          roleMappings: [
+            { roleArn: role('editor'), matcher: '!has(claims.act)' },
+            { roleArn: role('reader'), matcher: '!(has(claims.groups) && "guests" in claims.groups)' },
+          ],
+        }),
+      },
+      {
+        title: 'the role that everyone else gets anyway',
+        value: signing({
+          fallbackRoleArn: role('reader'),
+          roleMappings: [
+            { roleArn: role('reader'), matcher: '!has(claims.act) || claims.act.sub == "gateway"' },
+          ],
+        }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'a test for those who have the claim',
+        value: signing({
+          roleMappings: [
+            { roleArn: role('admin'), matcher: '!has(claims.act) || claims.act.sub == "gateway"' },
+            { roleArn: role('editor'), matcher: 'has(claims.tenant) ? claims.tenant == "core" : true' },
+          ],
+        }),
+        findings: [
+          'spec.awsSts.roleMappings[0].matcher: is true for every caller without these claims; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
+          'spec.awsSts.roleMappings[1].matcher: is true for every caller without these claims; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
+        ],
+      },
+    ],
+  },
+})
