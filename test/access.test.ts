@@ -89,6 +89,12 @@ const EQUIVALENT: readonly (readonly [string, string])[] = [
   ['claims.email_verified', 'claims.email_verified == true'],
   ['has(claims.act) ? false : true', '!has(claims.act)'],
   ['claims.a + claims.b == "x"', '!(claims.a + claims.b != "x")'],
+  ['claims.a + "b" == "ab" && type(claims.a) == string', 'claims.a == "a"'],
+  ['{"k": claims.sub, "l": 1}.k == "a"', 'claims.sub == "a"'],
+  ['["x", claims.sub][1] == "a"', 'claims.sub == "a"'],
+  ['claims.g.exists(x, claims.v && x == "a")', 'claims.g.exists(x, x == "a" && claims.v)'],
+  ['bool(claims.s) && claims.s in ["true", "no"]', 'claims.s == "true"'],
+  ['(claims.g + ["a"]).all(x, x == "a")', 'type(claims.g) == list && claims.g.all(x, x == "a")'],
   [
     'claims.exp - claims.iat > 10.0 && claims.sub == "a"',
     'claims.sub == "a" && claims.exp - claims.iat > 10.0',
@@ -262,6 +268,13 @@ void t.test('the description of a role is true of exactly the callers that get i
     described += grants.filter(({ answer }) => answer.is === 'somebody').length
   }
   t.ok(described > 40, `${described} places`)
+  t.end()
+})
+
+void t.test('a conversion of elements that cel-go takes for texts fails for numbers', (t) => {
+  const choice = roleChoice(matching('(claims.g + ["a"]).exists(x, int(x) <= 1)'), newest)
+  t.equal(choice.decide({ g: [1] }).by, 'fallbackRoleArn')
+  t.equal(choice.decide({ g: ['1'] }).by, 'roleMappings[0]')
   t.end()
 })
 

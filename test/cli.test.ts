@@ -1413,7 +1413,7 @@ t.test('wrong usage', async (t) => {
     ],
     [
       ['explain', 'role-mapping-matcher'],
-      "'role-mapping-matcher' is not an id, a kind or a field; did you mean 'role-mapping-matcher-compiles', 'role-mapping-matcher-compiles-in-newer-releases', 'role-mapping-matcher-compiles-in-older-releases', 'role-mapping-matcher-type-known' or 'role-mapping-matchers-fit'",
+      "'role-mapping-matcher' is not an id, a kind or a field; did you mean 'role-mapping-matcher-compiles', 'role-mapping-matcher-compiles-in-newer-releases', 'role-mapping-matcher-compiles-in-older-releases', 'role-mapping-matcher-needs-claims', 'role-mapping-matcher-type-known' or 'role-mapping-matchers-fit'",
     ],
     [
       ['explain', 'Sentinel-config'],

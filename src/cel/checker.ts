@@ -367,7 +367,8 @@ function resultOf(state: Check, call: Call, types: readonly Type[]): Type | unde
     if (closed && result === dyn) break
   }
   const [only, another] = fitting
-  if (!closed && only !== undefined && another === undefined && isSettledEarly(call.name)) {
+  const isKnown = () => types.every((type) => type.kind !== 'dyn')
+  if (only !== undefined && another === undefined && isSettledEarly(call.name) && (!closed || isKnown())) {
     state.settled.set(
       call,
       only.args.map(({ kind }) => kind),
@@ -378,8 +379,8 @@ function resultOf(state: Check, call: Call, types: readonly Type[]): Type | unde
 
 /**
  * cel-go implements conversions and parts of times by signature. The type of `claims.a["b"]` is unknown until the first
- * signature that it meets binds it: `int(claims.a["b"])` takes an int and nothing else. The other functions look at the
- * values.
+ * signature that it meets binds it: `int(claims.a["b"])` takes an int and nothing else. Nor need a type that is known be
+ * that of the value: in `(claims.a + ["b"]).map(x, int(x))` x is a string. The other functions look at the values.
  */
 const isSettledEarly = (name: string) => /^[a-z]/.test(name) && !['size', 'dyn', 'type'].includes(name)
 

@@ -91,7 +91,7 @@ export class RandomConfigs {
     if (variable !== undefined && this.#random() < 0.85) return this.#test(variable, depth)
     return this.#pick([
       () => this.#test(this.#path(), depth),
-      () => this.#test(this.#path(), depth),
+      (): string => this.#test(this.#path(), depth),
       () => `${this.#text()} in claims.g`,
       () => `${this.#text()} in claims.g`,
       () => `has(${this.#pick(['claims.s', 'claims.g', 'claims.n', 'claims.m', 'claims.m.s'])})`,
@@ -99,6 +99,16 @@ export class RandomConfigs {
       () => this.#path(),
       () => `["a", "b"].${this.#pick(['exists', 'all', 'exists_one'])}(w, w in claims.g)`,
       () => `(has(claims.s) ? claims.s : "a") == ${this.#text()}`,
+      () => `claims.s + ${this.#pick(['"a"', 'claims.m.s', 'claims.s', '"" + claims.n'])} == ${this.#text()}`,
+      () => `${this.#text()} in claims.g + ${this.#pick(['["a"]', 'claims.m.s', '[claims.s, 1]'])}`,
+      () => `(claims.g + ["a"]).${this.#pick(['exists', 'all'])}(j, ${this.#test('j', 0)})`,
+      () =>
+        `{"s": claims.s, "a": 1}${this.#pick(['.s', '.a', '.b', '["s"]', '[claims.s]'])} == ${this.#text()}`,
+      () => `${this.#pick(['claims.s', '"b"'])} in {"a": claims.s, "ab": claims.n}`,
+      () => `["a", claims.s][${this.#pick(['claims.n', 'int(claims.n)', 'claims.s'])}] == ${this.#text()}`,
+      () => `bool(${this.#pick(['claims.s', 'claims.n', 'claims.s + "1"'])})`,
+      (): string => `string(claims.n.matches(claims.s)) in claims.g`,
+      () => `type(claims.g + claims.m.s) == ${this.#pick(['list', 'string'])}`,
       () => this.#pick(['true', 'false']),
     ])()
   }

@@ -1,13 +1,19 @@
-import type { Place, World } from '../../cel/reason/world.ts'
-import { numbersFrom, textsFrom } from '../../cel/reason/hints.ts'
+import type { Guess, Place, World } from '../../cel/reason/world.ts'
+import { NUMBERS, numbersFrom, textsFrom } from '../../cel/reason/hints.ts'
 import type { Claims } from '../role/claims.ts'
 
 /** Callers at random, of values that the matchers mention: the same ones for the same matchers. */
 export function* samples(world: World, count: number): Iterable<Claims> {
   const random = randomNumbers(1)
-  const hints = world.guesses.flatMap((guess) => guess.hints)
+  const guesses = guessesIn(world)
+  const hints = guesses.flatMap((guess) => guess.hints)
+  const unread = [...new Set(guesses.flatMap(({ claims }) => claims))].filter(
+    (name) => !world.root.parts.has(name),
+  )
   const texts = [...new Set(['x', '', '1', ...hints.flatMap(textsFrom)])]
-  const numbers = [...new Set([0, 1, 2, ...hints.flatMap(numbersFrom)])]
+  const constants = [...new Set(hints.flatMap(numbersFrom))]
+  const products = constants.slice(0, 12).flatMap((one) => constants.slice(0, 12).map((other) => one * other))
+  const numbers = [...new Set([...NUMBERS, ...constants, ...constants, ...products])].filter(Number.isFinite)
   const pick = <T>(values: readonly T[]): T | undefined => values[Math.floor(random() * values.length)]
   const used: unknown[] = []
   const valueAt = (place: Place): unknown => {
@@ -32,7 +38,19 @@ export function* samples(world: World, count: number): Iterable<Claims> {
     const members = parts.map(([key, part]): [string, unknown] => [String(key), valueAt(part)])
     return Object.fromEntries(members.filter(([, value]) => value !== undefined))
   }
-  for (let i = 0; i < count; i++) yield membersOf(world.root) as Claims
+  for (let i = 0; i < count; i++) {
+    const more = unread.map((name) => [name, random() < 0.5 ? [pick(texts), pick(texts)] : pick(texts)])
+    yield { ...Object.fromEntries(more), ...(membersOf(world.root) as Claims) }
+  }
+}
+
+/** All parts that are not understood, those in lists as well. */
+function guessesIn(world: World): readonly Guess[] {
+  const below = (place: Place): readonly Guess[] => [
+    ...[place.list, place.keys].flatMap((many) => (many === undefined ? [] : guessesIn(many.elements))),
+    ...[...place.parts.values()].flatMap(below),
+  ]
+  return [...world.guesses, ...below(world.root)]
 }
 
 /** Mulberry32. */

@@ -2,6 +2,7 @@ import type { Call, Expr } from '../ast.ts'
 import { regularExpression } from '../evaluate/functions.ts'
 import { CelMap, Failure, isList, type Result, type Value } from '../evaluate/values.ts'
 import {
+  any,
   type Binding,
   type Case,
   counted,
@@ -94,6 +95,7 @@ function allEqual(reading: Reading, parts: readonly Part[]): Literal | undefined
 function equals(reading: Reading, part: Part, value: Result): Literal | undefined {
   const world = reading.world
   if (part.is === 'text') return world.text(part.place, isText(textOf(value)))
+  if (part.is === 'sum') return splits(world, part.pieces, textOf(value))
   if (part.is === 'measure') {
     const bound = numberOf(value)
     return bound === undefined ? undefined : world.and(part.least(bound), -part.more(bound))
@@ -123,6 +125,29 @@ function equals(reading: Reading, part: Part, value: Result): Literal | undefine
     -world.atLeast(part.place, value.length + 1, part.of),
     ...(items as Literal[]),
   )
+}
+
+/** Most ways to divide a text among places. */
+const MOST_SPLITS = 400
+
+/** When the pieces after each other are the text: one of the ways to divide it. */
+function splits(world: World, pieces: readonly (string | Place)[], text: string): Literal | undefined {
+  let ways: { readonly rest: string; readonly parts: readonly Literal[] }[] = [{ rest: text, parts: [] }]
+  for (const [i, piece] of pieces.entries()) {
+    ways = ways.flatMap(({ rest, parts }) => {
+      if (typeof piece === 'string')
+        return rest.startsWith(piece) ? [{ rest: rest.slice(piece.length), parts }] : []
+      const characters = Array.from(rest)
+      const lengths =
+        i === pieces.length - 1 ? [characters.length] : [...characters.keys(), characters.length]
+      return lengths.map((length) => ({
+        rest: characters.slice(length).join(''),
+        parts: [...parts, world.text(piece, isText(characters.slice(0, length).join('')))],
+      }))
+    })
+    if (ways.length > MOST_SPLITS) return undefined
+  }
+  return world.or(...ways.flatMap(({ rest, parts }) => (rest === '' ? [world.and(...parts)] : [])))
 }
 
 function equalsMap(reading: Reading, place: Place, value: CelMap): Literal | undefined {
@@ -206,6 +231,22 @@ export function contained(reading: Reading, value: Part, holder: Part): Part {
     }
     case 'tuple':
       return inAny(reading, value, holder.items)
+    case 'joined': {
+      const found = holder.lists.map((list) => contained(reading, value, list))
+      if (found.some((each) => each.is === 'unknown')) return { is: 'unknown', type: 'bool', fails: true }
+      return {
+        is: 'truth',
+        truth: any(
+          world,
+          found.map((each) => truthOf(world, each)),
+        ),
+      }
+    }
+    case 'record': {
+      const isKey =
+        typeOfPart(value) === 'string' || (value.is === 'value' && typeof value.value === 'bigint')
+      return isKey ? inAny(reading, value, [...holder.entries.keys()].map(is)) : unknown('bool')
+    }
     case 'value':
       if (holder.value instanceof Failure) return FAILED
       if (isList(holder.value)) return inAny(reading, value, holder.value.map(is))
@@ -255,7 +296,7 @@ export function textTest(
   const fails =
     [a, b].some((each) => each.is === 'unknown' && each.fails) || left === undefined || right === undefined
   const other: Part = { is: 'unknown', type: 'bool', fails: fails || name === 'matches' }
-  if (a.is === 'value' && b.is === 'text' && name !== 'matches') {
+  if (a.is === 'value' && (b.is === 'text' || b.is === 'sum') && name !== 'matches') {
     const parts = partsOf(name, textOf(a.value))
     if (parts === undefined) return other
     return inAny(reading, b, parts.map(is))
@@ -278,6 +319,11 @@ export function size(reading: Reading, part: Part): Part {
       return counted(world, (least) => world.atLeast(part.place, least, part.of, part.over))
     case 'tuple':
       return is(BigInt(part.items.length))
+    case 'record':
+      return is(BigInt(part.entries.size))
+    case 'sum':
+    case 'joined':
+      return { is: 'unknown', type: 'int', fails: false }
     case 'map':
       return size(reading, reading.allOf(part.place, 'keys'))
     case 'unknown':
@@ -285,6 +331,26 @@ export function size(reading: Reading, part: Part): Part {
     default:
       return FAILED
   }
+}
+
+const BOOLS = ['1', 't', 'T', 'TRUE', 'true', 'True', '0', 'f', 'F', 'FALSE', 'false', 'False'].map(is)
+
+/** The bool that a text stands for, as `bool` has it. */
+export function boolOf(
+  reading: Reading,
+  text: Part,
+  valueOf: (value: Part & { readonly is: 'value' }) => Result,
+): Part {
+  const world = reading.world
+  const those = (wanted: boolean) =>
+    inAny(
+      reading,
+      text,
+      BOOLS.filter((each) => valueOf(each) === wanted),
+    )
+  const [yes, no] = [those(true), those(false)]
+  if (yes.is === 'unknown' || no.is === 'unknown') return unknown('bool')
+  return { is: 'truth', truth: { yes: truthOf(world, yes).yes, no: truthOf(world, no).yes } }
 }
 
 export function wholeNumber(reading: Reading, part: Part): readonly Case[] {

@@ -17,9 +17,15 @@ export interface Case {
 export type Part =
   | { readonly is: 'value'; readonly value: Result }
   | { readonly is: 'text'; readonly place: Place }
+  /** A text that is made of several. */
+  | { readonly is: 'sum'; readonly pieces: readonly (string | Place)[] }
   | Measure
   | ListPart
+  /** A map that the expression writes, of which not every value is known. */
+  | { readonly is: 'record'; readonly entries: ReadonlyMap<string | bigint, Part> }
   | { readonly is: 'tuple'; readonly items: readonly Part[] }
+  /** Lists after each other. */
+  | { readonly is: 'joined'; readonly lists: readonly Part[] }
   | { readonly is: 'map'; readonly place: Place }
   | { readonly is: 'truth'; readonly truth: Truth }
   /** Nothing is known but perhaps its type. */
@@ -87,6 +93,23 @@ export function tuple(items: readonly Part[]): Part {
   return { is: 'tuple', items }
 }
 
+/** Two texts after each other; undefined where a text is not known as pieces. */
+export function sumOf(a: Part, b: Part): Part | undefined {
+  const [left, right] = [piecesOf(a), piecesOf(b)]
+  if (left === undefined || right === undefined) return undefined
+  const pieces = [...left, ...right].filter((piece) => piece !== '')
+  const [first] = pieces
+  return pieces.length === 1 && typeof first === 'object'
+    ? { is: 'text', place: first }
+    : { is: 'sum', pieces }
+}
+
+function piecesOf(part: Part): readonly (string | Place)[] | undefined {
+  if (part.is === 'sum') return part.pieces
+  if (part.is === 'text') return [part.place]
+  return part.is === 'value' && typeof part.value === 'string' ? [part.value] : undefined
+}
+
 export function opposite(part: Part): Part {
   if (part.is === 'truth') return { is: 'truth', truth: { yes: part.truth.no, no: part.truth.yes } }
   return part.is === 'value' && typeof part.value === 'boolean' ? is(!part.value) : part
@@ -124,14 +147,17 @@ export function typeOfPart(part: Part): string | undefined {
     case 'value':
       return part.value instanceof Failure ? undefined : typeOf(part.value)
     case 'text':
+    case 'sum':
       return 'string'
     case 'measure':
     case 'unknown':
       return part.type
     case 'list':
     case 'tuple':
+    case 'joined':
       return 'list'
     case 'map':
+    case 'record':
       return 'map'
     case 'truth':
       return 'bool'

@@ -12,7 +12,17 @@ import {
   type Value,
 } from '../evaluate/values.ts'
 import type { CelGoVersion, SettledCalls } from '../index.ts'
-import { contained, equality, ordered, type Reading, size, textTest, wholeNumber } from './comparisons.ts'
+import {
+  boolOf,
+  contained,
+  equality,
+  ordered,
+  type Reading,
+  size,
+  textTest,
+  wholeNumber,
+} from './comparisons.ts'
+import { closedTest, FAILING, MOST_HOISTED, NO, replaced, YES } from './closed.ts'
 import { type Macro, macroOf, type MapMacro } from './macros.ts'
 import { printed } from './print.ts'
 import type { Literal } from './solver.ts'
@@ -25,6 +35,7 @@ import {
   indexOf,
   is,
   isFailed,
+  isNumeric,
   type ListPart,
   merged,
   MOST_UNROLLED,
@@ -35,13 +46,14 @@ import {
   type Part,
   type Scope,
   standingFor,
+  sumOf,
   type Truth,
   truthOf,
   tuple,
   typeOfPart,
   unknown,
 } from './parts.ts'
-import { constantsIn, namesIn, shown } from './spelling.ts'
+import { claimsIn, constantsIn, namesIn, shown } from './spelling.ts'
 import { isText } from './texts.ts'
 import { type Guess, type Over, type Place, type World } from './world.ts'
 
@@ -158,6 +170,7 @@ class Reader implements Reading {
         places: places.length === 0 ? [world.root] : places,
         text: printed(expr),
         hints: constantsIn(expr),
+        claims: claimsIn(expr),
         evaluate: (root) => this.#evaluated(expr, root),
       }
       guesses.set(text, guess)
@@ -189,8 +202,9 @@ class Reader implements Reading {
   #values(expr: Expr): readonly Case[] {
     const world = this.world
     return this.#cases(expr).flatMap(({ guard, value }) => {
-      if (value.is !== 'truth') return [{ guard, value }]
-      const { yes, no } = value.truth
+      const isOpen = value.is === 'unknown' && value.type === 'bool'
+      if (value.is !== 'truth' && !isOpen) return [{ guard, value }]
+      const { yes, no } = value.is === 'truth' ? value.truth : this.#guess(expr, guard, value, [])
       return [
         { guard: world.and(guard, yes), value: is(true) },
         { guard: world.and(guard, no), value: is(false) },
@@ -235,7 +249,7 @@ class Reader implements Reading {
       this.always(
         values.every((each) => each.is === 'value')
           ? is(this.computed(expr, parts, values))
-          : { is: 'unknown', type: 'map', fails: true },
+          : (recordOf(values) ?? { is: 'unknown', type: 'map', fails: true }),
       ),
     )
   }
@@ -293,6 +307,7 @@ class Reader implements Reading {
     }
     if (holder.is === 'value') return this.always(is(this.computed(expr, [expr.operand], [holder])))
     if (holder.is === 'unknown') return this.always(unknown('bool'))
+    if (holder.is === 'record') return this.always(is(holder.entries.has(expr.field)))
     return this.always(holder.is === 'list' || holder.is === 'tuple' ? FAILED : is(false))
   }
 
@@ -306,10 +321,7 @@ class Reader implements Reading {
   /** The value of `holder.key` and of `holder[key]`. */
   #member(expr: Expr, holder: Part, key: Part): readonly Case[] {
     if (isFailed(holder) || isFailed(key)) return this.always(FAILED)
-    if (key.is !== 'value') {
-      const isOpen = ['map', 'list', 'tuple', 'value', 'unknown'].includes(holder.is)
-      return this.always(isOpen ? unknown(undefined) : FAILED)
-    }
+    if (key.is !== 'value') return this.#memberOfAny(holder, key)
     const { value } = key
     switch (holder.is) {
       case 'map':
@@ -334,11 +346,35 @@ class Reader implements Reading {
         const index: Call = { ...PLAIN_CALL, name: '_[_]', args: [expr, expr] }
         return this.always(is(this.computed(index, index.args, [holder, key], true)))
       }
+      case 'record':
+        return this.always(
+          typeof value === 'string' || typeof value === 'bigint'
+            ? (holder.entries.get(value) ?? FAILED)
+            : unknown(undefined),
+        )
       case 'unknown':
         return this.always(unknown(undefined))
       default:
         return this.always(FAILED)
     }
+  }
+
+  /** The value of `holder[key]` for a key that is not known: one of those that there are, or a failure. */
+  #memberOfAny(holder: Part, key: Part): readonly Case[] {
+    const [type, keyType] = [typeOfPart(holder), typeOfPart(key)]
+    const open = this.always(unknown(undefined))
+    if (type === undefined || keyType === undefined) return open
+    if (type !== 'list' && type !== 'map') return this.always(FAILED)
+    if (['list', 'map', 'null_type'].includes(keyType)) return this.always(FAILED)
+    if (type === 'list' && !isNumeric(keyType)) return this.always(FAILED)
+    if (holder.is === 'map') return keyType === 'string' ? open : this.always(FAILED)
+    const members = membersOf(holder)
+    if (members === undefined || members.length > MOST_UNROLLED) return open
+    const world = this.world
+    const found = members.map(({ key: each, value }) => ({ is: equality(this, key, is(each)), value }))
+    if (found.some((each) => each.is.is === 'unknown')) return open
+    const cases = found.map((each): Case => ({ guard: truthOf(world, each.is).yes, value: each.value }))
+    return [...cases, { guard: -world.or(...cases.map(({ guard }) => guard)), value: FAILED }]
   }
 
   #call(expr: Call): readonly Case[] {
@@ -460,6 +496,17 @@ class Reader implements Reading {
         return this.always(textTest(this, expr.name, a, b))
       case 'size':
         return this.always(size(this, a))
+      case '_+_': {
+        const sum = sumOf(a, b)
+        if (sum !== undefined) return this.always(sum)
+        if (types.every((type) => type === 'list') && !args.some(({ is: kind }) => kind === 'unknown'))
+          return this.always({ is: 'joined', lists: args.flatMap(listsOf) })
+        break
+      }
+      case 'bool':
+        if (types[0] === 'string')
+          return this.always(boolOf(this, a, (value) => this.computed(expr, operands, [value])))
+        break
       case 'int':
         return wholeNumber(this, a)
       case 'double':
@@ -484,7 +531,7 @@ class Reader implements Reading {
     const never =
       /^_[-+*/]_$/.test(expr.name) &&
       (types.every((type) => type === 'double') ||
-        (expr.name === '_+_' && types.every((type) => type === 'string')))
+        (expr.name === '_+_' && ['string', 'list'].some((name) => types.every((type) => type === name))))
     return { is: 'unknown', type: isOne ? first : undefined, fails: !never }
   }
 
@@ -508,6 +555,8 @@ class Reader implements Reading {
     if (range.is === 'map') return this.#overList(loop, macro, this.allOf(range.place, 'keys'))
     if (range.is === 'list') return this.#overList(loop, macro, range)
     if (range.is === 'text') return this.#overText(macro, range.place)
+    if (range.is === 'joined') return this.#overJoined(loop, macro, range.lists)
+    if (range.is === 'sum') return this.always(unknown(macro.type))
     if (range.is === 'measure' || range.is === 'truth') return this.always(FAILED)
     const items = this.#itemsOf(range)
     if (items === undefined) return this.always(FAILED)
@@ -526,8 +575,27 @@ class Reader implements Reading {
     ]
   }
 
+  /** Only `exists` and `all` of several lists are put together of those of each. */
+  #overJoined(loop: Comprehension, macro: Macro, lists: readonly Part[]): readonly Case[] {
+    if (macro.name !== 'exists' && macro.name !== 'all') return this.always(unknown(macro.type))
+    const world = this.world
+    const truths = lists.map((list): Truth => {
+      const cases = this.#over(loop, macro, list).map(({ guard, value }) => {
+        if (value.is === 'unknown') throw new Outside('a list that is not understood')
+        const { yes, no } = truthOf(world, value)
+        return { yes: world.and(guard, yes), no: world.and(guard, no) }
+      })
+      return {
+        yes: world.or(...cases.map(({ yes }) => yes)),
+        no: world.or(...cases.map(({ no }) => no)),
+      }
+    })
+    return this.always({ is: 'truth', truth: { exists: any, all }[macro.name](world, truths) })
+  }
+
   #itemsOf(range: Part): readonly Part[] | undefined {
     if (range.is === 'tuple') return range.items
+    if (range.is === 'record') return [...range.entries.keys()].map(is)
     if (range.is !== 'value' || range.value instanceof Failure) return undefined
     const { value } = range
     if (isList(value)) return value.map(is)
@@ -593,8 +661,20 @@ class Reader implements Reading {
     return [...cases, { guard: world.or(...failed), value: FAILED }]
   }
 
-  #overList(loop: Comprehension, macro: Macro, range: ListPart): readonly Case[] {
+  #overList(loop: Comprehension, macro: Macro, range: ListPart, hoisted = 0): readonly Case[] {
     const world = this.world
+    const closed = hoisted < MOST_HOISTED ? closedTest(macro.test, loop.iterVar) : undefined
+    if (closed !== undefined && macro.test !== undefined) {
+      const { yes, no } = this.truth(closed)
+      const { test } = macro
+      const under = (guard: Literal, value: Expr) =>
+        guard === world.false
+          ? []
+          : this.#overList(loop, { ...macro, test: replaced(test, closed, value) }, range, hoisted + 1).map(
+              (each) => ({ guard: world.and(guard, each.guard), value: each.value }),
+            )
+      return [...under(yes, YES), ...under(no, NO), ...under(world.and(-yes, -no), FAILING)]
+    }
     const elements = world.elements(range.place, range.over)
     const some = (of: Literal, least = 1) =>
       world.atLeast(range.place, least, elements.and(range.of, of), range.over)
@@ -640,6 +720,31 @@ class Reader implements Reading {
       { guard: some, value: FAILED },
     ]
   }
+}
+
+/** The map as far as it is known; undefined where its keys are not. */
+function recordOf(values: readonly Part[]): Part | undefined {
+  const entries = new Map<string | bigint, Part>()
+  for (let i = 0; i < values.length; i += 2) {
+    const [key, value] = [values[i], values[i + 1]]
+    if (key?.is !== 'value' || value === undefined) return undefined
+    if (typeof key.value !== 'string' && typeof key.value !== 'bigint') return undefined
+    entries.set(key.value, value)
+  }
+  return entries.size * 2 === values.length ? { is: 'record', entries } : undefined
+}
+
+const listsOf = (part: Part): readonly Part[] => (part.is === 'joined' ? part.lists : [part])
+
+/** The members of a list or a map that is known as far as its keys; undefined for another one. */
+function membersOf(holder: Part): readonly { readonly key: Value; readonly value: Part }[] | undefined {
+  if (holder.is === 'tuple') return holder.items.map((value, i) => ({ key: BigInt(i), value }))
+  if (holder.is === 'record') return Array.from(holder.entries, ([key, value]) => ({ key, value }))
+  if (holder.is !== 'value' || holder.value instanceof Failure) return undefined
+  if (holder.value instanceof CelMap)
+    return Array.from(holder.value.entries(), ([key, value]) => ({ key, value: is(value) }))
+  if (!isList(holder.value)) return undefined
+  return holder.value.map((value, i) => ({ key: BigInt(i), value: is(value) }))
 }
 
 const PLAIN_CALL = { kind: 'call', offset: 0, height: 0, target: undefined } as const

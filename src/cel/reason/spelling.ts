@@ -63,3 +63,12 @@ export function constantsIn(expr: Expr): unknown[] {
   if (expr.kind !== 'literal') return subexpressions(expr).flatMap(constantsIn)
   return expr.value instanceof Uint8Array || expr.value === null ? [] : [expr.value]
 }
+
+/** The names of the claims that an expression reads. */
+export function claimsIn(expr: Expr): string[] {
+  const own =
+    expr.kind === 'select' && expr.operand.kind === 'ident' && expr.operand.name === 'claims'
+      ? [expr.field]
+      : []
+  return [...own, ...subexpressions(expr).flatMap(claimsIn)]
+}

@@ -61,6 +61,8 @@ export interface Guess {
   readonly text: string
   /** Values to try. */
   readonly hints: readonly unknown[]
+  /** The names of the claims that it reads. */
+  readonly claims: readonly string[]
   /** Undefined for no boolean; 'unknown' where it cannot be evaluated alone. */
   evaluate(root: unknown): boolean | undefined | 'unknown'
 }

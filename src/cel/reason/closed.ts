@@ -1,0 +1,41 @@
+import { type Expr, subexpressions } from '../ast.ts'
+import { namesIn } from './spelling.ts'
+
+/** Most tests of one loop that are taken out of it: each divides it into three cases. */
+export const MOST_HOISTED = 3
+
+const AT = { offset: 0, height: 0 } as const
+export const YES: Expr = { kind: 'literal', type: 'bool', value: true, ...AT }
+export const NO: Expr = { kind: 'literal', type: 'bool', value: false, ...AT }
+const number = (value: bigint): Expr => ({ kind: 'literal', type: 'int', value, ...AT })
+/** A division by zero. */
+export const FAILING: Expr = {
+  kind: 'call',
+  name: '_/_',
+  target: undefined,
+  args: [number(1n), number(0n)],
+  ...AT,
+}
+
+const LOGIC: ReadonlySet<string> = new Set(['_&&_', '_||_', '!_', '_?_:_'])
+
+/** The largest test in the body of a loop that asks for claims, and is the same for every element. */
+export function closedTest(body: Expr | undefined, variable: string): Expr | undefined {
+  if (body === undefined) return undefined
+  const names = namesIn(body)
+  if (!names.has('claims')) return undefined
+  if (!names.has(variable)) return body
+  if (body.kind !== 'call' || !LOGIC.has(body.name)) return undefined
+  for (const part of subexpressions(body)) {
+    const closed = closedTest(part, variable)
+    if (closed !== undefined) return closed
+  }
+  return undefined
+}
+
+/** The tests with another one in place of one of them. */
+export function replaced(body: Expr, part: Expr, by: Expr): Expr {
+  if (body === part) return by
+  if (body.kind !== 'call' || !LOGIC.has(body.name)) return body
+  return { ...body, args: body.args.map((each) => replaced(each, part, by)) }
+}
