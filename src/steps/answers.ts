@@ -1,0 +1,108 @@
+import { findingText } from '../review/finding.ts'
+import { deliver, type DocumentOrder, fewestCommits, orderOf, type Problem, type Tool } from './commits.ts'
+import type { Lattice, Move, Node } from './lattice.ts'
+import type { Path } from './search.ts'
+import { type Change, lastOf } from './versions.ts'
+
+/** Whether a tool brings a change as one commit, and how it would. */
+export interface ToolAnswer {
+  readonly tool: Tool
+  /** What goes wrong: `VirtualMCPServer default/tools is refused: …`; undefined where nothing does. */
+  readonly problem: string | undefined
+  /** Argo CD: sync waves with which the one commit passes; only beside a problem. */
+  readonly waves?: readonly Wave[]
+  /** Argo CD: the waves need the sync option PruneLast=true. */
+  readonly isPruneLast: boolean
+}
+
+export interface Wave {
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly wave: number
+}
+
+export interface Commits {
+  readonly commits: readonly (readonly Move[])[]
+  readonly asOne: readonly ToolAnswer[]
+}
+
+/** The commits of a way, each in an order of writes that passes. */
+export function commitsOf(
+  lattice: Lattice,
+  path: Path,
+  tools: readonly Tool[],
+  documents: DocumentOrder,
+): Commits {
+  const allowed = new Set(path.nodes.flatMap((node) => lattice.harms(node)).map(({ text }) => text))
+  const ordered = (tool: Tool, moves: readonly Move[]) => orderOf(tool, moves, lattice, documents)
+  const passes = (from: Node, moves: readonly Move[]): Node | undefined => {
+    let to: Node | undefined
+    for (const tool of tools) {
+      const delivered = deliver(lattice, from, ordered(tool, moves), allowed)
+      if (delivered.problem !== undefined) return undefined
+      to ??= delivered.to
+    }
+    return to
+  }
+  const divided = fewestCommits(lattice, path.moves, passes)
+  const [first] = tools
+  return {
+    commits: divided.map((moves) => (first === undefined ? moves : ordered(first, moves).flat())),
+    asOne: tools.map((tool) => answerOf(tool, lattice, path, documents)),
+  }
+}
+
+function answerOf(tool: Tool, lattice: Lattice, path: Path, documents: DocumentOrder): ToolAnswer {
+  const moves = lattice.changes.map((change, of) => ({ of, to: lastOf(change) }))
+  const tried = deliver(lattice, lattice.start, orderOf(tool, moves, lattice, documents), new Set())
+  if (tried.problem === undefined) return { tool, problem: undefined, isPruneLast: false }
+  const problem = problemText(tried.problem, lattice.changes)
+  const waves = tool === 'argocd' ? wavesOf(lattice, path) : undefined
+  return { tool, problem, isPruneLast: false, ...waves }
+}
+
+const nameOf = ({ kind, namespace, name }: Change): string => `${kind.kind} ${namespace}/${name}`
+
+function problemText({ move, refused, harm }: Problem, changes: readonly Change[]): string {
+  const change = changes[move.of]
+  const who = change === undefined ? '' : nameOf(change)
+  const [finding] = refused ?? []
+  if (finding !== undefined) return `${who} is refused: ${findingText(finding)}`
+  const why = harm?.why === '' ? '' : ` (${harm?.why ?? ''})`
+  return `after ${who}, ${harm?.text ?? ''}${why}`
+}
+
+/** The sync waves in which Argo CD brings the way as one commit; undefined where waves alone do not help. */
+function wavesOf(
+  lattice: Lattice,
+  { moves, cost }: Path,
+): { readonly waves: readonly Wave[]; readonly isPruneLast: boolean } | undefined {
+  const isDeletion = ({ of, to }: Move) => lattice.changes[of]?.versions[to]?.value === undefined
+  const firstDeletion = moves.findIndex(isDeletion)
+  const written = firstDeletion === -1 ? moves : moves.slice(0, firstDeletion)
+  const deleted = moves.slice(written.length)
+  const isWhole = moves.length === lattice.changes.length
+  if (!isWhole || cost > 0 || !deleted.every(isDeletion)) return undefined
+  const noPlace = () => 0
+  const waves: Wave[] = []
+  let [node, left] = [lattice.start, written]
+  for (let wave = 0; left.length > 0; wave++) {
+    let count = left.length
+    let delivered = deliver(lattice, node, orderOf('argocd', left, lattice, noPlace), new Set())
+    while (delivered.problem !== undefined && count > 1) {
+      count -= 1
+      delivered = deliver(lattice, node, orderOf('argocd', left.slice(0, count), lattice, noPlace), new Set())
+    }
+    if (delivered.problem !== undefined) return undefined
+    for (const { of } of left.slice(0, count)) {
+      const change = lattice.changes[of]
+      if (change !== undefined)
+        waves.push({ kind: change.kind.kind, namespace: change.namespace, name: change.name, wave })
+    }
+    node = delivered.to
+    left = left.slice(count)
+  }
+  const last = deliver(lattice, node, orderOf('argocd', deleted, lattice, noPlace), new Set())
+  return last.problem === undefined ? { waves, isPruneLast: deleted.length > 0 } : undefined
+}

@@ -1,0 +1,213 @@
+import type { Finding } from '../review/finding.ts'
+import { costOf } from './search.ts'
+import type { Harm } from './harms.ts'
+import type { Lattice, Move, Node } from './lattice.ts'
+import type { Change } from './versions.ts'
+
+export const TOOLS = ['kubectl', 'flux', 'argocd'] as const
+export type Tool = (typeof TOOLS)[number]
+
+/** Writes in their order; those in one group are sent at once, so they come in any order. */
+export type Groups = readonly (readonly Move[])[]
+
+/** What goes wrong when a tool applies a commit. */
+export interface Problem {
+  readonly move: Move
+  readonly refused?: readonly Finding[]
+  readonly harm?: Harm
+}
+
+export type Delivered = { readonly to: Node; readonly problem?: undefined } | { readonly problem: Problem }
+
+/** The place of the document of a change among those of the new state; kubectl applies in this order. */
+export type DocumentOrder = (change: Change) => number
+
+/**
+ * The order in which a tool writes the changes of one commit. kubectl: the documents, then the deletions, which its user
+ * runs. Flux: kind and name, then the deletions in the opposite order (fluxcd/pkg ssa/sort.go, manager_delete.go). Argo CD:
+ * the deletions of a wave, then its objects by name; neighbours of one kind at once (gitops-engine pkg/sync/sync_tasks.go
+ * and runTasks of sync_context.go).
+ */
+export function orderOf(
+  tool: Tool,
+  moves: readonly Move[],
+  { changes }: Lattice,
+  documents: DocumentOrder,
+): Groups {
+  const changeOf = ({ of }: Move) => changes[of] as Change
+  const isDeletion = (move: Move) => changeOf(move).versions[move.to]?.value === undefined
+  const compare =
+    (...keys: ((change: Change) => string | number)[]) =>
+    (a: Move, b: Move) => {
+      const [x, y] = [changeOf(a), changeOf(b)]
+      for (const key of keys) if (key(x) !== key(y)) return key(x) < key(y) ? -1 : 1
+      return 0
+    }
+  const kind = (change: Change) => change.kind.kind
+  const namespace = (change: Change) => change.namespace
+  const name = (change: Change) => change.name
+  const byKind = compare(kind, namespace, name)
+  const written = moves.filter((move) => !isDeletion(move))
+  const deleted = moves.filter(isDeletion).toSorted((a, b) => byKind(b, a))
+  const single = (move: Move) => [move]
+  switch (tool) {
+    case 'kubectl':
+      return [...written.toSorted(compare(documents)), ...deleted].map(single)
+    case 'flux':
+      return [...written.toSorted(byKind), ...deleted].map(single)
+    case 'argocd': {
+      const groups: Move[][] = deleted.length === 0 ? [] : [deleted]
+      let last: string | undefined
+      for (const move of written.toSorted(compare(name, kind))) {
+        const here = kind(changeOf(move))
+        if (here === last) groups.at(-1)?.push(move)
+        else groups.push([move])
+        last = here
+      }
+      return groups
+    }
+  }
+}
+
+/** Most writes at once of which every order is tried. */
+const MOST_AT_ONCE = 8
+
+/** Applies groups of writes one after the other; `allowed` are harms that no order avoids. */
+export function deliver(
+  lattice: Lattice,
+  from: Node,
+  groups: Groups,
+  allowed: ReadonlySet<string>,
+): Delivered {
+  let node = from
+  for (const group of groups) {
+    const result = inAnyOrder(lattice, node, group, allowed)
+    if (result.problem !== undefined) return result
+    node = result.to
+  }
+  return { to: node }
+}
+
+function inAnyOrder(
+  lattice: Lattice,
+  from: Node,
+  group: readonly Move[],
+  allowed: ReadonlySet<string>,
+): Delivered {
+  if (group.length > MOST_AT_ONCE) {
+    // Too many orders: one after the other, there and back.
+    const problem = [group, group.toReversed()]
+      .map((order) =>
+        deliver(
+          lattice,
+          from,
+          order.map((move) => [move]),
+          allowed,
+        ),
+      )
+      .find((each) => each.problem !== undefined)
+    if (problem !== undefined) return problem
+  }
+  const seen = new Set<string>()
+  const open: { readonly node: Node; readonly left: readonly Move[] }[] = [{ node: from, left: group }]
+  let to = from
+  for (let here = open.pop(); here !== undefined; here = open.pop()) {
+    const { node, left } = here
+    if (left.length === 0) to = node
+    for (const move of group.length > MOST_AT_ONCE ? left.slice(0, 1) : left) {
+      const result = lattice.move(node, move)
+      if (result.refused !== undefined) return { problem: { move, refused: result.refused } }
+      const harms = lattice.harms(result.node).filter(({ text }) => !allowed.has(text))
+      const [harm] = harms
+      if (harm !== undefined && costOf(harms) > 0) return { problem: { move, harm } }
+      if (seen.has(result.node.key)) continue
+      seen.add(result.node.key)
+      open.push({ node: result.node, left: left.filter((each) => each !== move) })
+    }
+  }
+  return { to }
+}
+
+/** Most writes for which every division into commits is tried. */
+const MOST_DIVIDED = 6
+
+/** The fewest commits, each of which all the tools bring without a refusal and without harm. */
+export function fewestCommits(
+  lattice: Lattice,
+  path: readonly Move[],
+  passes: (from: Node, moves: readonly Move[]) => Node | undefined,
+): readonly (readonly Move[])[] {
+  return (
+    (path.length <= MOST_DIVIDED ? divided(lattice, path, passes) : undefined) ??
+    greedy(lattice, path, passes)
+  )
+}
+
+interface Reached {
+  readonly node: Node
+  readonly left: readonly Move[]
+  readonly commits: readonly (readonly Move[])[]
+}
+
+/** Breadth-first over the commits; large ones are tried first. */
+function divided(
+  lattice: Lattice,
+  path: readonly Move[],
+  passes: (from: Node, moves: readonly Move[]) => Node | undefined,
+): readonly (readonly Move[])[] | undefined {
+  const seen = new Set<string>()
+  let level: readonly Reached[] = [{ node: lattice.start, left: path, commits: [] }]
+  while (level.length > 0) {
+    const next: Reached[] = []
+    for (const { node, left, commits } of level) {
+      for (const some of subsets(left)) {
+        const to = passes(node, some)
+        if (to === undefined) continue
+        const reached = {
+          node: to,
+          left: left.filter((move) => !some.includes(move)),
+          commits: [...commits, some],
+        }
+        if (reached.left.length === 0) return reached.commits
+        if (seen.has(to.key)) continue
+        seen.add(to.key)
+        next.push(reached)
+      }
+    }
+    level = next
+  }
+  return undefined
+}
+
+/** The subsets that can be one commit, large ones first: at most one version of each object, the next one. */
+function subsets(moves: readonly Move[]): Move[][] {
+  const isNext = (move: Move) => moves.find(({ of }) => of === move.of) === move
+  const possible = moves.filter(isNext)
+  const all = Array.from({ length: 2 ** possible.length - 1 }, (_, i) =>
+    possible.filter((_, bit) => ((i + 1) >> bit) % 2 === 1),
+  )
+  return all.toSorted((a, b) => b.length - a.length)
+}
+
+/** As many of the next writes as pass, again and again. */
+function greedy(
+  lattice: Lattice,
+  path: readonly Move[],
+  passes: (from: Node, moves: readonly Move[]) => Node | undefined,
+): readonly (readonly Move[])[] {
+  const commits: (readonly Move[])[] = []
+  let [node, left] = [lattice.start, path]
+  while (left.length > 0) {
+    let taken: { readonly to: Node; readonly some: readonly Move[] } | undefined
+    for (let count = left.length; count > 0 && taken === undefined; count--) {
+      const some = left.slice(0, count)
+      if (new Set(some.map(({ of }) => of)).size < count) continue
+      const to = passes(node, some)
+      if (to !== undefined) taken = { to, some }
+    }
+    if (taken === undefined) break
+    commits.push(taken.some)
+    ;[node, left] = [taken.to, left.slice(taken.some.length)]
+  }
+  return commits
+}

@@ -1,0 +1,50 @@
+import { referencesOf } from '../kinds/between/references.ts'
+import { objectKey } from '../rule/cluster.ts'
+import type { Item, Items } from './states.ts'
+import { keyOf } from './states.ts'
+import type { Change } from './versions.ts'
+
+/** Objects that references connect, in any of their versions: what is done to others concerns none of them. */
+export interface Component {
+  readonly changes: readonly Change[]
+  readonly objects: readonly Omit<Item, 'value'>[]
+}
+
+/** The components in which something changes. */
+export function componentsOf(changes: readonly Change[], old: Items, now: Items): Component[] {
+  const all = new Map([...old, ...now])
+  const changed = new Set(changes.map(({ key }) => key))
+  const union = new Union()
+  const connect = (item: Omit<Item, 'value'>, value: unknown) => {
+    for (const { to } of referencesOf(item.kind.kind, value as { readonly spec?: unknown })) {
+      const target = objectKey({ ...to, namespace: item.namespace })
+      // An MCPOIDCConfig that stays as it is tells its users nothing about each other.
+      if (to.kind === 'MCPOIDCConfig' && all.has(target) && !changed.has(target)) continue
+      union.join(keyOf(item), target)
+    }
+  }
+  for (const items of [old, now]) for (const item of items.values()) connect(item, item.value)
+  for (const change of changes) {
+    for (const { value } of change.versions) if (value !== undefined) connect(change, value)
+  }
+  const objects = Map.groupBy(all.values(), (item) => union.find(keyOf(item)))
+  const grouped = Map.groupBy(changes, ({ key }) => union.find(key))
+  return Array.from(grouped, ([root, of]) => ({ changes: of, objects: objects.get(root) ?? [] }))
+}
+
+class Union {
+  readonly #parents = new Map<string, string>()
+
+  find(key: string): string {
+    const parent = this.#parents.get(key)
+    if (parent === undefined) return key
+    const root = this.find(parent)
+    this.#parents.set(key, root)
+    return root
+  }
+
+  join(a: string, b: string): void {
+    const [rootA, rootB] = [this.find(a), this.find(b)]
+    if (rootA !== rootB) this.#parents.set(rootA, rootB)
+  }
+}

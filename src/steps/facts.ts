@@ -1,0 +1,143 @@
+import { entriesOf } from '../access/difference/entries.ts'
+import type { Choice } from '../access/difference/choice.ts'
+import { planOf } from '../access/effective-authentication.ts'
+import type { RoleSelection } from '../access/role/releases.ts'
+import { checksTokens, getOidcConfig, getWorkload } from '../kinds/between/related-resources.ts'
+import type { ClusterState } from '../review/cluster-state.ts'
+import type { Reading } from '../review/given-objects.ts'
+import { type Segment, valueAt } from '../rule/path.ts'
+import { isObject } from '../rule/resource.ts'
+import type { Item } from './states.ts'
+
+/** What a backend is sent. */
+export interface Sent {
+  /** Whether it is a member of the group, and not only a key of `backends`. */
+  readonly isMember: boolean
+  readonly type: string | null
+  readonly token: string | null
+  readonly provider: string | null
+  /** The settings of the configuration, without the provider. */
+  readonly settings: unknown
+}
+
+/** How callers of a server log in. */
+export interface Login {
+  readonly isOpen: boolean
+  /** Why the server cannot check tokens; null where it can. */
+  readonly reason: string | null
+  readonly oidcConfig: string | null
+  readonly settings: unknown
+}
+
+/** A part of a configuration that chooses by claims what a caller gets, as one server uses it. */
+export interface Part {
+  readonly at: readonly Segment[]
+  readonly settings: unknown
+  readonly choice: (selection: RoleSelection) => Choice
+}
+
+/** What holds in a state, by who is concerned, in words. */
+export interface Facts {
+  /** Backends that are sent credentials: `backend MCPServer wiki of VirtualMCPServer default/tools`. */
+  readonly sent: ReadonlyMap<string, Sent>
+  /** Why a backend has none. */
+  readonly without: ReadonlyMap<string, string>
+  readonly logins: ReadonlyMap<string, Login>
+  readonly parts: ReadonlyMap<string, Part>
+}
+
+const WORKLOADS = new Set(['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'])
+
+/** What holds for these objects in a state; those that it does not have are left out. */
+export function factsOf(
+  state: ClusterState,
+  objects: readonly Omit<Item, 'value'>[],
+  reading: Reading,
+): Facts {
+  const facts = new Collected(state, reading)
+  for (const { kind, namespace, name } of objects) {
+    if (kind.kind === 'VirtualMCPServer') facts.addGateway(namespace, name)
+    else if (WORKLOADS.has(kind.kind)) facts.addWorkload(kind.kind, namespace, name)
+  }
+  return facts
+}
+
+class Collected implements Facts {
+  readonly sent = new Map<string, Sent>()
+  readonly without = new Map<string, string>()
+  readonly logins = new Map<string, Login>()
+  readonly parts = new Map<string, Part>()
+  readonly #state: ClusterState
+  readonly #reading: Reading
+
+  constructor(state: ClusterState, reading: Reading) {
+    this.#state = state
+    this.#reading = reading
+  }
+
+  addGateway(namespace: string, name: string): void {
+    const plan = planOf(this.#state, namespace, name, false)
+    if (plan === undefined) return
+    const who = `VirtualMCPServer ${namespace}/${name}`
+    const { type: incoming, reason, oidcConfig } = plan.incoming
+    this.logins.set(who, {
+      isOpen: incoming === 'anonymous',
+      reason: incoming === 'anonymous' ? null : reason,
+      oidcConfig,
+      settings: this.#spec('MCPOIDCConfig', namespace, oidcConfig),
+    })
+    this.#addParts(who, 'VirtualMCPServer', namespace, name)
+    for (const backend of plan.backends) {
+      const { kind, credentials, config, type, provider, token } = backend
+      const isMember = kind !== null
+      const consumer = `backend ${isMember ? `${kind} ` : ''}${backend.name} of ${who}`
+      const settings = withoutProvider(this.#spec('MCPExternalAuthConfig', namespace, config))
+      if (credentials === 'sent') this.sent.set(consumer, { isMember, type, token, provider, settings })
+      else this.without.set(consumer, backend.reason ?? '')
+      if (config !== null && isMember) this.#addParts(consumer, 'MCPExternalAuthConfig', namespace, config)
+    }
+  }
+
+  addWorkload(kind: string, namespace: string, name: string): void {
+    const cluster = this.#state.in(namespace)
+    const workload = getWorkload(cluster, { kind, name })
+    if (workload === undefined) return
+    const who = `${kind} ${namespace}/${name}`
+    const { spec = {} } = workload
+    if (kind !== 'MCPServerEntry') {
+      const oidcConfig = spec.oidcConfigRef?.name ?? null
+      const isChecking = checksTokens(kind, workload)
+      const found = oidcConfig === null ? undefined : getOidcConfig(cluster, oidcConfig)
+      this.logins.set(who, {
+        isOpen: !isChecking,
+        reason: !isChecking || found !== undefined ? null : `MCPOIDCConfig ${oidcConfig ?? ''} is not there`,
+        oidcConfig,
+        settings: this.#spec('MCPOIDCConfig', namespace, oidcConfig),
+      })
+    }
+    for (const field of ['externalAuthConfigRef', 'authServerRef'] as const) {
+      const ref = (spec as Readonly<Record<string, unknown>>)[field]
+      const config = isObject(ref) && typeof ref.name === 'string' ? ref.name : undefined
+      if (config !== undefined) this.#addParts(who, 'MCPExternalAuthConfig', namespace, config)
+    }
+  }
+
+  #addParts(consumer: string, kind: string, namespace: string, name: string): void {
+    const value = this.#state.object(kind, namespace, name)
+    if (!isObject(value)) return
+    for (const { key, at, choice } of entriesOf([value], { ...this.#reading, namespace }))
+      this.parts.set(JSON.stringify([consumer, key]), { at, settings: valueAt(value, at), choice })
+  }
+
+  #spec(kind: string, namespace: string, name: string | null): unknown {
+    const value = name === null ? undefined : this.#state.object(kind, namespace, name)
+    return isObject(value) ? value.spec : undefined
+  }
+}
+
+/** The provider is compared on its own: /mutate writes it. */
+function withoutProvider(spec: unknown): unknown {
+  if (!isObject(spec) || !isObject(spec.tokenExchange)) return spec
+  const { subjectProviderName: _, ...tokenExchange } = spec.tokenExchange
+  return { ...spec, tokenExchange }
+}

@@ -1,0 +1,143 @@
+import { type Choice, NOTHING } from '../access/difference/choice.ts'
+import { compareChoices } from '../access/difference/compare.ts'
+import type { Generation } from '../access/role/releases.ts'
+import { deepEqual } from '../review/deep-equal.ts'
+import type { Facts, Login, Part, Sent } from './facts.ts'
+
+/** What a state on the way does that neither the old nor the new state does. */
+export interface Harm {
+  readonly is: 'credentials' | 'other credentials' | 'open' | 'no login' | 'other login' | 'role'
+  /** What happens: `backend MCPServer wiki of VirtualMCPServer default/tools is without credentials`. */
+  readonly text: string
+  /** Why, which may change from step to step; empty where the text says all. */
+  readonly why: string
+}
+
+/** A harm that gives somebody access weighs more than any number of those that take it away. */
+export const weightOf = ({ is }: Harm): number => (is === 'credentials' || is === 'no login' ? 1 : 10_000)
+
+/** Compares states on the way with the old and the new state. */
+export class Comparison {
+  readonly #old: Facts
+  readonly #new: Facts
+  readonly #generations: readonly Generation[]
+  readonly #roles = new Map<string, Harm | undefined>()
+
+  constructor(old: Facts, now: Facts, generations: readonly Generation[]) {
+    this.#old = old
+    this.#new = now
+    this.#generations = generations
+  }
+
+  harmsIn(facts: Facts): Harm[] {
+    return [...this.#lost(facts), ...this.#sent(facts), ...this.#logins(facts), ...this.#parts(facts)]
+  }
+
+  /** Backends that have credentials in both states, and none in this one. */
+  *#lost({ sent, without }: Facts): Iterable<Harm> {
+    for (const backend of this.#old.sent.keys()) {
+      if (!this.#new.sent.has(backend) || sent.has(backend)) continue
+      const why = without.get(backend) ?? 'it is not there'
+      yield { is: 'credentials', text: `${backend} is without credentials`, why }
+    }
+  }
+
+  *#sent({ sent }: Facts): Iterable<Harm> {
+    for (const [backend, now] of sent) {
+      const sides = [this.#old.sent.get(backend), this.#new.sent.get(backend)]
+      // Nothing is behind such a key while its workload is not there.
+      if (!now.isMember && !sides.every((side) => side !== undefined)) continue
+      if (sides.some((side) => side !== undefined && isSameSent(side, now))) continue
+      const text = `${backend} is sent other credentials than before and after`
+      yield { is: 'other credentials', text, why: now.provider === null ? '' : `a token of ${now.provider}` }
+    }
+  }
+
+  *#logins({ logins }: Facts): Iterable<Harm> {
+    for (const [server, now] of logins) {
+      const old = this.#old.logins.get(server)
+      const after = this.#new.logins.get(server)
+      const sides = [old, after].filter((side) => side !== undefined)
+      const isOpenInOne = sides.some(({ isOpen }) => isOpen)
+      if (now.isOpen && !isOpenInOne)
+        yield { is: 'open', text: `${server} lets everybody in`, why: 'it does not check tokens' }
+      else if (now.reason !== null && sides.length === 2 && sides.every(canLogIn))
+        yield { is: 'no login', text: `${server} cannot check tokens`, why: now.reason }
+      else if (canLogIn(now) && !sides.some((side) => isSameLogin(side, now)))
+        yield {
+          is: 'other login',
+          text: `${server} takes other tokens than before and after`,
+          why: `as MCPOIDCConfig ${now.oidcConfig ?? ''} says`,
+        }
+    }
+    for (const [server, old] of this.#old.logins) {
+      const after = this.#new.logins.get(server)
+      if (logins.has(server) || after === undefined || !canLogIn(old) || !canLogIn(after)) continue
+      yield { is: 'no login', text: `${server} is not there`, why: '' }
+    }
+  }
+
+  *#parts({ parts }: Facts): Iterable<Harm> {
+    for (const [key, part] of parts) {
+      const sides = [this.#old.parts.get(key), this.#new.parts.get(key)]
+      if (sides.some((side) => side !== undefined && deepEqual(side.settings, part.settings))) continue
+      const memo = JSON.stringify([key, part.settings])
+      if (!this.#roles.has(memo)) this.#roles.set(memo, this.#roleHarm(key, part, sides))
+      const harm = this.#roles.get(memo)
+      if (harm !== undefined) yield harm
+    }
+  }
+
+  #roleHarm(key: string, part: Part, sides: readonly (Part | undefined)[]): Harm | undefined {
+    const [consumer = ''] = JSON.parse(key) as string[]
+    const text = `callers of ${consumer} get a role that they have neither before nor after`
+    for (const generation of this.#generations) {
+      const [old = NOTHING, after = NOTHING] = sides.map((side) => side?.choice(generation))
+      const now = part.choice(generation)
+      const { changes, undecided } = compareChoices(nearest(old, after, now), now)
+      const gain = changes.find((change) => change.new.access !== undefined)
+      if (gain !== undefined)
+        return { is: 'role', text, why: `${gain.new.access ?? ''} for ${JSON.stringify(gain.witness)}` }
+      if (undecided.some(({ question }) => question === 'gains'))
+        return { is: 'role', text, why: 'whether they do is not decided' }
+    }
+    return undefined
+  }
+}
+
+const isSameSent = (a: Sent, b: Sent): boolean =>
+  a.type === b.type && a.token === b.token && a.provider === b.provider && deepEqual(a.settings, b.settings)
+
+const canLogIn = ({ isOpen, reason }: Login): boolean => !isOpen && reason === null
+
+/** An open side allows any login meanwhile: it lets everybody in. */
+const isSameLogin = (side: Login, now: Login): boolean =>
+  side.isOpen || deepEqual(side.settings, now.settings)
+
+/**
+ * What a caller gets of the old or the new choice: of the new one where the choice of now agrees with it, else of the old
+ * one. It differs from the choice of now exactly where that agrees with neither.
+ */
+const nearest = (old: Choice, after: Choice, now: Choice): Choice => ({
+  encode(world) {
+    const [before, later, here] = [old.encode(world), after.encode(world), now.encode(world)]
+    const agreed = new Map(
+      Array.from(
+        here,
+        ([access, when]) => [access, world.and(when, later.get(access) ?? world.false)] as const,
+      ),
+    )
+    const agrees = world.or(...agreed.values())
+    const accesses = new Set([...agreed.keys(), ...before.keys()])
+    return new Map(
+      Array.from(accesses, (access) => [
+        access,
+        world.or(agreed.get(access) ?? world.false, world.and(-agrees, before.get(access) ?? world.false)),
+      ]),
+    )
+  },
+  decide(claims) {
+    const later = after.decide(claims)
+    return later.access === now.decide(claims).access ? later : old.decide(claims)
+  },
+})

@@ -1,0 +1,132 @@
+import type { ClusterState } from '../review/cluster-state.ts'
+import { withChanges } from '../review/defaults.ts'
+import type { Finding } from '../review/finding.ts'
+import { judgeSubmission, mutate, type Submission } from '../review/index.ts'
+import { placeholdersIn } from '../review/placeholder.ts'
+import { isObject, metadataOf } from '../rule/resource.ts'
+import { factsOf } from './facts.ts'
+import type { Comparison, Harm } from './harms.ts'
+import { type Item, type Judging, put, submitted } from './states.ts'
+import type { Change } from './versions.ts'
+
+/** A state on the way: the version of each object that changes, and what is stored of it. */
+export interface Node {
+  readonly at: readonly number[]
+  readonly stored: readonly unknown[]
+  readonly key: string
+}
+
+/** One write: an object, by its index, gets a version. */
+export interface Move {
+  readonly of: number
+  readonly to: number
+}
+
+/** The node after a write, or why the webhook denies it. */
+export type Result =
+  { readonly node: Node; readonly refused?: undefined } | { readonly refused: readonly Finding[] }
+
+/** The states between the old and the new one of some objects, each judged once, beside objects that stay as they are. */
+export class Lattice {
+  readonly changes: readonly Change[]
+  readonly start: Node
+  readonly #state: ClusterState
+  readonly #judging: Judging
+  readonly #objects: readonly Omit<Item, 'value'>[]
+  readonly #comparison: Comparison
+  readonly #results = new Map<string, Result>()
+  readonly #harms = new Map<string, readonly Harm[]>()
+  #here: Node | undefined
+
+  /** `objects`: those of which the facts are compared. The state is moved to and fro. */
+  constructor(
+    changes: readonly Change[],
+    state: ClusterState,
+    judging: Judging,
+    objects: readonly Omit<Item, 'value'>[],
+    comparison: Comparison,
+  ) {
+    this.changes = changes
+    this.#state = state
+    this.#judging = judging
+    this.#objects = objects
+    this.#comparison = comparison
+    this.start = nodeOf(
+      changes.map(() => 0),
+      changes.map(({ versions: [old] }) => old.value),
+    )
+  }
+
+  isEnd({ at }: Node): boolean {
+    return at.every((version, i) => version === (this.changes[i]?.versions.length ?? 0) - 1)
+  }
+
+  /** The write of a version, as the webhook answers it in this state. */
+  move(from: Node, { of, to }: Move): Result {
+    const key = `${from.key} ${of} ${to}`
+    const known = this.#results.get(key)
+    if (known !== undefined) return known
+    const result = this.#judged(from, { of, to })
+    this.#results.set(key, result)
+    return result
+  }
+
+  harms(node: Node): readonly Harm[] {
+    const known = this.#harms.get(node.key)
+    if (known !== undefined) return known
+    this.goTo(node)
+    const found = this.#comparison.harmsIn(factsOf(this.#state, this.#objects, this.#judging.reading))
+    this.#harms.set(node.key, found)
+    return found
+  }
+
+  /** Makes the state that of a node. */
+  goTo(node: Node): void {
+    this.changes.forEach((change, i) => {
+      if (this.#here?.stored[i] === node.stored[i] && this.#here !== undefined) return
+      put(this.#state, change, node.stored[i], this.#judging.reading)
+    })
+    this.#here = node
+  }
+
+  #judged(from: Node, { of, to }: Move): Result {
+    const change = this.changes[of]
+    if (change === undefined) return { node: from }
+    this.goTo(from)
+    const { reading, settings, defaults } = this.#judging
+    const value = change.versions[to]?.value
+    const stored = from.stored[of]
+    const submission: Submission =
+      value === undefined
+        ? { ...submitted(change, undefined, stored, reading), operation: 'DELETE' }
+        : submitted(change, value, stored, reading)
+    const situation = { group: reading.group, settings, state: this.#state, defaults }
+    const isFilledLater =
+      isObject(value) && placeholdersIn(change.kind, value, reading.placeholders).length > 0
+    const { errors } = judgeSubmission(submission, {
+      ...situation,
+      ...(isFilledLater ? { phase: 'before deployment' as const } : {}),
+    })
+    if (errors.length > 0) return { refused: errors }
+    const written = value === undefined ? [] : mutate(submission, situation)
+    const { object } = submission
+    const after = value === undefined || !isObject(object) ? undefined : withChanges(object, written)
+    return {
+      node: nodeOf(
+        from.at.map((version, i) => (i === of ? to : version)),
+        from.stored.map((each, i) => (i === of ? after : each)),
+      ),
+    }
+  }
+}
+
+function nodeOf(at: readonly number[], stored: readonly unknown[]): Node {
+  // What /mutate writes depends on when; everything else on the version alone.
+  const written = stored.map((value) => [providerIn(value), metadataOf(value).annotations])
+  return { at, stored, key: JSON.stringify([at, written]) }
+}
+
+function providerIn(value: unknown): unknown {
+  const spec = isObject(value) && isObject(value.spec) ? value.spec : {}
+  return isObject(spec.tokenExchange) ? spec.tokenExchange.subjectProviderName : undefined
+}

@@ -1,0 +1,151 @@
+import { type Harm, weightOf } from './harms.ts'
+import type { Lattice, Move, Node } from './lattice.ts'
+import type { Change } from './versions.ts'
+
+export interface Path {
+  readonly moves: readonly Move[]
+  /** The states after each move. */
+  readonly nodes: readonly Node[]
+  readonly cost: number
+}
+
+/** The result of a search. */
+export interface Found {
+  readonly path: Path | undefined
+  /** How many states were looked at. */
+  readonly states: number
+  /** Whether that were all: without a path none exists. */
+  readonly isComplete: boolean
+}
+
+export interface Searching {
+  /** Most objects that take an intermediate version. */
+  readonly between: number
+  /** Whether an object may be deleted and created again. */
+  readonly absent: boolean
+  /** Whether states that do harm may be passed, as few as possible. */
+  readonly harms: boolean
+  /** Whether deletions come after everything else. */
+  readonly deletionsLast: boolean
+  readonly mostStates: number
+}
+
+interface Reached {
+  readonly node: Node
+  readonly cost: number
+  readonly between: number
+  readonly move: Move | undefined
+  readonly before: Reached | undefined
+}
+
+export const costOf = (harms: readonly Harm[]): number => harms.reduce((sum, harm) => sum + weightOf(harm), 0)
+
+/** Finds the way to the new state with the least harm, uniform-cost first; among equals, in the order of `preferred`. */
+export function search(lattice: Lattice, searching: Searching): Found {
+  const order = preferred(lattice.changes)
+  const open = new Open()
+  const closed = new Set<string>()
+  open.push({ node: lattice.start, cost: 0, between: 0, move: undefined, before: undefined })
+  for (let reached = open.pop(); reached !== undefined; reached = open.pop()) {
+    const { node, cost, between } = reached
+    const key = `${between} ${node.key}`
+    if (closed.has(key)) continue
+    if (lattice.isEnd(node)) return { path: pathTo(reached), states: closed.size, isComplete: true }
+    if (closed.size >= searching.mostStates)
+      return { path: undefined, states: closed.size, isComplete: false }
+    closed.add(key)
+    // The last that is pushed is the first that is tried.
+    for (const of of order.toReversed()) {
+      for (const { to, uses } of nextVersions(lattice, node, of, between, searching)) {
+        const result = lattice.move(node, { of, to })
+        if (result.refused !== undefined) continue
+        const harm = costOf(lattice.harms(result.node))
+        if (harm > 0 && !searching.harms) continue
+        open.push({
+          node: result.node,
+          cost: cost + harm,
+          between: between + uses,
+          move: { of, to },
+          before: reached,
+        })
+      }
+    }
+  }
+  return { path: undefined, states: closed.size, isComplete: true }
+}
+
+function nextVersions(
+  lattice: Lattice,
+  node: Node,
+  of: number,
+  between: number,
+  searching: Searching,
+): { readonly to: number; readonly uses: number }[] {
+  const versions = lattice.changes[of]?.versions ?? []
+  const last = versions.length - 1
+  const at = node.at[of] ?? last
+  if (at === last) return []
+  const isDeletion = versions[last]?.value === undefined
+  if (isDeletion && searching.deletionsLast && !onlyDeletionsLeft(lattice, node)) return []
+  const toNew = { to: last, uses: 0 }
+  if (at > 0 || between >= searching.between) return [toNew]
+  const others = versions.flatMap(({ is }, to) =>
+    is === 'between' || (is === 'absent' && searching.absent) ? [{ to, uses: 1 }] : [],
+  )
+  return [...others.toReversed(), toNew]
+}
+
+const onlyDeletionsLeft = ({ changes }: Lattice, { at }: Node): boolean =>
+  changes.every(({ versions }, i) => at[i] === versions.length - 1 || versions.at(-1)?.value === undefined)
+
+const KINDS_IN_ORDER = [
+  'MCPGroup',
+  'MCPOIDCConfig',
+  'MCPExternalAuthConfig',
+  'MCPServerEntry',
+  'MCPRemoteProxy',
+  'MCPServer',
+  'VirtualMCPServer',
+]
+
+/** What others refer to comes first; deletions come last, in the opposite order. */
+function preferred(changes: readonly Change[]): number[] {
+  const rank = ({ kind, versions }: Change) => {
+    const place = KINDS_IN_ORDER.indexOf(kind.kind)
+    if (versions.at(-1)?.value === undefined) return 100 - place
+    return versions[0].value === undefined ? place : 20 + place
+  }
+  return changes
+    .map((change, i) => ({ i, rank: rank(change), key: change.key }))
+    .toSorted((a, b) => a.rank - b.rank || (a.key < b.key ? -1 : 1))
+    .map(({ i }) => i)
+}
+
+function pathTo(end: Reached): Path {
+  const moves: Move[] = []
+  const nodes: Node[] = []
+  for (let each: Reached | undefined = end; each?.move !== undefined; each = each.before) {
+    moves.unshift(each.move)
+    nodes.unshift(each.node)
+  }
+  return { moves, nodes, cost: end.cost }
+}
+
+/** What was reached and not yet followed, by cost; the last one first among equals. */
+class Open {
+  readonly #byCost = new Map<number, Reached[]>()
+
+  push(reached: Reached): void {
+    const same = this.#byCost.get(reached.cost) ?? []
+    this.#byCost.set(reached.cost, same)
+    same.push(reached)
+  }
+
+  pop(): Reached | undefined {
+    const least = Math.min(...this.#byCost.keys())
+    const same = this.#byCost.get(least)
+    const reached = same?.pop()
+    if (same?.length === 0) this.#byCost.delete(least)
+    return reached
+  }
+}

@@ -1,0 +1,107 @@
+import type { Kind } from '../kinds/kind.ts'
+import type { ClusterState } from '../review/cluster-state.ts'
+import { deepEqual } from '../review/deep-equal.ts'
+import { withChanges, type WrittenDefaults } from '../review/defaults.ts'
+import { asApplied, kindOf, nameOf, namespaceOf, putAll, type Reading } from '../review/given-objects.ts'
+import { mutate, submissionOf } from '../review/index.ts'
+import type { Settings } from '../review/settings.ts'
+import { objectKey } from '../rule/cluster.ts'
+import { isObject, metadataOf } from '../rule/resource.ts'
+
+export type Manifest = Readonly<Record<string, unknown>>
+
+/** An object of one of the seven kinds. */
+export interface Item {
+  readonly kind: Kind
+  readonly namespace: string
+  readonly name: string
+  readonly value: Manifest
+}
+
+/** The objects of a state by their key, in the order of the documents. */
+export type Items = ReadonlyMap<string, Item>
+
+export const keyOf = ({ kind, namespace, name }: Pick<Item, 'kind' | 'namespace' | 'name'>): string =>
+  objectKey({ kind: kind.kind, namespace, name })
+
+/** The objects in documents; of two documents of one object the later one counts, as when both are applied. */
+export function itemsOf(values: readonly unknown[], reading: Reading): Items {
+  const items = new Map<string, Item>()
+  for (const value of values) {
+    const kind = kindOf(value, reading)
+    if (kind === undefined || !isObject(value)) continue
+    const item = { kind, namespace: namespaceOf(value, reading), name: nameOf(value), value }
+    if (item.name !== '') items.set(keyOf(item), item)
+  }
+  return items
+}
+
+/** How the webhook judges, and what it stores. */
+export interface Judging {
+  readonly settings: Settings
+  readonly reading: Reading
+  readonly defaults: WrittenDefaults
+}
+
+/** Puts an object into the state in place of the one of its name, or takes it out. */
+export function put(
+  state: ClusterState,
+  { kind, namespace, name }: Pick<Item, 'kind' | 'namespace' | 'name'>,
+  value: unknown,
+  reading: Reading,
+): void {
+  if (value === undefined) state.remove(kind.kind, namespace, name)
+  else putAll(state, [value], { ...reading, namespace })
+}
+
+/** The submission of a write of an object over the stored one. */
+export function submitted(
+  { kind, namespace, name }: Pick<Item, 'kind' | 'namespace' | 'name'>,
+  value: unknown,
+  stored: unknown,
+  reading: Reading,
+) {
+  const object = namesProvider(value) ? value : asApplied(value, stored, reading)
+  return submissionOf(
+    { kind: kind.kind, name },
+    { namespace, group: reading.group, object, ...(stored === undefined ? {} : { oldObject: stored }) },
+  )
+}
+
+/** Whether the value itself has the field that an apply without it would leave as /mutate wrote it. */
+function namesProvider(value: unknown): boolean {
+  const { tokenExchange } = isObject(value) && isObject(value.spec) ? value.spec : {}
+  return (
+    isObject(tokenExchange) && ![undefined, null, ''].includes(tokenExchange.subjectProviderName as string)
+  )
+}
+
+/** The objects as the API server has them after each was applied beside all: with the defaults of /mutate. */
+export function storedItems(
+  items: Items,
+  before: ReadonlyMap<string, unknown>,
+  state: ClusterState,
+  { settings, reading, defaults }: Judging,
+): Map<string, unknown> {
+  for (const item of items.values()) put(state, item, item.value, reading)
+  const stored = new Map<string, unknown>()
+  for (const [key, item] of items) {
+    const { object } = submitted(item, item.value, before.get(key), reading)
+    const submission = { ...submitted(item, item.value, undefined, reading), object }
+    const changes = mutate(submission, { group: reading.group, settings, state, defaults })
+    stored.set(key, isObject(object) ? withChanges(object, changes) : object)
+  }
+  for (const [key, item] of items) put(state, item, stored.get(key), reading)
+  return stored
+}
+
+/** Whether an apply of the new value changes what is stored: the spec, or a label or an annotation that it names. */
+export function isChanged(old: unknown, now: unknown): boolean {
+  if (!isObject(old) || !isObject(now)) return true
+  if (!deepEqual(old.spec ?? {}, now.spec ?? {})) return true
+  return ['labels', 'annotations'].some((field) => {
+    const [given, stored] = [metadataOf(now)[field], metadataOf(old)[field]]
+    const has = isObject(stored) ? stored : {}
+    return isObject(given) && Object.entries(given).some(([name, text]) => !deepEqual(has[name], text))
+  })
+}

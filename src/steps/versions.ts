@@ -1,0 +1,98 @@
+import { deepEqual } from '../review/deep-equal.ts'
+import { isObject, metadataOf } from '../rule/resource.ts'
+import type { Item, Manifest } from './states.ts'
+
+/** A version of an object on the way from the old one to the new one; without a value the object is not there. */
+export interface Version {
+  readonly is: 'old' | 'between' | 'absent' | 'new'
+  readonly value: Manifest | undefined
+  /** What an intermediate version is: `the new version, and upstreamProviders of the old one`. */
+  readonly words: string
+}
+
+/** An object that changes, and its versions: the first is the old one, the last the new one. */
+export interface Change extends Omit<Item, 'value'> {
+  readonly key: string
+  readonly versions: readonly [Version, ...Version[]]
+}
+
+export const lastOf = ({ versions }: Change): number => versions.length - 1
+
+/** Lists whose items have names, and maps, that an intermediate version can have of both sides. */
+const UNITED = [
+  ['spec', 'authServerConfig', 'upstreamProviders'],
+  ['spec', 'embeddedAuthServer', 'upstreamProviders'],
+  ['spec', 'outgoingAuth', 'backends'],
+] as const
+
+/** Versions between the old and the new one that may help where no order of whole objects exists. */
+export function versionsBetween(stored: Manifest, now: Manifest): Version[] {
+  const old = asFile(stored)
+  const candidates: [value: Manifest, words: string][] = []
+  const fields = UNITED.filter((at) => canUnite(valueIn(old, at), valueIn(now, at)))
+  const names = fields.map((at) => at.at(-1) ?? '').join(' and ')
+  if (fields.length > 0) {
+    const unite = (base: Manifest, other: Manifest) =>
+      fields.reduce((value, at) => withValue(value, at, united(valueIn(base, at), valueIn(other, at))), base)
+    candidates.push([unite(now, old), `the new version, which keeps ${names} of the old one`])
+    candidates.push([unite(old, now), `the old version with ${names} of the new one added`])
+  }
+  const parts = partsThatDiffer(old, now)
+  // With one part, this would be the new version.
+  for (const part of parts.length > 1 ? parts : []) {
+    const at = ['spec', part]
+    candidates.push([withValue(old, at, valueIn(now, at)), `the old version with ${part} of the new one`])
+    if (parts.length > 2)
+      candidates.push([
+        withValue(now, at, valueIn(old, at)),
+        `the new version, which keeps ${part} of the old one`,
+      ])
+  }
+  const kept: Version[] = []
+  for (const [value, words] of candidates) {
+    const others = [old, now, ...kept.map((each) => each.value)]
+    if (!others.some((each) => deepEqual(each?.spec, value.spec))) kept.push({ is: 'between', value, words })
+  }
+  return kept
+}
+
+/** Without what the API server adds to an object. */
+function asFile({ status: _, ...stored }: Manifest): Manifest {
+  const { name, namespace, labels, annotations } = metadataOf(stored)
+  const { [LAST_APPLIED]: __, ...kept } = isObject(annotations) ? annotations : {}
+  const metadata = { name, namespace, labels, annotations: Object.keys(kept).length === 0 ? undefined : kept }
+  const given = Object.entries(metadata).filter(([, value]) => value !== undefined)
+  return { ...stored, metadata: Object.fromEntries(given) }
+}
+
+export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
+
+function partsThatDiffer(old: Manifest, now: Manifest): string[] {
+  const [before, after] = [old.spec, now.spec].map((spec) => (isObject(spec) ? spec : {}))
+  const names = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])
+  return [...names].filter((name) => !deepEqual(before?.[name], after?.[name])).sort()
+}
+
+const valueIn = (value: unknown, [first, ...rest]: readonly string[]): unknown =>
+  first === undefined ? value : isObject(value) ? valueIn(value[first], rest) : undefined
+
+function withValue(holder: Manifest, [first, ...rest]: readonly string[], value: unknown): Manifest {
+  if (first === undefined) return holder
+  const inner = holder[first]
+  const next = rest.length === 0 ? value : withValue(isObject(inner) ? inner : {}, rest, value)
+  const { [first]: _, ...others } = holder
+  return next === undefined ? others : { ...holder, [first]: next }
+}
+
+const canUnite = (old: unknown, now: unknown): boolean =>
+  !deepEqual(old, now) && ((Array.isArray(old) && Array.isArray(now)) || (isObject(old) && isObject(now)))
+
+/** The items of the base, then those of the other side whose names the base does not have. */
+function united(base: unknown, other: unknown): unknown {
+  if (isObject(base) && isObject(other)) return { ...other, ...base }
+  if (!Array.isArray(base) || !Array.isArray(other)) return base
+  const names = new Set(base.map(nameIn))
+  return [...(base as unknown[]), ...(other as unknown[]).filter((each) => !names.has(nameIn(each)))]
+}
+
+const nameIn = (item: unknown): unknown => (isObject(item) ? item.name : item)

@@ -1,0 +1,401 @@
+import { plansOf } from '../../src/access/effective-authentication.ts'
+import { decideRole } from '../../src/access/role/decide.ts'
+import { bounded, evaluateMatcher, LIMITS } from '../../src/access/role/matcher.ts'
+import { fromJson } from '../../src/cel/evaluate/values.ts'
+import {
+  authServer,
+  backend,
+  bearerConfig,
+  exchangeConfig,
+  gatewayOf,
+  group,
+  headerConfig,
+  injectConfig,
+  inline,
+  oidcConfig,
+  serverConfig,
+} from '../../src/kinds/between/examples.ts'
+import { API_VERSION, DEFAULT_API_GROUP, kindNamed } from '../../src/kinds/index.ts'
+import type { ClusterState } from '../../src/review/cluster-state.ts'
+import { withChanges } from '../../src/review/defaults.ts'
+import { findingText } from '../../src/review/finding.ts'
+import { asApplied, stateOf } from '../../src/review/given-objects.ts'
+import { judgeSubmission, mutate, submissionOf } from '../../src/review/index.ts'
+import { DEFAULT_SETTINGS } from '../../src/review/settings.ts'
+import type { Other } from '../../src/rule/rule.ts'
+import { planSteps, type Question, type StepsPlan } from '../../src/steps/plan.ts'
+import { itemsOf } from '../../src/steps/states.ts'
+import { newest, randomNumbers } from './access-pairs.ts'
+
+export interface Manifest {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace: string }
+  readonly spec?: unknown
+}
+
+export interface StatePair {
+  readonly old: readonly Manifest[]
+  readonly new: readonly Manifest[]
+}
+
+const PROVIDERS = ['okta', 'github', 'corporate'] as const
+const ISSUERS = ['https://auth.example.com', 'https://login.example.com'] as const
+const NAMES = ['a', 'b', 'c', 'd'] as const
+const SOME_ROLES = ['reader', 'writer', 'admin'] as const
+const SOME_GROUPS = ['staff', 'admins', 'robots'] as const
+
+/** Pairs of valid states, each of 3 to 12 objects that refer to each other. */
+export class RandomStates {
+  readonly #random: () => number
+
+  constructor(seed: number) {
+    this.#random = randomNumbers(seed)
+  }
+
+  pair(namespace = 'default'): StatePair {
+    for (;;) {
+      const old = this.#objects()
+      const now = this.#chance(0.15) ? this.#objects() : this.#edited(old)
+      const pair = { old: placed(old, namespace), new: placed(now, namespace) }
+      const count = new Set([...old, ...now].map(({ kind, metadata }) => `${kind}/${String(metadata.name)}`))
+        .size
+      const isSame = JSON.stringify(pair.old) === JSON.stringify(pair.new)
+      if (count >= 3 && count <= 12 && !isSame && isValid(pair.old) && isValid(pair.new)) return pair
+    }
+  }
+
+  #chance(of: number): boolean {
+    return this.#random() < of
+  }
+
+  #pick<T>(choices: readonly T[]): T {
+    return choices[Math.floor(this.#random() * choices.length)] as T
+  }
+
+  #some<T>(choices: readonly T[], share: number): T[] {
+    return choices.filter(() => this.#chance(share))
+  }
+
+  #shuffled<T>(items: readonly T[]): T[] {
+    return items
+      .map((item) => ({ item, key: this.#random() }))
+      .toSorted((a, b) => a.key - b.key)
+      .map(({ item }) => item)
+  }
+
+  #objects(): Other[] {
+    const groups = this.#chance(0.2) ? ['tools', 'shop'] : ['tools']
+    return [
+      ...groups.map((name) => group(name)),
+      ...this.#some(['corporate', 'other'], 0.7).map((name) => this.#oidc(name)),
+      ...this.#some(NAMES, 0.5).map((name) => this.#config(name)),
+      ...this.#some(NAMES, 0.45).map((name) => this.#workload(name, groups)),
+      ...this.#some(['one', 'two'], 0.75).map((name) => this.#gateway(name, groups)),
+    ]
+  }
+
+  /** With some objects of the same names made anew, taken away and added. */
+  #edited(objects: readonly Other[]): Other[] {
+    const groups = ['tools', 'shop']
+    const names = new Set(objects.map(({ kind, metadata }) => `${kind}/${String(metadata.name)}`))
+    const kept = objects.flatMap((object) => {
+      const name = String(object.metadata.name)
+      if (this.#chance(0.1) && object.kind !== 'MCPGroup') return []
+      if (this.#chance(0.5)) return [object]
+      if (object.kind === 'MCPOIDCConfig') return [this.#oidc(name)]
+      if (object.kind === 'MCPExternalAuthConfig') return [this.#config(name)]
+      if (object.kind === 'VirtualMCPServer') return [this.#gateway(name, groups.slice(0, 1))]
+      return object.kind === 'MCPGroup' ? [object] : [this.#workload(name, groups.slice(0, 1), object.kind)]
+    })
+    const added = this.#chance(0.4) ? [this.#config(this.#pick(NAMES))] : []
+    return [...kept, ...added.filter(({ kind, metadata }) => !names.has(`${kind}/${String(metadata.name)}`))]
+  }
+
+  #oidc(name: string): Other {
+    if (this.#chance(0.3))
+      return {
+        kind: 'MCPOIDCConfig',
+        metadata: { name },
+        spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} },
+      }
+    return oidcConfig(name, this.#pick(ISSUERS))
+  }
+
+  #config(name: string): Other {
+    switch (Math.floor(this.#random() * 7)) {
+      case 0:
+        return headerConfig(name)
+      case 1:
+        return bearerConfig(name)
+      case 2:
+        return exchangeConfig(name, this.#chance(0.5) ? this.#pick(PROVIDERS) : undefined)
+      case 3:
+        return this.#roles(name)
+      case 4:
+        return serverConfig(name, ...this.#providers())
+      default:
+        return injectConfig(name, this.#pick(PROVIDERS))
+    }
+  }
+
+  #providers(): string[] {
+    return this.#shuffled(PROVIDERS).slice(0, this.#chance(0.6) ? 1 : 2)
+  }
+
+  #roles(name: string): Other {
+    const arn = (role: string) => `arn:aws:iam::123456789012:role/${role}`
+    const roleMappings = this.#shuffled(SOME_GROUPS)
+      .slice(0, this.#pick([1, 2]))
+      .map((claim, i) => ({
+        ...(this.#chance(0.5) ? { claim } : { matcher: `"${claim}" in claims.groups` }),
+        roleArn: arn(this.#pick(SOME_ROLES)),
+        priority: i,
+      }))
+    const awsSts = {
+      region: 'eu-central-1',
+      roleClaim: 'groups',
+      roleMappings,
+      ...(this.#chance(0.5) && { fallbackRoleArn: arn(this.#pick(SOME_ROLES)) }),
+    }
+    return { kind: 'MCPExternalAuthConfig', metadata: { name }, spec: { type: 'awsSts', awsSts } }
+  }
+
+  #workload(
+    name: string,
+    groups: readonly string[],
+    kind = this.#pick(['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry']),
+  ): Other {
+    const config = this.#chance(0.85) ? this.#pick(NAMES) : undefined
+    const { spec, ...rest } = backend(name, config, kind)
+    const isAlone = kind !== 'MCPServerEntry' && this.#chance(0.25)
+    const oidcConfigRef = { name: this.#pick(['corporate', 'other']), audience: name }
+    return {
+      ...rest,
+      spec: {
+        ...(spec as object),
+        groupRef: isAlone ? undefined : { name: this.#pick(groups) },
+        ...(isAlone && this.#chance(0.5) && { oidcConfigRef }),
+      },
+    }
+  }
+
+  #gateway(name: string, groups: readonly string[]): Other {
+    const audience = 'https://auth.example.com/mcp'
+    const isInline = this.#chance(0.3)
+    const listed = Object.fromEntries(this.#some(NAMES, 0.5).map((each) => [each, this.#pick(NAMES)]))
+    const { spec } = gatewayOf({
+      groupRef: { name: this.#pick(groups) },
+      incomingAuth: this.#chance(0.1)
+        ? { type: 'anonymous' }
+        : {
+            type: 'oidc',
+            oidcConfigRef: {
+              name: this.#pick(['corporate', 'corporate', 'other']),
+              audience,
+              resourceUrl: audience,
+            },
+          },
+      ...(this.#chance(0.75) && {
+        authServerConfig: { ...authServer(...this.#providers()), issuer: this.#pick(ISSUERS) },
+      }),
+      ...(isInline && { outgoingAuth: inline(listed, this.#chance(0.5) ? this.#pick(NAMES) : undefined) }),
+    })
+    return { kind: 'VirtualMCPServer', metadata: { name }, spec }
+  }
+}
+
+const placed = (objects: readonly Other[], namespace: string): Manifest[] =>
+  JSON.parse(
+    JSON.stringify(
+      objects.map(({ kind, metadata, ...rest }) => ({
+        apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`,
+        kind,
+        metadata: { ...metadata, namespace },
+        ...rest,
+      })),
+    ),
+  ) as Manifest[]
+
+export const READING = { group: DEFAULT_API_GROUP, namespace: 'default', strict: false }
+const SITUATION = { group: DEFAULT_API_GROUP, settings: DEFAULT_SETTINGS }
+
+const nameOf = ({ kind, metadata }: Manifest) => ({ kind, name: metadata.name })
+export const keyOf = ({ kind, metadata }: Manifest): string =>
+  `${kind}/${metadata.namespace}/${metadata.name}`
+
+function errorsIn(object: unknown, oldObject: unknown, self: Manifest, state: ClusterState): string[] {
+  const { namespace } = self.metadata
+  const given = {
+    namespace,
+    group: DEFAULT_API_GROUP,
+    object,
+    ...(oldObject === undefined ? {} : { oldObject }),
+  }
+  return judgeSubmission(submissionOf(nameOf(self), given), { ...SITUATION, state }).errors.map(findingText)
+}
+
+function isValid(objects: readonly Manifest[]): boolean {
+  const state = stateOf(objects, READING)
+  return objects.every((object) => errorsIn(object, undefined, object, state).length === 0)
+}
+
+/** What the API server would store of a write. */
+function written(object: unknown, stored: unknown, self: Manifest, state: ClusterState): Manifest {
+  const applied = asApplied(object, stored, READING) as Manifest
+  const given = { namespace: self.metadata.namespace, group: DEFAULT_API_GROUP, object: applied }
+  const submission = submissionOf(
+    nameOf(self),
+    stored === undefined ? given : { ...given, oldObject: stored },
+  )
+  return withChanges(applied, mutate(submission, { ...SITUATION, state }))
+}
+
+/** A state as it is stored after all was applied, with the defaults of /mutate. */
+export function storedState(objects: readonly Manifest[]): Map<string, Manifest> {
+  const state = stateOf(objects, READING)
+  return new Map(objects.map((object) => [keyOf(object), written(object, undefined, object, state)]))
+}
+
+export function questionOf({ old, new: now }: StatePair, more: Partial<Question> = {}): Question {
+  return {
+    settings: DEFAULT_SETTINGS,
+    reading: READING,
+    defaults: 'all',
+    old: itemsOf(old, READING),
+    new: itemsOf(now, READING),
+    state: stateOf([...old, ...now], READING),
+    isStored: false,
+    isDeleted: () => true,
+    ...more,
+  }
+}
+
+/** Which backends get credentials, who lets callers in, and which roles callers of each backend get. */
+export interface Observed {
+  readonly credentials: ReadonlySet<string>
+  readonly open: ReadonlySet<string>
+  readonly roles: ReadonlyMap<string, readonly string[]>
+}
+
+/** Every subset of the groups that mappings name. */
+const CALLERS = Array.from({ length: 2 ** SOME_GROUPS.length }, (_, bits) => ({
+  sub: 'ann',
+  groups: SOME_GROUPS.filter((_, i) => (bits >> i) % 2 === 1),
+}))
+
+export function observe(objects: Iterable<Manifest>): Observed {
+  const all = [...objects]
+  const state = stateOf(all, READING)
+  const configs = new Map(
+    all.filter(({ kind }) => kind === 'MCPExternalAuthConfig').map((each) => [each.metadata.name, each]),
+  )
+  const credentials = new Set<string>()
+  const open = new Set<string>()
+  const roles = new Map<string, readonly string[]>()
+  for (const plan of plansOf(state)) {
+    if (plan.incoming.type === 'anonymous') open.add(plan.name)
+    for (const { kind, name, credentials: has, config, type } of plan.backends) {
+      const who = `${plan.name} ${kind ?? ''} ${name}`
+      if (has === 'sent') credentials.add(who)
+      const value = type === 'awsSts' && kind !== null ? configs.get(config ?? '') : undefined
+      if (value !== undefined) roles.set(who, rolesIn(value))
+    }
+  }
+  return { credentials, open, roles }
+}
+
+const memo = new Map<string, readonly string[]>()
+
+/** The role of each caller; empty for none. */
+function rolesIn(config: Manifest): readonly string[] {
+  const key = JSON.stringify(config.spec)
+  const known = memo.get(key)
+  if (known !== undefined) return known
+  const roles = CALLERS.map((claims) => {
+    const evaluationOf = (matcher: string) =>
+      evaluateMatcher(
+        matcher,
+        fromJson(claims),
+        newest.celGo,
+        bounded(LIMITS, Infinity, () => 0),
+      )
+    return decideRole(config, claims, newest, evaluationOf).role ?? ''
+  })
+  memo.set(key, roles)
+  return roles
+}
+
+/** What a state on the way does that it must not. */
+export function wrongIn(here: Observed, old: Observed, now: Observed): string[] {
+  const lost = [...old.credentials].filter((who) => now.credentials.has(who) && !here.credentials.has(who))
+  const opened = [...here.open].filter((who) => !old.open.has(who) && !now.open.has(who))
+  const gained = [...here.roles].flatMap(([who, roles]) =>
+    roles.flatMap((role, i) => {
+      const allowed = ['', old.roles.get(who)?.[i], now.roles.get(who)?.[i]]
+      return allowed.includes(role) ? [] : [`${who} gives ${role} to ${JSON.stringify(CALLERS[i])}`]
+    }),
+  )
+  return [
+    ...lost.map((who) => `${who} has no credentials`),
+    ...opened.map((who) => `${who} is open`),
+    ...gained,
+  ]
+}
+
+/** Judges every step of a plan anew; answers with the first thing that is wrong. */
+export function checkSteps(pair: StatePair, plan: StepsPlan): string | undefined {
+  const stored = storedState(pair.old)
+  const [old, end] = [observe(stored.values()), observe(storedState(pair.new).values())]
+  for (const { number, verb, kind, namespace, name, value } of plan.steps) {
+    const self = { apiVersion: '', kind, metadata: { name, namespace } }
+    const key = keyOf(self)
+    const before = stored.get(key)
+    if ((before === undefined) !== (verb === 'create')) return `step ${number} is not a ${verb}`
+    const state = stateOf([...stored.values()], READING)
+    if (verb === 'delete') stored.delete(key)
+    else {
+      const isNamed = (value as { spec?: { tokenExchange?: { subjectProviderName?: string } } }).spec
+        ?.tokenExchange?.subjectProviderName
+      const object = isNamed ? value : asApplied(value, before, READING)
+      const [refusal] = errorsIn(object, before, self, state)
+      if (refusal !== undefined) return `step ${number}: ${kind} ${name} is refused: ${refusal}`
+      stored.set(key, written(object, isNamed ? undefined : before, self, state))
+    }
+    const [wrong] = wrongIn(observe(stored.values()), old, end)
+    if (wrong !== undefined && plan.outcome === 'order') return `after step ${number}: ${wrong}`
+  }
+  const last = new Map(pair.new.map((object) => [keyOf(object), object]))
+  const left = [...stored.keys()].filter((key) => !last.has(key))
+  if (left.length > 0) return `${left.join()} is left`
+  for (const [key, object] of last) {
+    const there = withoutWritten(stored.get(key))
+    const wanted = withoutWritten(storedState(pair.new).get(key))
+    if (JSON.stringify(sorted(there?.spec)) !== JSON.stringify(sorted(wanted?.spec)))
+      return `${key} is not the new one: ${JSON.stringify([there?.spec, object.spec])}`
+  }
+  return undefined
+}
+
+const sorted = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? value.map(sorted)
+    : typeof value === 'object' && value !== null
+      ? Object.fromEntries(
+          Object.entries(value)
+            .map(([key, each]) => [key, sorted(each)] as const)
+            .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+        )
+      : value
+
+/** The provider that /mutate writes depends on when it is asked. */
+const withoutWritten = (object: Manifest | undefined): Manifest | undefined =>
+  object === undefined
+    ? undefined
+    : (JSON.parse(
+        JSON.stringify(object, (key, value: unknown) => (key === 'subjectProviderName' ? undefined : value)),
+      ) as Manifest)
+
+export const planOf = (pair: StatePair): StepsPlan => planSteps(questionOf(pair))
+
+export const kindsInOrder = [...kindNamed.keys()]
