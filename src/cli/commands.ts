@@ -14,6 +14,7 @@ import { replay, REPLAY_FLAGS } from './commands/replay.ts'
 import { playground, PLAYGROUND_FLAGS } from './commands/playground.ts'
 import { role, ROLE_FLAGS } from './commands/role.ts'
 import { uninstall, UNINSTALL_FLAGS } from './commands/uninstall.ts'
+import { steps, STEPS_FLAGS } from './commands/steps.ts'
 import { PROGRAM } from './program-name.ts'
 
 export interface Command {
@@ -124,6 +125,26 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
       flags: ACCESS_FLAGS,
       exits: { 0: 'done', 1: 'somebody newly gets what --deny-new denies', 3: UNREAD },
       run: access,
+    },
+  ],
+  [
+    'steps',
+    {
+      ways: [
+        [
+          '[flags] OLD NEW',
+          'print in which steps a change passes the webhook, and nobody loses or gains access',
+        ],
+        ['--cluster FILE|DIRECTORY ...', 'print the same for a change of a cluster; --apply carries it out'],
+      ],
+      example: 'git:main deploy/',
+      flags: STEPS_FLAGS,
+      exits: {
+        0: 'there is an order, and with --apply it is applied',
+        1: 'there is none without harm, the new state contradicts itself, or a step failed',
+        3: UNREAD,
+      },
+      run: steps,
     },
   ],
   [

@@ -34,12 +34,12 @@ export function orderOf(
   { changes }: Lattice,
   documents: DocumentOrder,
 ): Groups {
-  const changeOf = ({ of }: Move) => changes[of] as Change
-  const isDeletion = (move: Move) => changeOf(move).versions[move.to]?.value === undefined
+  const isDeletion = ({ of, to }: Move) => changes[of]?.versions[to]?.value === undefined
   const compare =
     (...keys: ((change: Change) => string | number)[]) =>
     (a: Move, b: Move) => {
-      const [x, y] = [changeOf(a), changeOf(b)]
+      const [x, y] = [changes[a.of], changes[b.of]]
+      if (x === undefined || y === undefined) return 0
       for (const key of keys) if (key(x) !== key(y)) return key(x) < key(y) ? -1 : 1
       return 0
     }
@@ -59,7 +59,7 @@ export function orderOf(
       const groups: Move[][] = deleted.length === 0 ? [] : [deleted]
       let last: string | undefined
       for (const move of written.toSorted(compare(name, kind))) {
-        const here = kind(changeOf(move))
+        const here = changes[move.of]?.kind.kind
         if (here === last) groups.at(-1)?.push(move)
         else groups.push([move])
         last = here

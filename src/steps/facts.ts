@@ -8,6 +8,7 @@ import type { Reading } from '../review/given-objects.ts'
 import { type Segment, valueAt } from '../rule/path.ts'
 import { isObject } from '../rule/resource.ts'
 import type { Item } from './states.ts'
+import { without } from './versions.ts'
 
 /** What a backend is sent. */
 export interface Sent {
@@ -41,7 +42,7 @@ export interface Facts {
   /** Backends that are sent credentials: `backend MCPServer wiki of VirtualMCPServer default/tools`. */
   readonly sent: ReadonlyMap<string, Sent>
   /** Why a backend has none. */
-  readonly without: ReadonlyMap<string, string>
+  readonly lacking: ReadonlyMap<string, string>
   readonly logins: ReadonlyMap<string, Login>
   readonly parts: ReadonlyMap<string, Part>
 }
@@ -64,7 +65,7 @@ export function factsOf(
 
 class Collected implements Facts {
   readonly sent = new Map<string, Sent>()
-  readonly without = new Map<string, string>()
+  readonly lacking = new Map<string, string>()
   readonly logins = new Map<string, Login>()
   readonly parts = new Map<string, Part>()
   readonly #state: ClusterState
@@ -93,7 +94,7 @@ class Collected implements Facts {
       const consumer = `backend ${isMember ? `${kind} ` : ''}${backend.name} of ${who}`
       const settings = withoutProvider(this.#spec('MCPExternalAuthConfig', namespace, config))
       if (credentials === 'sent') this.sent.set(consumer, { isMember, type, token, provider, settings })
-      else this.without.set(consumer, backend.reason ?? '')
+      else this.lacking.set(consumer, backend.reason ?? '')
       if (config !== null && isMember) this.#addParts(consumer, 'MCPExternalAuthConfig', namespace, config)
     }
   }
@@ -138,6 +139,5 @@ class Collected implements Facts {
 /** The provider is compared on its own: /mutate writes it. */
 function withoutProvider(spec: unknown): unknown {
   if (!isObject(spec) || !isObject(spec.tokenExchange)) return spec
-  const { subjectProviderName: _, ...tokenExchange } = spec.tokenExchange
-  return { ...spec, tokenExchange }
+  return { ...spec, tokenExchange: without(spec.tokenExchange, 'subjectProviderName') }
 }

@@ -34,10 +34,10 @@ export class Comparison {
   }
 
   /** Backends that have credentials in both states, and none in this one. */
-  *#lost({ sent, without }: Facts): Iterable<Harm> {
+  *#lost({ sent, lacking }: Facts): Iterable<Harm> {
     for (const backend of this.#old.sent.keys()) {
       if (!this.#new.sent.has(backend) || sent.has(backend)) continue
-      const why = without.get(backend) ?? 'it is not there'
+      const why = lacking.get(backend) ?? 'it is not there'
       yield { is: 'credentials', text: `${backend} is without credentials`, why }
     }
   }

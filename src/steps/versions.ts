@@ -57,12 +57,17 @@ export function versionsBetween(stored: Manifest, now: Manifest): Version[] {
 }
 
 /** Without what the API server adds to an object. */
-function asFile({ status: _, ...stored }: Manifest): Manifest {
+function asFile(stored: Manifest): Manifest {
   const { name, namespace, labels, annotations } = metadataOf(stored)
-  const { [LAST_APPLIED]: __, ...kept } = isObject(annotations) ? annotations : {}
+  const kept = isObject(annotations) ? without(annotations, LAST_APPLIED) : {}
   const metadata = { name, namespace, labels, annotations: Object.keys(kept).length === 0 ? undefined : kept }
   const given = Object.entries(metadata).filter(([, value]) => value !== undefined)
-  return { ...stored, metadata: Object.fromEntries(given) }
+  return { ...without(stored, 'status'), metadata: Object.fromEntries(given) }
+}
+
+/** The object without a member. */
+export function without(object: Manifest, name: string): Manifest {
+  return Object.fromEntries(Object.entries(object).filter(([key]) => key !== name))
 }
 
 export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
@@ -80,8 +85,7 @@ function withValue(holder: Manifest, [first, ...rest]: readonly string[], value:
   if (first === undefined) return holder
   const inner = holder[first]
   const next = rest.length === 0 ? value : withValue(isObject(inner) ? inner : {}, rest, value)
-  const { [first]: _, ...others } = holder
-  return next === undefined ? others : { ...holder, [first]: next }
+  return next === undefined ? without(holder, first) : { ...holder, [first]: next }
 }
 
 const canUnite = (old: unknown, now: unknown): boolean =>

@@ -39,7 +39,7 @@ export interface StatePair {
   readonly new: readonly Manifest[]
 }
 
-const PROVIDERS = ['okta', 'github', 'corporate'] as const
+const PROVIDERS = ['okta', 'github', 'entra'] as const
 const ISSUERS = ['https://auth.example.com', 'https://login.example.com'] as const
 const NAMES = ['a', 'b', 'c', 'd'] as const
 const SOME_ROLES = ['reader', 'writer', 'admin'] as const
@@ -56,10 +56,9 @@ export class RandomStates {
   pair(namespace = 'default'): StatePair {
     for (;;) {
       const old = this.#objects()
-      const now = this.#chance(0.15) ? this.#objects() : this.#edited(old)
+      const now = this.#chance(0.15) ? this.#objects() : this.#renamed(this.#edited(old))
       const pair = { old: placed(old, namespace), new: placed(now, namespace) }
-      const count = new Set([...old, ...now].map(({ kind, metadata }) => `${kind}/${String(metadata.name)}`))
-        .size
+      const count = new Set([...old, ...now].map(({ kind, metadata }) => `${kind}/${metadata.name}`)).size
       const isSame = JSON.stringify(pair.old) === JSON.stringify(pair.new)
       if (count >= 3 && count <= 12 && !isSame && isValid(pair.old) && isValid(pair.new)) return pair
     }
@@ -98,9 +97,9 @@ export class RandomStates {
   /** With some objects of the same names made anew, taken away and added. */
   #edited(objects: readonly Other[]): Other[] {
     const groups = ['tools', 'shop']
-    const names = new Set(objects.map(({ kind, metadata }) => `${kind}/${String(metadata.name)}`))
+    const names = new Set(objects.map(({ kind, metadata }) => `${kind}/${metadata.name}`))
     const kept = objects.flatMap((object) => {
-      const name = String(object.metadata.name)
+      const name = object.metadata.name
       if (this.#chance(0.1) && object.kind !== 'MCPGroup') return []
       if (this.#chance(0.5)) return [object]
       if (object.kind === 'MCPOIDCConfig') return [this.#oidc(name)]
@@ -109,7 +108,14 @@ export class RandomStates {
       return object.kind === 'MCPGroup' ? [object] : [this.#workload(name, groups.slice(0, 1), object.kind)]
     })
     const added = this.#chance(0.4) ? [this.#config(this.#pick(NAMES))] : []
-    return [...kept, ...added.filter(({ kind, metadata }) => !names.has(`${kind}/${String(metadata.name)}`))]
+    return [...kept, ...added.filter(({ kind, metadata }) => !names.has(`${kind}/${metadata.name}`))]
+  }
+
+  /** Now and then with a provider of another name everywhere. */
+  #renamed(objects: readonly Other[]): readonly Other[] {
+    if (this.#chance(0.75)) return objects
+    const [from, to] = this.#shuffled(PROVIDERS)
+    return JSON.parse(JSON.stringify(objects).replaceAll(`"${from ?? ''}"`, `"${to ?? ''}"`)) as Other[]
   }
 
   #oidc(name: string): Other {
@@ -175,14 +181,13 @@ export class RandomStates {
       spec: {
         ...(spec as object),
         groupRef: isAlone ? undefined : { name: this.#pick(groups) },
-        ...(isAlone && this.#chance(0.5) && { oidcConfigRef }),
+        ...(isAlone && (config === undefined || this.#chance(0.5)) && { oidcConfigRef }),
       },
     }
   }
 
   #gateway(name: string, groups: readonly string[]): Other {
     const audience = 'https://auth.example.com/mcp'
-    const isInline = this.#chance(0.3)
     const listed = Object.fromEntries(this.#some(NAMES, 0.5).map((each) => [each, this.#pick(NAMES)]))
     const { spec } = gatewayOf({
       groupRef: { name: this.#pick(groups) },
@@ -199,7 +204,10 @@ export class RandomStates {
       ...(this.#chance(0.75) && {
         authServerConfig: { ...authServer(...this.#providers()), issuer: this.#pick(ISSUERS) },
       }),
-      ...(isInline && { outgoingAuth: inline(listed, this.#chance(0.5) ? this.#pick(NAMES) : undefined) }),
+      ...(Object.keys(listed).length > 0 &&
+        this.#chance(0.35) && {
+          outgoingAuth: inline(listed, this.#chance(0.5) ? this.#pick(NAMES) : undefined),
+        }),
     })
     return { kind: 'VirtualMCPServer', metadata: { name }, spec }
   }

@@ -1,0 +1,163 @@
+import { choice, readFlags, text, toggle, UsageError, type Values } from '../../configuration/flags.ts'
+import { chosenSettings, CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
+import { deepEqual } from '../../review/deep-equal.ts'
+import { type Reading, stateOf } from '../../review/given-objects.ts'
+import { placeholderPattern } from '../../review/placeholder.ts'
+import { isObject, metadataOf } from '../../rule/resource.ts'
+import { TOOLS } from '../../steps/commits.ts'
+import { planSteps, type Question } from '../../steps/plan.ts'
+import { itemsOf } from '../../steps/states.ts'
+import { LAST_APPLIED } from '../../steps/versions.ts'
+import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
+import { openConfiguration } from '../input/configuration.ts'
+import { readDocuments } from '../input/documents.ts'
+import { printEmpty, printLines, printUnread, READING_FLAGS, readOptions } from '../input/reading.ts'
+import type { Documents } from '../input/texts.ts'
+import { readState, readTwoStates } from '../input/two-states.ts'
+import { EXIT, IN_CLUSTER, type Unread } from '../output/report.ts'
+import { stepsJson, stepsMarkdown, stepsText } from '../output/steps.ts'
+import { applySteps } from './steps/apply.ts'
+import { writeCommits } from './steps/write.ts'
+
+export const STEPS_FLAGS = {
+  tool: choice(
+    'the tool that brings the commits; a commit must pass with all of them by default',
+    ['all', ...TOOLS],
+    'all',
+  ),
+  write: text('write what each commit applies and deletes into a new folder', 'DIRECTORY', ''),
+  apply: toggle('with --cluster: apply the steps one by one with kubectl, after a question'),
+  yes: toggle('with --apply: do not ask; a plan that gives something up is not applied then'),
+  previous: text(
+    'with --cluster: the state before; what the new one does not have of it is deleted',
+    'OLD',
+    '',
+  ),
+  output: choice('format of the output', ['human', 'markdown', 'json'], 'human'),
+  ...READING_FLAGS,
+  ...JUDGING_FLAGS,
+  ...CONFIGURATION_FLAG,
+  defaults: choice(
+    'which defaults /mutate writes, as the server has it',
+    ['all', 'outside-lists', 'off'],
+    'all',
+  ),
+  ...CLUSTER_FLAGS,
+}
+
+type Flags = Values<typeof STEPS_FLAGS>
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Prints a safe order of writes from an old to a new state, or carries it out; returns the exit code. Throws UsageError. */
+export async function steps(args: readonly string[], environment: Environment): Promise<number> {
+  const { values: flags, positionals } = readFlags(STEPS_FLAGS, args, environment)
+  needCluster(flags.cluster, args, ['kubeconfig', 'previous', 'apply'])
+  if (flags.yes && !flags.apply) throw new UsageError('--yes needs --apply')
+  const configuration = await openConfiguration(flags['config-file'], positionals.slice(-1))
+  const reading: Reading = {
+    group: flags['api-group'],
+    namespace: flags.namespace || configuration.defaultNamespace,
+    strict: false,
+    placeholders: placeholderPattern(configuration.placeholders),
+  }
+  const states = flags.cluster
+    ? await overCluster(positionals, flags, reading, environment)
+    : await twoStates(positionals, flags, reading, environment)
+  printUnread(states.unread)
+  if (states.unread.length > 0) return EXIT.unread
+  const plan = planSteps({
+    ...states.question,
+    settings: chosenSettings(flags, configuration, Date.now()),
+    defaults: flags.defaults,
+    tools: flags.tool === 'all' ? TOOLS : [flags.tool],
+  })
+  process.stdout.write(PRINTERS[flags.output](plan))
+  if (flags.write !== '') writeCommits(plan, flags.write)
+  if (flags.apply) return applySteps(plan, flags, environment)
+  return plan.outcome === 'order' || plan.outcome === 'nothing' ? EXIT.clean : EXIT.findings
+}
+
+const PRINTERS = { human: stepsText, markdown: stepsMarkdown, json: stepsJson } as const
+
+interface States {
+  readonly question: Omit<Question, 'settings' | 'defaults' | 'tools'>
+  readonly unread: readonly Unread[]
+}
+
+const valuesOf = ({ documents }: Documents): unknown[] => documents.map(({ document }) => document.value)
+
+async function twoStates(
+  names: readonly string[],
+  flags: Flags,
+  given: Reading,
+  environment: Environment,
+): Promise<States> {
+  const [old, now] = names
+  if (old === undefined || now === undefined || names.length > 2)
+    throw new UsageError('name the old and the new state: files, folders, or revisions such as git:main')
+  const [before, after] = await readTwoStates(old, now, readOptions(flags, environment))
+  printLines([...before.patches, ...after.patches])
+  const reading = { ...given, namespace: given.namespace || 'default' }
+  const [oldValues, newValues] = [valuesOf(before), valuesOf(after)]
+  return {
+    question: {
+      reading,
+      old: itemsOf(oldValues, reading),
+      new: itemsOf(newValues, reading),
+      state: stateOf([...oldValues, ...newValues], reading),
+      isStored: false,
+      isDeleted: () => true,
+    },
+    unread: [...before.unread, ...after.unread, ...printEmpty([before, after])],
+  }
+}
+
+async function overCluster(
+  names: readonly string[],
+  flags: Flags,
+  given: Reading,
+  environment: Environment,
+): Promise<States> {
+  const [first] = names
+  if (first === undefined)
+    throw new UsageError('name the files or folders of the new state: steps --cluster FILE|DIRECTORY')
+  const options = readOptions(flags, environment)
+  const documents = await readDocuments(names, options)
+  const previous = flags.previous === '' ? undefined : await readState(flags.previous, first, options)
+  printLines([...documents.patches, ...(previous?.patches ?? [])])
+  const { readOverlay } = await import('../input/overlay.ts')
+  const asked = { ...given, kubeconfig: flags.kubeconfig, secrets: false }
+  const { live, reading, after } = await readOverlay(documents, asked, environment)
+  const stored = live.objects.map(({ value }) => value)
+  const gone = itemsOf(previous === undefined ? [] : valuesOf(previous), reading)
+  return {
+    question: {
+      reading,
+      old: itemsOf(stored, reading),
+      new: itemsOf(valuesOf(documents), reading),
+      state: after,
+      isStored: true,
+      isDeleted: (key) => gone.has(key),
+      isApplied,
+    },
+    unread: [
+      ...live.unread.map((message) => ({ ...IN_CLUSTER, message })),
+      ...documents.unread,
+      ...(previous?.unread ?? []),
+      ...printEmpty([documents]),
+    ],
+  }
+}
+
+/** kubectl sends nothing for a spec that it applied last: what is stored beside it are defaults. */
+function isApplied(stored: unknown, wanted: unknown): boolean {
+  const { annotations } = metadataOf(stored)
+  const last = isObject(annotations) ? annotations[LAST_APPLIED] : undefined
+  if (typeof last !== 'string' || !isObject(wanted)) return false
+  try {
+    const before: unknown = JSON.parse(last)
+    return isObject(before) && deepEqual(before.spec, wanted.spec)
+  } catch {
+    return false
+  }
+}

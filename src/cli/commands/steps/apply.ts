@@ -1,0 +1,81 @@
+import { spawnSync } from 'node:child_process'
+import { createInterface } from 'node:readline/promises'
+import { UsageError } from '../../../configuration/flags.ts'
+import type { Step, StepsPlan } from '../../../steps/plan.ts'
+import { counted, EXIT } from '../../output/report.ts'
+import { stepLine } from '../../output/steps.ts'
+
+interface Applying {
+  readonly kubeconfig: string
+  readonly yes: boolean
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Applies the steps one by one with kubectl, and ends at the first that fails; returns the exit code. Throws UsageError. */
+export async function applySteps(
+  plan: StepsPlan,
+  { kubeconfig, yes }: Applying,
+  environment: Environment,
+): Promise<number> {
+  const { outcome, steps } = plan
+  if (outcome === 'nothing') return EXIT.clean
+  if (outcome === 'refused' || outcome === 'contradiction') return EXIT.findings
+  if (outcome === 'harm' && yes) {
+    process.stderr.write('nothing is applied: the plan gives something up; without --yes you are asked\n')
+    return EXIT.findings
+  }
+  if (!yes && !(await isAgreed(steps))) return EXIT.findings
+  for (const step of steps) {
+    const failure = run(step, kubeconfig, environment)
+    if (failure === undefined) {
+      process.stdout.write(`done: ${stepLine(step)}\n`)
+      continue
+    }
+    const done = step.number === 1 ? 'nothing was applied' : `the steps before it are applied`
+    process.stderr.write(`${failure.trimEnd()}\n`)
+    process.stderr.write(
+      `step ${step.number} of ${steps.length} failed: ${done}; run the command again to go on from here\n`,
+    )
+    return EXIT.findings
+  }
+  return EXIT.clean
+}
+
+async function isAgreed(steps: readonly Step[]): Promise<boolean> {
+  if (!process.stdin.isTTY)
+    throw new UsageError('--apply asks on a terminal first: write --yes where there is none')
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  const answer = await terminal.question(`Apply ${counted(steps.length, 'step')} to the cluster? [y/N] `)
+  terminal.close()
+  if (/^y(es)?$/i.test(answer.trim())) return true
+  process.stderr.write('nothing is applied\n')
+  return false
+}
+
+/** Undefined where the step succeeded, else what kubectl says. */
+function run(
+  { kind, namespace, name, value, before }: Step,
+  kubeconfig: string,
+  environment: Environment,
+): string | undefined {
+  const cluster = kubeconfig === '' ? [] : [`--kubeconfig=${kubeconfig}`]
+  const { apiVersion } = (value ?? before) as { readonly apiVersion: string }
+  const what =
+    value === undefined
+      ? ['delete', `${kind}.${apiVersion.split('/').toReversed().join('.')}`, name]
+      : ['apply', '-f', '-']
+  const { status, stdout, stderr, error } = spawnSync(
+    'kubectl',
+    [...cluster, '--namespace', namespace, ...what],
+    {
+      input: value === undefined ? '' : JSON.stringify(value),
+      encoding: 'utf8',
+      env: environment,
+    },
+  )
+  if (error !== undefined) return `kubectl could not be started, which --apply needs: ${error.message}`
+  // Warnings of the webhook.
+  if (status === 0 && stderr !== '') process.stderr.write(stderr)
+  return status === 0 ? undefined : stderr || stdout
+}

@@ -1,0 +1,23 @@
+import { existsSync } from 'node:fs'
+import { UsageError } from '../../configuration/flags.ts'
+import { type ReadOptions, readDocuments } from './documents.ts'
+import { readRevision, readRevisionDocuments } from './git.ts'
+import type { Documents } from './texts.ts'
+
+/** Reads an old and a new state: files, folders, or revisions such as `git:main`. Throws UsageError. */
+export async function readTwoStates(
+  old: string,
+  now: string,
+  options: ReadOptions,
+): Promise<readonly [old: Documents, now: Documents]> {
+  if (old === '-' && now === '-') throw new UsageError('only one of the two can be standard input')
+  return [await readState(old, now, options), await readState(now, old, options)]
+}
+
+/** A state that is named; a revision without a path is read where the other state lies. */
+export async function readState(name: string, other: string, options: ReadOptions): Promise<Documents> {
+  const revision = readRevision(name)
+  if (revision === undefined) return readDocuments([name], options)
+  const otherPath = readRevision(other)?.path ?? (existsSync(other) ? other : undefined)
+  return readRevisionDocuments(revision, revision.path ?? otherPath ?? '.', options)
+}

@@ -1,0 +1,136 @@
+import type { ToolAnswer } from '../../steps/answers.ts'
+import type { GivenUp, Step, StepsPlan } from '../../steps/plan.ts'
+import { counted } from './report.ts'
+import { visible } from './visible.ts'
+
+const TOOL_NAMES = { kubectl: 'kubectl', flux: 'Flux', argocd: 'Argo CD' } as const
+
+const lines = (texts: readonly string[]): string => texts.map((line) => `${visible(line)}\n`).join('')
+
+/** `update VirtualMCPServer default/tools: the new version, which keeps …`. */
+export function stepLine({ verb, kind, namespace, name, words }: Step): string {
+  return `${verb} ${kind} ${namespace}/${name}${words === '' ? '' : `: ${words}`}`
+}
+
+/** For people: the commits and their steps, what is given up, and why it is not one commit. */
+export function stepsText(plan: StepsPlan): string {
+  const commits = Map.groupBy(plan.steps, ({ commit }) => commit)
+  return lines([
+    ...Array.from(commits, ([commit, steps]) => [
+      `commit ${commit}`,
+      ...steps.map((step) => `  ${step.number}. ${stepLine(step)}`),
+    ]).flat(),
+    ...(commits.size === 0 ? [] : ['']),
+    ...section('as one commit', asOneLines(plan)),
+    ...section(
+      'given up',
+      plan.givenUp.map((each) => `  ${givenUpText(each, plan)}`),
+    ),
+    ...section(
+      'the new state contradicts itself',
+      plan.errors.map((error) => `  ${error}`),
+    ),
+    summary(plan),
+  ])
+}
+
+const section = (title: string, texts: readonly string[]): string[] =>
+  texts.length === 0 ? [] : [title, ...texts, '']
+
+/** Nothing where one commit passes everywhere: that is the plan. */
+function asOneLines({ asOne, commits }: StepsPlan): string[] {
+  if (commits < 2 && asOne.every(({ problem }) => problem === undefined)) return []
+  const width = Math.max(...asOne.map(({ tool }) => TOOL_NAMES[tool].length))
+  return asOne.flatMap((answer) => {
+    const name = `  ${TOOL_NAMES[answer.tool].padEnd(width)}  `
+    return [
+      `${name}${answerText(answer)}`,
+      ...waveTexts(answer).map((text) => `${' '.repeat(name.length)}${text}`),
+    ]
+  })
+}
+
+const answerText = ({ problem }: ToolAnswer): string => problem ?? 'passes'
+
+function waveTexts({ waves, isPruneLast }: ToolAnswer): string[] {
+  if (waves === undefined) return []
+  const later = waves.filter(({ wave }) => wave > 0)
+  return [
+    'it passes as one commit with:',
+    ...later.map(
+      ({ kind, namespace, name, wave }) =>
+        `  argocd.argoproj.io/sync-wave: "${wave}" on ${kind} ${namespace}/${name}`,
+    ),
+    ...(isPruneLast ? ['  PruneLast=true in syncOptions of the Application'] : []),
+  ]
+}
+
+function givenUpText({ text, why, after, until }: GivenUp, { steps }: StepsPlan): string {
+  const when = after === until ? `after step ${after}` : `between steps ${after} and ${until}`
+  const isLast = after === until && after === steps.length
+  return `${isLast ? 'at the end' : when}: ${text}${why === '' ? '' : ` (${why})`}`
+}
+
+function summary({ outcome, steps, commits, isComplete, states }: StepsPlan): string {
+  const searched = isComplete
+    ? `all ${counted(states, 'state')} were tried`
+    : `none was found within ${counted(states, 'state')}`
+  switch (outcome) {
+    case 'nothing':
+      return 'no object changes'
+    case 'order':
+      return `${counted(steps.length, 'step')} in ${counted(commits, 'commit')}: every step is admitted, and meanwhile nobody loses or gains access`
+    case 'harm':
+      return `${counted(steps.length, 'step')} in ${counted(commits, 'commit')}: every step is admitted; no order keeps everything (${searched}), this one gives up the least`
+    case 'refused':
+      return `no order that the webhook admits (${searched})`
+    case 'contradiction':
+      return 'no steps: mend the new state first'
+  }
+}
+
+/** For a comment on a pull request. */
+export function stepsMarkdown(plan: StepsPlan): string {
+  const commits = Map.groupBy(plan.steps, ({ commit }) => commit)
+  const asOne = asOneLines(plan)
+  const items = (texts: readonly string[]) => texts.map((text) => `- ${code(text)}`)
+  return `${[
+    `**${summary(plan)}**`,
+    ...Array.from(commits, ([commit, steps]) => [
+      '',
+      `Commit ${commit}`,
+      '',
+      ...steps.map((step) => `${step.number}. ${code(stepLine(step))}`),
+    ]).flat(),
+    ...(asOne.length === 0 ? [] : ['', 'As one commit:', '', '```text', ...asOne.map(visible), '```']),
+    ...(plan.givenUp.length === 0
+      ? []
+      : ['', 'Given up:', '', ...items(plan.givenUp.map((each) => givenUpText(each, plan)))]),
+    ...(plan.errors.length === 0 ? [] : ['', 'The new state contradicts itself:', '', ...items(plan.errors)]),
+  ].join('\n')}\n`
+}
+
+function code(text: string): string {
+  const shown = visible(text)
+  return shown.includes('`') ? `\`\` ${shown} \`\`` : `\`${shown}\``
+}
+
+export function stepsJson({ steps, asOne, ...plan }: StepsPlan): string {
+  const shown = {
+    version: 1,
+    ...plan,
+    steps: steps.map(({ number, commit, verb, kind, namespace, name, words, value }) => ({
+      ...{ number, commit, verb, kind, namespace, name },
+      version: words === '' ? null : words,
+      object: value ?? null,
+    })),
+    asOneCommit: asOne.map(({ tool, problem, waves, isPruneLast }) => ({
+      tool,
+      passes: problem === undefined,
+      problem: problem ?? null,
+      waves: waves ?? null,
+      pruneLast: isPruneLast,
+    })),
+  }
+  return `${JSON.stringify(shown, undefined, 2)}\n`
+}
