@@ -36,16 +36,25 @@ export function commitsOf(
 ): Commits {
   const allowed = new Set(path.nodes.flatMap((node) => lattice.harms(node)).map(({ text }) => text))
   const ordered = (tool: Tool, moves: readonly Move[]) => orderOf(tool, moves, lattice, documents)
+  const atTheEnd = new Set(
+    path.nodes
+      .slice(-1)
+      .flatMap((node) => lattice.harms(node))
+      .map(({ text }) => text),
+  )
+  const isGoodEnd = (node: Node) =>
+    !lattice.isEnd(node) || lattice.harms(node).every(({ text }) => atTheEnd.has(text))
   const passes = (from: Node, moves: readonly Move[]): Node | undefined => {
     let to: Node | undefined
     for (const tool of tools) {
       const delivered = deliver(lattice, from, ordered(tool, moves), allowed)
-      if (delivered.problem !== undefined) return undefined
-      to ??= delivered.to
+      if (delivered.problem !== undefined || !isGoodEnd(delivered.to)) return undefined
+      if (to !== undefined && to.key !== delivered.to.key) return undefined
+      to = delivered.to
     }
     return to
   }
-  const divided = fewestCommits(lattice, path.moves, passes)
+  const divided = fewestCommits(lattice, path, passes)
   const [first] = tools
   return {
     commits: divided.map((moves) => (first === undefined ? moves : ordered(first, moves).flat())),
@@ -69,8 +78,9 @@ function problemText({ move, refused, harm }: Problem, changes: readonly Change[
   const who = change === undefined ? '' : nameOf(change)
   const [finding] = refused ?? []
   if (finding !== undefined) return `${who} is refused: ${findingText(finding)}`
-  const why = harm?.why === '' ? '' : ` (${harm?.why ?? ''})`
-  return `after ${who}, ${harm?.text ?? ''}${why}`
+  if (harm === undefined) return 'what /mutate writes depends on which object comes first'
+  const why = harm.why === '' ? '' : ` (${harm.why})`
+  return `after ${who}, ${harm.text}${why}`
 }
 
 /** The sync waves in which Argo CD brings the way as one commit; undefined where waves alone do not help. */

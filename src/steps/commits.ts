@@ -1,5 +1,5 @@
 import type { Finding } from '../review/finding.ts'
-import { costOf } from './search.ts'
+import { costOf, type Path } from './search.ts'
 import type { Harm } from './harms.ts'
 import type { Lattice, Move, Node } from './lattice.ts'
 import type { Change } from './versions.ts'
@@ -110,10 +110,10 @@ function inAnyOrder(
   }
   const seen = new Set<string>()
   const open: { readonly node: Node; readonly left: readonly Move[] }[] = [{ node: from, left: group }]
-  let to = from
+  const ends = new Map<string, Node>()
   for (let here = open.pop(); here !== undefined; here = open.pop()) {
     const { node, left } = here
-    if (left.length === 0) to = node
+    if (left.length === 0) ends.set(node.key, node)
     for (const move of group.length > MOST_AT_ONCE ? left.slice(0, 1) : left) {
       const result = lattice.move(node, move)
       if (result.refused !== undefined) return { problem: { move, refused: result.refused } }
@@ -125,7 +125,10 @@ function inAnyOrder(
       open.push({ node: result.node, left: left.filter((each) => each !== move) })
     }
   }
-  return { to }
+  const [to = from, another] = ends.values()
+  const [move] = group
+  // What /mutate writes can depend on the order.
+  return another === undefined || move === undefined ? { to } : { problem: { move } }
 }
 
 /** Most writes for which every division into commits is tried. */
@@ -134,11 +137,11 @@ const MOST_DIVIDED = 6
 /** The fewest commits, each of which all the tools bring without a refusal and without harm. */
 export function fewestCommits(
   lattice: Lattice,
-  path: readonly Move[],
+  path: Path,
   passes: (from: Node, moves: readonly Move[]) => Node | undefined,
 ): readonly (readonly Move[])[] {
   return (
-    (path.length <= MOST_DIVIDED ? divided(lattice, path, passes) : undefined) ??
+    (path.moves.length <= MOST_DIVIDED ? divided(lattice, path.moves, passes) : undefined) ??
     greedy(lattice, path, passes)
   )
 }
@@ -189,25 +192,24 @@ function subsets(moves: readonly Move[]): Move[][] {
   return all.toSorted((a, b) => b.length - a.length)
 }
 
-/** As many of the next writes as pass, again and again. */
+/** As many of the next writes as pass and lead where they lead one after the other, again and again. */
 function greedy(
   lattice: Lattice,
-  path: readonly Move[],
+  { moves, nodes }: Path,
   passes: (from: Node, moves: readonly Move[]) => Node | undefined,
 ): readonly (readonly Move[])[] {
   const commits: (readonly Move[])[] = []
-  let [node, left] = [lattice.start, path]
-  while (left.length > 0) {
-    let taken: { readonly to: Node; readonly some: readonly Move[] } | undefined
-    for (let count = left.length; count > 0 && taken === undefined; count--) {
-      const some = left.slice(0, count)
-      if (new Set(some.map(({ of }) => of)).size < count) continue
-      const to = passes(node, some)
-      if (to !== undefined) taken = { to, some }
+  let node = lattice.start
+  for (let done = 0; done < moves.length;) {
+    let end = moves.length
+    for (; end > done + 1; end--) {
+      const some = moves.slice(done, end)
+      const isOnce = new Set(some.map(({ of }) => of)).size === some.length
+      if (isOnce && passes(node, some)?.key === nodes[end - 1]?.key) break
     }
-    if (taken === undefined) break
-    commits.push(taken.some)
-    ;[node, left] = [taken.to, left.slice(taken.some.length)]
+    commits.push(moves.slice(done, end))
+    node = nodes[end - 1] ?? node
+    done = end
   }
   return commits
 }

@@ -10,7 +10,16 @@ import { factsOf } from './facts.ts'
 import { Comparison } from './harms.ts'
 import { Lattice, type Move, type Node } from './lattice.ts'
 import { type Found, search, type Searching } from './search.ts'
-import { isChanged, type Item, type Items, type Judging, put, storedItems, submitted } from './states.ts'
+import {
+  isChanged,
+  type Item,
+  type Items,
+  type Judging,
+  namingProvider,
+  put,
+  storedItems,
+  submitted,
+} from './states.ts'
 import { type Change, type Version, versionsBetween } from './versions.ts'
 
 export interface Question extends Judging {
@@ -127,7 +136,7 @@ class World {
       if (after !== undefined && !isChanged(before, after)) return []
       if (after !== undefined && before !== undefined && isApplied(before, wanted)) return []
       const isSameFile = !this.#question.isStored && deepEqual(old.get(key)?.value, wanted)
-      const value = isSameFile ? (after as Item['value']) : wanted
+      const value = isSameFile && after !== undefined ? namingProvider(after as Item['value']) : wanted
       const words = isSameFile && value !== undefined ? REWRITTEN : ''
       const first: Version = { is: 'old', value: before as Item['value'] | undefined, words: '' }
       const last: Version = { is: 'new', value: after === undefined ? undefined : value, words }
@@ -267,7 +276,8 @@ interface Placed {
   readonly commit: number
 }
 
-const REWRITTEN = 'with the provider that /mutate would write, because an unchanged file is not sent'
+const REWRITTEN =
+  'with subjectProviderName as /mutate would write it then, because an unchanged file is not sent'
 const ABSENT: Version = { is: 'absent', value: undefined, words: 'deleted, to be created again' }
 
 const keyIn = ({ kind, namespace, name }: Omit<Item, 'value'>) => `${kind.kind}/${namespace}/${name}`

@@ -40,6 +40,9 @@ interface Reached {
 
 export const costOf = (harms: readonly Harm[]): number => harms.reduce((sum, harm) => sum + weightOf(harm), 0)
 
+/** What is lost at the end stays lost. */
+const AT_THE_END = 100
+
 /** Finds the way to the new state with the least harm, uniform-cost first; among equals, in the order of `preferred`. */
 export function search(lattice: Lattice, searching: Searching): Found {
   const order = preferred(lattice.changes)
@@ -59,7 +62,7 @@ export function search(lattice: Lattice, searching: Searching): Found {
       for (const { to, uses } of nextVersions(lattice, node, of, between, searching)) {
         const result = lattice.move(node, { of, to })
         if (result.refused !== undefined) continue
-        const harm = costOf(lattice.harms(result.node))
+        const harm = costOf(lattice.harms(result.node)) * (lattice.isEnd(result.node) ? AT_THE_END : 1)
         if (harm > 0 && !searching.harms) continue
         open.push({
           node: result.node,

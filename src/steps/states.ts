@@ -71,9 +71,14 @@ export function submitted(
 /** Whether the value itself has the field that an apply without it would leave as /mutate wrote it. */
 function namesProvider(value: unknown): boolean {
   const { tokenExchange } = isObject(value) && isObject(value.spec) ? value.spec : {}
-  return (
-    isObject(tokenExchange) && ![undefined, null, ''].includes(tokenExchange.subjectProviderName as string)
-  )
+  return isObject(tokenExchange) && tokenExchange.subjectProviderName !== undefined
+}
+
+/** The object with the provider that /mutate would write, or without one, said so that an apply sends it. */
+export function namingProvider(value: Manifest): Manifest {
+  const { spec } = value
+  if (!isObject(spec) || !isObject(spec.tokenExchange)) return value
+  return { ...value, spec: { ...spec, tokenExchange: { subjectProviderName: '', ...spec.tokenExchange } } }
 }
 
 /** The objects as the API server has them after each was applied beside all: with the defaults of /mutate. */
