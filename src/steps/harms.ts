@@ -14,7 +14,9 @@ export interface Harm {
 }
 
 /** A harm that gives somebody access weighs more than any number of those that take it away. */
-export const weightOf = ({ is }: Harm): number => (is === 'credentials' || is === 'no login' ? 1 : 10_000)
+export const weightOf = ({ is }: Harm): number => (is === 'credentials' || is === 'no login' ? 1 : GAIN)
+
+export const GAIN = 1_000_000
 
 /** Compares states on the way with the old and the new state. */
 export class Comparison {

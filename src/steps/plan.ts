@@ -7,7 +7,7 @@ import { type Commits, commitsOf, type ToolAnswer } from './answers.ts'
 import { type Component, componentsOf } from './components.ts'
 import { TOOLS, type Tool } from './commits.ts'
 import { factsOf } from './facts.ts'
-import { Comparison } from './harms.ts'
+import { Comparison, GAIN } from './harms.ts'
 import { Lattice, type Move, type Node } from './lattice.ts'
 import { type Found, search, type Searching } from './search.ts'
 import {
@@ -20,7 +20,7 @@ import {
   storedItems,
   submitted,
 } from './states.ts'
-import { type Change, type Version, versionsBetween } from './versions.ts'
+import { type Change, interruptions, type Version, versionsBetween } from './versions.ts'
 
 export interface Question extends Judging {
   readonly old: Items
@@ -144,7 +144,7 @@ class World {
       const between =
         original === undefined || last.value === undefined
           ? []
-          : [...versionsBetween(original, last.value), ABSENT]
+          : [...versionsBetween(original, last.value), ...interruptions(original)]
       return [{ ...item, key, versions: [first, ...between, last] }]
     })
   }
@@ -278,13 +278,12 @@ interface Placed {
 
 const REWRITTEN =
   'with subjectProviderName as /mutate would write it then, because an unchanged file is not sent'
-const ABSENT: Version = { is: 'absent', value: undefined, words: 'deleted, to be created again' }
 
 const keyIn = ({ kind, namespace, name }: Omit<Item, 'value'>) => `${kind.kind}/${namespace}/${name}`
 
-/** Whole objects first, then intermediate versions, then the least harm; an object is created anew only at the last. */
+/** Whole objects first, then intermediate versions, then the least harm; interruptions come at the last. */
 function waySearch(lattice: Lattice, mostStates: number): Found {
-  const whole: Searching = { between: 0, absent: false, harms: false, deletionsLast: true, mostStates }
+  const whole: Searching = { between: 0, interruptions: false, harms: false, deletionsLast: true, mostStates }
   const phases: Searching[] = [
     whole,
     { ...whole, deletionsLast: false },
@@ -302,17 +301,21 @@ function waySearch(lattice: Lattice, mostStates: number): Found {
     isComplete &&= found.isComplete
     if (!found.isComplete && phase.between > 0) break
   }
+  const least = { ...whole, harms: true, deletionsLast: false }
+  let best: Found | undefined
   for (const phase of [
-    { ...whole, harms: true, deletionsLast: false, between: 1 },
-    { ...whole, harms: true, deletionsLast: false },
-    { ...whole, harms: true, deletionsLast: false, between: 2, absent: true },
+    { ...least, between: 1 },
+    { ...least, between: 1, interruptions: true },
+    { ...least, between: 2, interruptions: true },
   ]) {
     const found = search(lattice, phase)
     states += found.states
-    if (found.path !== undefined) return { ...found, states, isComplete }
     isComplete &&= found.isComplete
+    if (found.path !== undefined && found.path.cost < (best?.path?.cost ?? Infinity)) best = found
+    // Only to give nobody what neither state gives is an interruption worth it.
+    if ((best?.path?.cost ?? Infinity) < GAIN) break
   }
-  return { path: undefined, states, isComplete }
+  return { path: best?.path, states, isComplete }
 }
 
 function stepOf(

@@ -21,8 +21,8 @@ export interface Found {
 export interface Searching {
   /** Most objects that take an intermediate version. */
   readonly between: number
-  /** Whether an object may be deleted and created again. */
-  readonly absent: boolean
+  /** Whether an object may lose something on the way, or be deleted and created again. */
+  readonly interruptions: boolean
   /** Whether states that do harm may be passed, as few as possible. */
   readonly harms: boolean
   /** Whether deletions come after everything else. */
@@ -93,7 +93,7 @@ function nextVersions(
   const toNew = { to: last, uses: 0 }
   if (at > 0 || between >= searching.between) return [toNew]
   const others = versions.flatMap(({ is }, to) =>
-    is === 'between' || (is === 'absent' && searching.absent) ? [{ to, uses: 1 }] : [],
+    is === 'between' || (is === 'interruption' && searching.interruptions) ? [{ to, uses: 1 }] : [],
   )
   return [...others.toReversed(), toNew]
 }

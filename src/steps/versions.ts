@@ -4,7 +4,7 @@ import type { Item, Manifest } from './states.ts'
 
 /** A version of an object on the way from the old one to the new one; without a value the object is not there. */
 export interface Version {
-  readonly is: 'old' | 'between' | 'absent' | 'new'
+  readonly is: 'old' | 'between' | 'interruption' | 'new'
   readonly value: Manifest | undefined
   /** What an intermediate version is: `the new version, and upstreamProviders of the old one`. */
   readonly words: string
@@ -54,6 +54,21 @@ export function versionsBetween(stored: Manifest, now: Manifest): Version[] {
     if (!others.some((each) => deepEqual(each?.spec, value.spec))) kept.push({ is: 'between', value, words })
   }
   return kept
+}
+
+const REFERENCE = 'externalAuthConfigRef'
+
+/** Versions that take something away for a while: for where every order gives somebody what neither state gives. */
+export function interruptions(stored: Manifest): Version[] {
+  const old = asFile(stored)
+  const isReferring = isObject(old.spec) && old.spec[REFERENCE] !== undefined
+  const value = withValue(old, ['spec', REFERENCE], undefined)
+  return [
+    ...(isReferring
+      ? [{ is: 'interruption', value, words: `the old version without ${REFERENCE}` } as const]
+      : []),
+    { is: 'interruption', value: undefined, words: 'to be created again' },
+  ]
 }
 
 /** Without what the API server adds to an object. */

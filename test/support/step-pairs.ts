@@ -15,7 +15,7 @@ import {
   oidcConfig,
   serverConfig,
 } from '../../src/kinds/between/examples.ts'
-import { API_VERSION, DEFAULT_API_GROUP, kindNamed } from '../../src/kinds/index.ts'
+import { API_VERSION, DEFAULT_API_GROUP } from '../../src/kinds/index.ts'
 import type { ClusterState } from '../../src/review/cluster-state.ts'
 import { withChanges } from '../../src/review/defaults.ts'
 import { findingText } from '../../src/review/finding.ts'
@@ -23,7 +23,7 @@ import { asApplied, stateOf } from '../../src/review/given-objects.ts'
 import { judgeSubmission, mutate, submissionOf } from '../../src/review/index.ts'
 import { DEFAULT_SETTINGS } from '../../src/review/settings.ts'
 import type { Other } from '../../src/rule/rule.ts'
-import { planSteps, type Question, type StepsPlan } from '../../src/steps/plan.ts'
+import type { Question, StepsPlan } from '../../src/steps/plan.ts'
 import { itemsOf } from '../../src/steps/states.ts'
 import { newest, randomNumbers } from './access-pairs.ts'
 
@@ -217,7 +217,7 @@ export class RandomStates {
   }
 }
 
-const placed = (objects: readonly Other[], namespace: string): Manifest[] =>
+export const placed = (objects: readonly Other[], namespace: string): Manifest[] =>
   JSON.parse(
     JSON.stringify(
       objects.map(({ kind, metadata, ...rest }) => ({
@@ -407,7 +407,3 @@ const withoutWritten = (object: Manifest | undefined): Manifest | undefined =>
     : (JSON.parse(
         JSON.stringify(object, (key, value: unknown) => (key === 'subjectProviderName' ? undefined : value)),
       ) as Manifest)
-
-export const planOf = (pair: StatePair): StepsPlan => planSteps(questionOf(pair))
-
-export const kindsInOrder = [...kindNamed.keys()]

@@ -1,0 +1,276 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { stringify } from 'yaml'
+import {
+  authServer,
+  backend,
+  exchangeConfig,
+  gateway,
+  group,
+  headerConfig,
+  injectConfig,
+  oidcConfig,
+  serverConfig,
+  workload,
+} from '../src/kinds/between/examples.ts'
+import { parseSeveritySetting } from '../src/review/settings.ts'
+import { ALL_IDS } from '../src/review/engine-ids.ts'
+import type { Other } from '../src/rule/rule.ts'
+import { planSteps, type Question, type StepsPlan } from '../src/steps/plan.ts'
+import { runCli } from './support/cli.ts'
+import { checkSteps, placed, questionOf, RandomStates } from './support/step-pairs.ts'
+
+const providing = (...names: readonly string[]) =>
+  gateway('tools', { authServerConfig: authServer(...names) })
+const alone = (name: string, config: string): Other => ({
+  kind: 'MCPServer',
+  metadata: { name },
+  spec: { ...workload(config).spec, oidcConfigRef: { name: 'corporate' } },
+})
+const role = (name: string, arn: string): Other => ({
+  kind: 'MCPExternalAuthConfig',
+  metadata: { name },
+  spec: {
+    type: 'awsSts',
+    awsSts: { region: 'eu-central-1', fallbackRoleArn: `arn:aws:iam::123456789012:role/${arn}` },
+  },
+})
+const anonymous = gateway('tools', { incomingAuth: { type: 'anonymous' } })
+
+/** The plan in short: `commit: verb kind/name (version)`. */
+const inShort = ({ steps }: StepsPlan): string[] =>
+  steps.map(
+    ({ commit, verb, kind, name, words }) =>
+      `${commit}: ${verb} ${kind}/${name}${words === '' ? '' : ` (${words})`}`,
+  )
+
+interface Row {
+  readonly title: string
+  readonly old: readonly Other[]
+  readonly new: readonly Other[]
+  readonly steps: readonly string[]
+  readonly outcome?: StepsPlan['outcome']
+  /** The tools that bring it as one commit. */
+  readonly asOne?: string
+  readonly givenUp?: RegExp
+  readonly settings?: Partial<Question>
+}
+
+const severity = (text: string) => {
+  const setting = parseSeveritySetting(text, ALL_IDS)
+  if (typeof setting === 'string') throw new Error(setting)
+  return { settings: { mode: 'enforce', severities: [setting] } } as const
+}
+
+const ROWS: readonly Row[] = [
+  {
+    title: 'a new backend: what it refers to comes first',
+    old: [group(), oidcConfig('corporate'), gateway('tools')],
+    new: [group(), oidcConfig('corporate'), backend('jira', 'jira'), headerConfig('jira'), gateway('tools')],
+    steps: ['1: create MCPServer/jira', '1: create MCPExternalAuthConfig/jira'],
+    asOne: 'kubectl flux argocd',
+  },
+  {
+    title: 'a provider is renamed: only with a version of the gateway that has both',
+    old: [group(), backend('jira', 'jira'), injectConfig('jira', 'okta'), providing('okta')],
+    new: [group(), backend('jira', 'jira'), injectConfig('jira', 'entra'), providing('entra')],
+    steps: [
+      '1: update VirtualMCPServer/tools (the new version, which keeps upstreamProviders of the old one)',
+      '2: update MCPExternalAuthConfig/jira',
+      '2: update VirtualMCPServer/tools',
+    ],
+    asOne: '',
+  },
+  {
+    title:
+      'a provider is renamed that /mutate wrote: an apply of the unchanged file would not write it again',
+    old: [group(), backend('jira', 'jira'), exchangeConfig('jira'), providing('okta')],
+    new: [group(), backend('jira', 'jira'), exchangeConfig('jira'), providing('entra')],
+    steps: [
+      '1: update VirtualMCPServer/tools (the new version, which keeps upstreamProviders of the old one)',
+      '2: update MCPExternalAuthConfig/jira (with subjectProviderName as /mutate would write it then, because an unchanged file is not sent)',
+      '2: update VirtualMCPServer/tools',
+    ],
+    asOne: '',
+  },
+  {
+    title: 'the same without defaults: the gateway alone chooses',
+    old: [group(), backend('jira', 'jira'), exchangeConfig('jira'), providing('okta')],
+    new: [group(), backend('jira', 'jira'), exchangeConfig('jira'), providing('entra')],
+    steps: ['1: update VirtualMCPServer/tools'],
+    asOne: 'kubectl flux argocd',
+    settings: { defaults: 'off' },
+  },
+  {
+    title: 'a second provider: the MCPServer moves first',
+    old: [serverConfig('auth', 'okta'), alone('build', 'auth')],
+    new: [serverConfig('auth', 'okta', 'github'), serverConfig('own', 'okta'), alone('build', 'own')],
+    steps: [
+      '1: create MCPExternalAuthConfig/own',
+      '1: update MCPServer/build',
+      '2: update MCPExternalAuthConfig/auth',
+    ],
+    asOne: '',
+  },
+  {
+    title: 'the embedded server and its only backend go: the backend first',
+    old: [backend('jira', 'jira'), injectConfig('jira', 'okta'), providing('okta')],
+    new: [injectConfig('jira', 'okta'), gateway('tools')],
+    steps: ['1: delete MCPServer/jira', '2: update VirtualMCPServer/tools'],
+    asOne: 'argocd',
+  },
+  {
+    title: 'two backends swap their roles: each would get one that it has neither before nor after',
+    old: [
+      group(),
+      gateway('tools'),
+      backend('a', 'a'),
+      backend('b', 'b'),
+      role('a', 'one'),
+      role('b', 'two'),
+    ],
+    new: [
+      group(),
+      gateway('tools'),
+      backend('a', 'b'),
+      backend('b', 'a'),
+      role('a', 'three'),
+      role('b', 'four'),
+    ],
+    steps: [],
+    outcome: 'harm',
+    givenUp: /^backend MCPServer [ab] of VirtualMCPServer default.tools is without credentials [^,]*$/,
+  },
+  {
+    title: 'a role is moved and changed: its backend leaves first',
+    old: [group(), gateway('tools'), backend('a', 'a'), role('a', 'one'), role('b', 'two')],
+    new: [group(), gateway('tools'), backend('a', 'b'), role('a', 'admin'), role('b', 'two')],
+    steps: ['1: update MCPServer/a', '2: update MCPExternalAuthConfig/a'],
+    asOne: 'kubectl',
+  },
+  {
+    title: 'an open gateway stays so until its MCPOIDCConfig is there',
+    old: [group(), anonymous],
+    new: [group(), oidcConfig('corporate'), gateway('tools')],
+    steps: ['1: create MCPOIDCConfig/corporate', '1: update VirtualMCPServer/tools'],
+    asOne: 'kubectl flux argocd',
+  },
+  {
+    title: 'another MCPOIDCConfig: the old one goes last',
+    old: [
+      group(),
+      oidcConfig('old'),
+      gateway('tools', { incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'old', audience: 'a' } } }),
+    ],
+    new: [
+      group(),
+      oidcConfig('new'),
+      gateway('tools', { incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'new', audience: 'a' } } }),
+    ],
+    steps: ['1: create MCPOIDCConfig/new', '1: update VirtualMCPServer/tools', '2: delete MCPOIDCConfig/old'],
+    asOne: 'kubectl flux',
+  },
+  {
+    title: 'deletions that a severity refuses',
+    old: [group(), gateway('tools'), headerConfig('jira'), backend('jira', 'jira')],
+    new: [group(), gateway('tools')],
+    steps: ['1: delete MCPServer/jira', '1: delete MCPExternalAuthConfig/jira'],
+    asOne: 'kubectl flux',
+    settings: { ...severity('deleted-resource-unreferenced=error'), tools: ['kubectl', 'flux'] },
+  },
+  {
+    title: 'a new state that contradicts itself',
+    old: [group(), backend('jira', 'jira'), injectConfig('jira', 'okta'), providing('okta')],
+    new: [group(), backend('jira', 'jira'), injectConfig('jira', 'okta'), providing('entra')],
+    steps: [],
+    outcome: 'contradiction',
+  },
+  { title: 'nothing', old: [group()], new: [group()], steps: [], outcome: 'nothing', asOne: '' },
+]
+
+for (const row of ROWS) {
+  t.test(row.title, (t) => {
+    const pair = { old: placed(row.old, 'default'), new: placed(row.new, 'default') }
+    const plan = planSteps(questionOf(pair, row.settings))
+    t.equal(plan.outcome, row.outcome ?? 'order')
+    if (row.givenUp === undefined) t.strictSame(inShort(plan), row.steps)
+    else t.match(plan.givenUp.map(({ text, why }) => `${text} ${why}`).join(), row.givenUp)
+    if (row.asOne !== undefined) {
+      const passing = plan.asOne.filter(({ problem }) => problem === undefined).map(({ tool }) => tool)
+      t.equal(passing.join(' '), row.asOne)
+    }
+    if (row.settings === undefined && plan.steps.length > 0) t.equal(checkSteps(pair, plan), undefined)
+    t.end()
+  })
+}
+
+t.test('Argo CD brings a change in waves that is too much for one', (t) => {
+  const [{ old, new: now }] = ROWS.filter(({ title }) => title.startsWith('a second provider')) as [Row]
+  const plan = planSteps(questionOf({ old: placed(old, 'default'), new: placed(now, 'default') }))
+  const argo = plan.asOne.find(({ tool }) => tool === 'argocd')
+  t.match(argo?.problem, /^MCPExternalAuthConfig default\/auth is refused: /)
+  t.strictSame(
+    argo?.waves?.map(({ name, wave }) => `${name} ${wave}`),
+    ['own 0', 'build 0', 'auth 1'],
+  )
+  t.end()
+})
+
+t.test('random pairs: every step is admitted, and nobody loses or gains access', (t) => {
+  const random = new RandomStates(5)
+  let between = 0
+  for (let i = 0; i < 150; i++) {
+    const pair = random.pair()
+    const plan = planSteps(questionOf(pair))
+    t.ok(['order', 'harm', 'nothing'].includes(plan.outcome), `${i}: ${plan.outcome}`)
+    t.equal(checkSteps(pair, plan), undefined, `pair ${i}`)
+    if (plan.steps.some(({ words }) => words !== '')) between += 1
+  }
+  t.ok(between > 0, `${between} with intermediate versions`)
+  t.end()
+})
+
+t.test('the command', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-admission-steps-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const [, { old, new: now }] = ROWS as [Row, Row]
+  const write = (name: string, objects: readonly Other[]) =>
+    writeFileSync(
+      join(folder, name),
+      placed(objects, 'default')
+        .map((each) => stringify(each))
+        .join('---\n'),
+    )
+  write('old.yaml', old)
+  write('new.yaml', now)
+  const run = (...args: string[]) => runCli(['steps', ...args], { cwd: folder })
+  const text = await run('old.yaml', 'new.yaml')
+  t.equal(text.status, 0)
+  t.match(
+    text.stdout,
+    /^commit 1\n {2}1\. update VirtualMCPServer default\/tools: the new version, which keeps/,
+  )
+  t.match(
+    text.stdout,
+    /^ {2}Flux +after MCPExternalAuthConfig default\/jira, backend MCPServer jira of .* is without credentials/m,
+  )
+  t.match((await run('old.yaml', 'new.yaml', '--output', 'markdown')).stdout, /^\*\*3 steps in 2 commits: /)
+  const json = JSON.parse((await run('old.yaml', 'new.yaml', '--output', 'json')).stdout) as StepsPlan
+  t.match(json, { outcome: 'order', commits: 2, givenUp: [] })
+  const written = await run('old.yaml', 'new.yaml', '--write', 'out')
+  t.match(written.stdout, /^out.1.apply\.yaml\nout.2.apply\.yaml$/m)
+  t.match(readFileSync(join(folder, 'out/1/apply.yaml'), 'utf8'), /name: entra[^]*name: okta/)
+  t.equal((await run('old.yaml', 'new.yaml', '--write', 'out')).status, 2, 'not over what is there')
+  write('wrong.yaml', [...old.slice(0, 3), ...now.slice(3)])
+  const wrong = await run('old.yaml', 'wrong.yaml')
+  t.equal(wrong.status, 1)
+  t.match(
+    wrong.stdout,
+    /^the new state contradicts itself\n {2}VirtualMCPServer default\/tools: spec\.authServerConfig/m,
+  )
+  t.match(await run('old.yaml', 'old.yaml'), { status: 0, stdout: 'no object changes\n' })
+  for (const args of [['old.yaml'], ['--apply', 'old.yaml', 'new.yaml'], ['--yes', 'old.yaml', 'new.yaml']])
+    t.equal((await run(...args)).status, 2, args.join(' '))
+})
