@@ -64,7 +64,7 @@ module.exports = {
       name: 'review-is-pure',
       comment: 'The engine runs in a browser as well: no Node module, no adapter.',
       severity: 'error',
-      from: { path: '^src/(cel|rule|kinds|release|review|access|mistakes|library|pages)/' },
+      from: { path: '^src/(cel|rule|kinds|release|review|access|steps|mistakes|library|pages)/' },
       to: { dependencyTypes: ['core'] },
     },
     {
@@ -85,6 +85,18 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/(access|mistakes)' },
       to: { path: `^src/(${ADAPTERS}|arming|configuration)/` },
+    },
+    {
+      name: 'steps-know-no-adapter',
+      severity: 'error',
+      from: { path: '^src/steps' },
+      to: { path: `^src/(${ADAPTERS}|arming|configuration)/` },
+    },
+    {
+      name: 'access-does-not-know-steps',
+      severity: 'error',
+      from: { path: '^src/(rule|cel|kinds|release|review|access)/' },
+      to: { path: '^src/steps/' },
     },
     {
       name: 'adapters-meet-in-main-only',

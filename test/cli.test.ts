@@ -1592,9 +1592,18 @@ t.test('the example of each command is one that it understands', (t) => {
     const { positionals } = readFlags(flags, example.split(' '), {})
     t.equal(
       positionals.length,
-      { check: 1, fix: 1, explain: 1, plan: 1, access: 2, probe: 1, replay: 1, coverage: 1, completion: 1 }[
-        name
-      ] ?? 0,
+      {
+        check: 1,
+        fix: 1,
+        explain: 1,
+        plan: 1,
+        access: 2,
+        steps: 2,
+        probe: 1,
+        replay: 1,
+        coverage: 1,
+        completion: 1,
+      }[name] ?? 0,
       name,
     )
     for (const id of name === 'explain' ? positionals : []) t.ok(ALL_IDS.has(id), id)

@@ -254,7 +254,7 @@ t.test('the command', async (t) => {
   )
   t.match(
     text.stdout,
-    /^ {2}Flux +after MCPExternalAuthConfig default\/jira, backend MCPServer jira of .* is without credentials/m,
+    /^ {2}kubectl, Flux, Argo CD: after MCPExternalAuthConfig default\/jira, backend MCPServer jira of .* is without credentials/m,
   )
   t.match((await run('old.yaml', 'new.yaml', '--output', 'markdown')).stdout, /^\*\*3 steps in 2 commits: /)
   const json = JSON.parse((await run('old.yaml', 'new.yaml', '--output', 'json')).stdout) as StepsPlan
@@ -273,4 +273,16 @@ t.test('the command', async (t) => {
   t.match(await run('old.yaml', 'old.yaml'), { status: 0, stdout: 'no object changes\n' })
   for (const args of [['old.yaml'], ['--apply', 'old.yaml', 'new.yaml'], ['--yes', 'old.yaml', 'new.yaml']])
     t.equal((await run(...args)).status, 2, args.join(' '))
+})
+
+t.test('docs/steps.md shows what the command prints', async (t) => {
+  const page = readFileSync(new URL('../docs/steps.md', import.meta.url), 'utf8')
+  const [, shown = ''] =
+    /^```console\n\$ vmcp-admission steps before\.yaml after\.yaml\n([^]*?)^```$/m.exec(page) ?? []
+  const [, before = ''] = /^```yaml\n([^]*?)^```$/m.exec(page) ?? []
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-admission-steps-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'before.yaml'), before)
+  writeFileSync(join(folder, 'after.yaml'), before.replaceAll('okta', 'entra'))
+  t.equal((await runCli(['steps', 'before.yaml', 'after.yaml'], { cwd: folder })).stdout, shown)
 })

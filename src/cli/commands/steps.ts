@@ -52,7 +52,9 @@ type Environment = Readonly<Record<string, string | undefined>>
 export async function steps(args: readonly string[], environment: Environment): Promise<number> {
   const { values: flags, positionals } = readFlags(STEPS_FLAGS, args, environment)
   needCluster(flags.cluster, args, ['kubeconfig', 'previous', 'apply'])
-  if (flags.yes && !flags.apply) throw new UsageError('--yes needs --apply')
+  // VMCP_YES is meant for other commands: only who writes --yes is not asked.
+  const yes = args.some((arg) => /^--yes(?:=true)?$/.test(arg))
+  if (yes && !flags.apply) throw new UsageError('--yes needs --apply')
   const configuration = await openConfiguration(flags['config-file'], positionals.slice(-1))
   const reading: Reading = {
     group: flags['api-group'],
@@ -73,7 +75,7 @@ export async function steps(args: readonly string[], environment: Environment): 
   })
   process.stdout.write(PRINTERS[flags.output](plan))
   if (flags.write !== '') writeCommits(plan, flags.write)
-  if (flags.apply) return applySteps(plan, flags, environment)
+  if (flags.apply) return applySteps(plan, { kubeconfig: flags.kubeconfig, yes }, environment)
   return plan.outcome === 'order' || plan.outcome === 'nothing' ? EXIT.clean : EXIT.findings
 }
 

@@ -40,14 +40,16 @@ const section = (title: string, texts: readonly string[]): string[] =>
 /** Nothing where one commit passes everywhere: that is the plan. */
 function asOneLines({ asOne, commits }: StepsPlan): string[] {
   if (commits < 2 && asOne.every(({ problem }) => problem === undefined)) return []
-  const width = Math.max(...asOne.map(({ tool }) => TOOL_NAMES[tool].length))
-  return asOne.flatMap((answer) => {
-    const name = `  ${TOOL_NAMES[answer.tool].padEnd(width)}  `
-    return [
-      `${name}${answerText(answer)}`,
-      ...waveTexts(answer).map((text) => `${' '.repeat(name.length)}${text}`),
-    ]
-  })
+  const same = Map.groupBy(asOne, (answer) => JSON.stringify([answerText(answer), waveTexts(answer)]))
+  return Array.from(same.values(), (answers) => {
+    const names = answers.map(({ tool }) => TOOL_NAMES[tool]).join(', ')
+    return answers
+      .slice(0, 1)
+      .flatMap((answer) => [
+        `  ${names}: ${answerText(answer)}`,
+        ...waveTexts(answer).map((text) => `    ${text}`),
+      ])
+  }).flat()
 }
 
 const answerText = ({ problem }: ToolAnswer): string => problem ?? 'passes'

@@ -1,12 +1,12 @@
-import { existsSync } from 'node:fs'
 import { UsageError } from '../../../configuration/flags.ts'
 import { type Entry, entriesOf } from '../../../access/difference/entries.ts'
 import type { Reading } from '../../../review/given-objects.ts'
 import { jsonKey } from '../../../rule/path.ts'
 import { readDocuments } from '../../input/documents.ts'
-import { readRevision, readRevisionDocuments } from '../../input/git.ts'
+import { readRevision } from '../../input/git.ts'
 import { printEmpty, printLines, readOptions } from '../../input/reading.ts'
 import type { Documents } from '../../input/texts.ts'
+import { readState, readTwoStates } from '../../input/two-states.ts'
 import { IN_CLUSTER, type Unread } from '../../output/report.ts'
 import type { Environment, Flags } from './flags.ts'
 
@@ -26,10 +26,8 @@ export async function twoStates(
   const [old, now] = names
   if (old === undefined || now === undefined || names.length > 2)
     throw new UsageError('name the old and the new state: files, folders, or revisions such as git:main')
-  if (old === '-' && now === '-') throw new UsageError('only one of the two can be standard input')
   const reading = readingOf(flags, 'default')
-  const before = await readState(old, now, flags, environment)
-  const after = await readState(now, old, flags, environment)
+  const [before, after] = await readTwoStates(old, now, readOptions(flags, environment))
   printLines([...before.patches, ...after.patches])
   const unread = [...before.unread, ...after.unread, ...printEmpty([before, after])]
   const [oldEntries, newEntries] = [entriesIn(before, reading), entriesIn(after, reading)]
@@ -48,25 +46,11 @@ export async function oneState(
   const isRevision = readRevision(first) !== undefined
   if (isRevision && names.length > 1) throw new UsageError('name one revision, or files and folders')
   const documents = isRevision
-    ? await readState(first, '.', flags, environment)
+    ? await readState(first, '.', readOptions(flags, environment))
     : await readDocuments(names, readOptions(flags, environment))
   printLines(documents.patches)
   const unread = [...documents.unread, ...printEmpty([documents])]
   return { entries: entriesIn(documents, readingOf(flags, 'default')), unread }
-}
-
-/** A state that is named; a revision without a path is read where the other state lies. */
-async function readState(
-  name: string,
-  other: string,
-  flags: Flags,
-  environment: Environment,
-): Promise<Documents> {
-  const options = readOptions(flags, environment)
-  const revision = readRevision(name)
-  if (revision === undefined) return readDocuments([name], options)
-  const otherPath = readRevision(other)?.path ?? (existsSync(other) ? other : undefined)
-  return readRevisionDocuments(revision, revision.path ?? otherPath ?? '.', options)
 }
 
 export async function overCluster(
