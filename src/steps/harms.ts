@@ -1,4 +1,4 @@
-import { type Choice, NOTHING } from '../access/difference/choice.ts'
+import { type Choice, NOTHING, outcomesOf, whole } from '../access/difference/choice.ts'
 import { compareChoices } from '../access/difference/compare.ts'
 import type { Generation } from '../access/role/releases.ts'
 import { deepEqual } from '../review/deep-equal.ts'
@@ -121,22 +121,14 @@ const isSameLogin = (side: Login, now: Login): boolean =>
  * one. It differs from the choice of now exactly where that agrees with neither.
  */
 const nearest = (old: Choice, after: Choice, now: Choice): Choice => ({
-  encode(world) {
-    const [before, later, here] = [old.encode(world), after.encode(world), now.encode(world)]
-    const agreed = new Map(
-      Array.from(
-        here,
-        ([access, when]) => [access, world.and(when, later.get(access) ?? world.false)] as const,
-      ),
-    )
-    const agrees = world.or(...agreed.values())
-    const accesses = new Set([...agreed.keys(), ...before.keys()])
-    return new Map(
-      Array.from(accesses, (access) => [
-        access,
-        world.or(agreed.get(access) ?? world.false, world.and(-agrees, before.get(access) ?? world.false)),
-      ]),
-    )
+  ways(world) {
+    const [here, later] = [now, after].map((choice) => outcomesOf(world, choice.ways(world)))
+    const agreed = [...(here ?? [])].map(([access, when]) => ({
+      ...(access === '' ? {} : { access }),
+      by: '',
+      condition: whole(world.and(when, later?.get(access) ?? world.false), access),
+    }))
+    return [...agreed, ...old.ways(world)]
   },
   decide(claims) {
     const later = after.decide(claims)
