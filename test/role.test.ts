@@ -610,8 +610,8 @@ t.test('what is said beside the role', async (t) => {
     mappings.map(({ index, unreachable }) => [index, unreachable]),
     [
       [3, undefined],
-      [0, undefined],
-      [1, 'is never reached: roleMappings[0] is tried first and matches the same'],
+      [0, 'is never reached: roleMappings[3] is tried first and takes all its callers'],
+      [1, 'is never reached: roleMappings[3] is tried first and takes all its callers'],
       [2, 'is never true, so the role is never assumed'],
       [4, 'is never reached: roleMappings[3] is tried first and matches the same'],
     ],
