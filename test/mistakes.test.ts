@@ -145,8 +145,8 @@ t.test('the shares of the examples do not fall', (t) => {
   const counts = countsOf(coverageOf(EXAMPLES, judging, { limit: 0, seed: 1 }).made)
   t.comment(JSON.stringify(counts))
   t.ok(counts.mistakes > 1_400, `${counts.mistakes} mistakes`)
-  t.ok(counts.caught / counts.decidable >= 0.99, `${counts.caught} of ${counts.decidable}`)
-  t.ok(counts.meaningCaught / counts.meaning >= 0.96, `${counts.meaningCaught} of ${counts.meaning}`)
+  t.ok(counts.caught / counts.decidable >= 0.995, `${counts.caught} of ${counts.decidable}`)
+  t.ok(counts.meaningCaught / counts.meaning >= 0.98, `${counts.meaningCaught} of ${counts.meaning}`)
   t.end()
 })
 

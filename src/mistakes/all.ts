@@ -1,26 +1,36 @@
+import { schemaAt } from '../release/schema.ts'
 import { deepEqual } from '../review/deep-equal.ts'
 import { completed } from '../review/defaults.ts'
-import { jsonPointer } from '../rule/path.ts'
+import { jsonPointer, valueAt } from '../rule/path.ts'
 import { type Mistake, withMistake } from './mistake.ts'
 import { formMistakes } from './of-form.ts'
 import { meaningMistakes, namesIn } from './of-meaning.ts'
-import { sitesOf } from './site.ts'
+import { isOfAuthentication, sitesOf } from './site.ts'
 import { hashOf } from './spelling.ts'
 import type { World, WorldObject } from './world.ts'
 
-/** Every mistake of the objects, in their order; none that means the same as what stands there. */
-export function* mistakesIn(world: World): Generator<Mistake> {
+/**
+ * Every mistake of the objects, in their order; none that means the same as what stands there. Those in fields that do not
+ * bear on authentication, such as images and resources, only if `everyField`.
+ */
+export function* mistakesIn(world: World, everyField = false): Generator<Mistake> {
   for (const object of world.objects) {
     const names = namesIn(object, world)
-    for (const site of sitesOf(object))
+    for (const site of sitesOf(object)) {
+      if (!everyField && !isOfAuthentication(site)) continue
       for (const mistakes of [formMistakes(site, world), meaningMistakes(site, world, names)])
         for (const mistake of mistakes) if (!meansTheSame(object, mistake)) yield mistake
+    }
   }
 }
 
-/** Whether the defaults that /mutate writes make both objects equal. */
-function meansTheSame({ kind, value, namespace }: WorldObject, mistake: Mistake): boolean {
-  if (mistake.change.op !== 'remove' && mistake.class !== 'emptied') return false
+/** Whether the defaults of /mutate or of the CRD make both objects equal. */
+function meansTheSame({ kind, value, namespace, crd }: WorldObject, mistake: Mistake): boolean {
+  const { change } = mistake
+  if (change.op !== 'remove' && mistake.class !== 'emptied') return false
+  const byDefault = schemaAt(crd, change.at)?.default
+  if (change.op === 'remove' && byDefault !== undefined && deepEqual(byDefault, valueAt(value, change.at)))
+    return true
   const after = completed(kind, withMistake(value, mistake), namespace)
   return deepEqual(after, completed(kind, value, namespace))
 }

@@ -114,7 +114,9 @@ function* ofText(site: Site, value: string, world: World): Generator<Mistake> {
   const wrong = wrongForm(value)
   // An audience is any text.
   const why =
-    /audience/i.test(fieldName(site)) && !standsElsewhere(world, site.object, value) ? 'outside' : undefined
+    /audience/i.test(fieldName(site)) && !standsElsewhere(world, site.object, fieldName(site), value)
+      ? 'outside'
+      : undefined
   if (wrong !== undefined) yield setting(site, 'wrong form', wrong, why)
   else if (isDuration(value)) yield setting(site, 'wrong form', inWrongUnit(value))
 }

@@ -7,13 +7,13 @@ import { secretReferencesOf } from '../kinds/between/secrets.ts'
 import { holdsPlaceholder } from '../review/placeholder.ts'
 import { jsonPointer, type Segment } from '../rule/path.ts'
 import { isObject, type Resource } from '../rule/resource.ts'
-import type { Class, Undecidable } from './classes.ts'
+import type { Class } from './classes.ts'
 import type { Mistake } from './mistake.ts'
 import { matcherMistakes } from './of-matchers.ts'
 import { setting } from './of-form.ts'
 import { fieldName, namesOf, type Site } from './site.ts'
 import { hashOf, misspeltName } from './spelling.ts'
-import { standsElsewhere, type World, type WorldObject } from './world.ts'
+import { isPaired, standsElsewhere, type World, type WorldObject } from './world.ts'
 
 /** The mistakes in the names and texts of one object. */
 export function* meaningMistakes(site: Site, world: World, names: NamesIn): Generator<Mistake> {
@@ -36,29 +36,18 @@ export function* meaningMistakes(site: Site, world: World, names: NamesIn): Gene
   else if (/claim(?:Name)?$/i.test(fieldName(site)) && fieldName(site) !== 'claim')
     yield setting(site, 'claim misspelt', misspeltName(value), 'outside')
   else if (/^[\d.]+(?:ns|us|µs|ms|s|m|h)$/.test(value)) return
-  else yield setting(site, 'other text', misspeltName(value), twinOr(world, object, value, site, 'outside'))
+  else
+    yield setting(
+      site,
+      'other text',
+      misspeltName(value),
+      isPaired(fieldName(site)) && standsElsewhere(world, object, fieldName(site), value)
+        ? undefined
+        : 'outside',
+    )
 }
 
 const OIDC_SCOPES: ReadonlySet<string> = new Set(['openid', 'profile', 'email', 'offline_access'])
-
-/** A text that has to be the same in two places can be told from a misspelt one; others cannot. */
-const twinOr = (
-  world: World,
-  object: WorldObject,
-  text: string,
-  site: Site,
-  otherwise: Undecidable,
-): Undecidable | undefined =>
-  PAIRED.has(fieldName(site)) && standsElsewhere(world, object, text) ? undefined : otherwise
-
-const PAIRED: ReadonlySet<string> = new Set([
-  'issuer',
-  'audience',
-  'resourceUrl',
-  'issuerRef',
-  'allowedAudiences',
-  'expectedAudience',
-])
 
 function* ofMetadata(site: Site, world: World): Generator<Mistake> {
   const { value, keys, object } = site
@@ -156,7 +145,9 @@ const isProviderName = (site: Site): boolean => namesOf(site).slice(-2).join('.'
 function* ofProvider(site: Site, value: string, world: World): Generator<Mistake> {
   const servers = world.providers(site.object)
   const known = servers.find((names) => names.includes(value))
-  const isReferred = isProviderName(site) ? standsElsewhere(world, site.object, value) : known !== undefined
+  const isReferred = isProviderName(site)
+    ? standsElsewhere(world, site.object, fieldName(site), value)
+    : known !== undefined
   yield setting(site, 'provider misspelt', misspeltName(value, known), isReferred ? undefined : 'outside')
   const others = (known ?? []).filter((name) => name !== value)
   const other = chosen(others, value)
@@ -172,7 +163,7 @@ function* ofUrl(site: Site, value: string, world: World): Generator<Mistake> {
   const isIssuer = /^issuer(?:Url|Ref)?$/.test(field)
   const isOwn = OWN_ISSUERS.has(namesOf(site).slice(-2).join('.'))
   const isAudience = /audience|resourceUrl/i.test(field)
-  const elsewhere = standsElsewhere(world, site.object, value)
+  const elsewhere = standsElsewhere(world, site.object, fieldName(site), value)
   const why = elsewhere && (isIssuer || isAudience) ? undefined : 'outside'
   const host: Class = isIssuer ? 'other issuer' : isAudience ? 'other audience' : 'other host'
   yield setting(site, host, atOtherHost(value), why)
@@ -193,7 +184,7 @@ const atOtherHost = (url: string): string =>
   url.replace(/^(https?:\/\/)([^/:.]+)/, (_, start: string, host: string) => start + misspeltName(host))
 
 function* ofAudience(site: Site, value: string, world: World): Generator<Mistake> {
-  const why = standsElsewhere(world, site.object, value) ? undefined : 'outside'
+  const why = standsElsewhere(world, site.object, fieldName(site), value) ? undefined : 'outside'
   yield setting(site, 'other audience', misspeltName(value), why)
 }
 

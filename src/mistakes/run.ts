@@ -29,19 +29,21 @@ export interface Sample {
   /** At most so many mistakes are made; all where it is 0. */
   readonly limit: number
   readonly seed: number
+  /** Also in fields that do not bear on authentication. */
+  readonly everyField?: boolean
 }
 
 /** Makes one mistake after the other in the given documents; `tell` is told how many of how many are done. */
 export function coverageOf(
   given: readonly Given[],
   judging: Judging,
-  { limit, seed }: Sample,
+  { limit, seed, everyField }: Sample,
   tell: (done: number, of: number) => void = () => undefined,
 ): Coverage {
   const values = given.map(({ value }) => value)
   const world = worldOf(values, judging, judging.installed)
   const judges = new Judges(given, judging)
-  const all = [...mistakesIn(world)].filter((mistake) => !judges.isWrongAlready(mistake))
+  const all = [...mistakesIn(world, everyField)].filter((mistake) => !judges.isWrongAlready(mistake))
   const chosen = sampled(all, limit, seed)
   const objects = new Map(world.objects.map((object) => [object.index, object]))
   const made = chosen.flatMap((mistake, i): Made[] => {

@@ -28,6 +28,9 @@ export const fieldName = ({ keys }: Site): string => keys.findLast((key) => type
 /** The names on the way, without indexes. */
 export const namesOf = ({ keys }: Site): readonly string[] => keys.filter((key) => typeof key === 'string')
 
+/** Whether our schemas have the field: they leave out what does not bear on authentication. */
+export const isOfAuthentication = ({ keys, node }: Site): boolean => keys[0] !== 'spec' || node !== undefined
+
 /** Every field of the spec and the items of its lists, and before them the four fields that each object has. */
 export function* sitesOf(object: WorldObject): Generator<Site> {
   const { value, kind, crd } = object

@@ -14,7 +14,7 @@ export interface WorldObject {
   readonly name: string
   readonly value: Resource
   readonly crd: ReleaseSchema
-  /** How often each text stands in its spec. */
+  /** How often each text stands in its spec, by what it has to agree with. */
   readonly texts: ReadonlyMap<string, number>
 }
 
@@ -83,17 +83,30 @@ function providersOf({ spec }: Resource): string[] {
   })
 }
 
+/** Fields that have to agree with others of the same group, and with no other field of the same text. */
+const PAIRED: readonly RegExp[] = [/^issuer(?:Url|Ref)?$/, /audience|resourceUrl/i]
+
+const pairOf = (field: string): number => PAIRED.findIndex((pattern) => pattern.test(field))
+
+const textKey = (field: string, text: string): string => `${pairOf(field)} ${text}`
+
 function textsIn(value: unknown): Map<string, number> {
   const texts = new Map<string, number>()
-  const count = (part: unknown): void => {
-    if (typeof part === 'string') texts.set(part, (texts.get(part) ?? 0) + 1)
-    else if (Array.isArray(part)) part.forEach(count)
-    else if (isObject(part)) Object.values(part).forEach(count)
+  const count = (part: unknown, field: string): void => {
+    if (typeof part === 'string') {
+      const key = textKey(field, part)
+      texts.set(key, (texts.get(key) ?? 0) + 1)
+    } else if (Array.isArray(part)) for (const item of part) count(item, field)
+    else if (isObject(part)) for (const [name, each] of Object.entries(part)) count(each, name)
   }
-  if (isObject(value)) count(value.spec)
+  if (isObject(value)) count(value.spec, 'spec')
   return texts
 }
 
-/** Whether the text stands a second time in the object, or in one that is linked with it. */
-export const standsElsewhere = (world: World, object: WorldObject, text: string): boolean =>
-  (object.texts.get(text) ?? 0) > 1 || world.neighbours(object).some(({ texts }) => texts.has(text))
+/** Whether the text stands a second time in such a field of the object, or of one that is linked with it. */
+export function standsElsewhere(world: World, object: WorldObject, field: string, text: string): boolean {
+  const key = textKey(field, text)
+  return (object.texts.get(key) ?? 0) > 1 || world.neighbours(object).some(({ texts }) => texts.has(key))
+}
+
+export const isPaired = (field: string): boolean => pairOf(field) >= 0

@@ -33,6 +33,7 @@ const MOST = 999_999_999
 export const COVERAGE_FLAGS = {
   limit: count('make at most so many mistakes, spread over all; 0 for every one', 'NUMBER', 1000, MOST),
   seed: count('choose another sample where there are more than --limit', 'NUMBER', 1, MOST),
+  'every-field': toggle('make mistakes in fields that do not bear on authentication too, such as images'),
   'at-least': count(
     'exit with 1 when check and the webhook catch less than this percentage of the decidable mistakes',
     'PERCENT',
@@ -79,7 +80,7 @@ export async function coverage(
   printLines(documents.patches)
   const unread = [...documents.unread, ...printEmpty([documents])]
   const given = documents.documents.map(({ file, document }) => ({ file, value: document.value }))
-  const found = coverageOf(given, judging, flags, (done, of) => {
+  const found = coverageOf(given, judging, { ...flags, everyField: flags['every-field'] }, (done, of) => {
     progress.tell(() => `making mistake ${done + 1} of ${of}`)
   })
   progress.end()
