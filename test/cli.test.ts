@@ -646,6 +646,10 @@ t.test('a document that was meant to be judged, and is not, is reported', async 
     [`apiVersion: ${ours}\nkind: MCPToolConfig`, undefined],
     [`apiVersion: ${ours}\nkind: MCPAuthzConfig`, undefined],
     [`apiVersion: 1\nkind: MCPServer`, undefined],
+    [
+      `api_version: ${ours}\nkind: MCPServer\nmetadata: { name: a }\nspec: {}`,
+      `1:1 apiVersion: not checked: there is no apiVersion, but 'api_version'; ${write1beta1} (api-group-known)`,
+    ],
     [`kind: Values`, undefined],
   ]
   const files = await write(
