@@ -26,6 +26,16 @@ const SERVICE = /^(?!localhost$)[a-z0-9-]*[a-z][a-z0-9-]*$|\.svc(?:\.cluster\.lo
 /** Whether the host of a URL is known to be at a private address: by its address, or by the name of a Service. */
 export const isInsideCluster = (host: string): boolean => SERVICE.test(host) || isPrivateAddress(host)
 
+/**
+ * The ends of names that are surely of the internet: those of countries, and the most common others. Names of Services end in
+ * that of their namespace, which may be the end of a name on the internet too, such as `tools`.
+ */
+const OF_INTERNET = /\.(?:[a-z]{2}|com|net|org|edu|gov|app|dev|cloud|info)$/i
+
+/** Whether the host of a URL is certainly on the internet. */
+export const isPublicHost = (host: string): boolean =>
+  ipaddr.isValid(host) ? !isPrivateAddress(host) : OF_INTERNET.test(host)
+
 const NEVER_REMOTE = networks('0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '::/128', '::1/128', 'fe80::/10')
 const NEVER_REMOTE_NAMES =
   /(^|\.)(localhost|kubernetes\.default(\.svc(\.cluster\.local)?)?|metadata\.google\.internal)$/i

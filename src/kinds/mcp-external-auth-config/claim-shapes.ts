@@ -1,4 +1,5 @@
 import { type Expr, subexpressions } from '../../cel/index.ts'
+import { slipOf } from '../../rule/slip.ts'
 
 /** Claims that every identity provider issues as one text. `scp` and `aud` are a text at some and a list at others. */
 export const TEXT_CLAIMS: ReadonlySet<string> = new Set(
@@ -133,6 +134,35 @@ function misfitAt(expr: Expr): Misfit | undefined {
 function asList(expr: Expr | undefined): Misfit | undefined {
   const claim = expr && claimOf(expr)
   return claim !== undefined && TEXT_CLAIMS.has(claim) ? { claim, is: 'text' } : undefined
+}
+
+/** A claim that a matcher reads, and the known one that is probably meant. */
+export interface Slip {
+  readonly claim: string
+  readonly meant: string
+}
+
+/** The first claim of an expression whose name is a slip, unless it reads the one that is meant too. */
+export function slipIn(expr: Expr): Slip | undefined {
+  const claims = new Set(claimsIn(expr))
+  for (const claim of claims) {
+    const meant = meantClaim(claim)
+    if (meant !== undefined && !claims.has(meant)) return { claim, meant }
+  }
+  return undefined
+}
+
+/** The known claim of which a name is a slip. Some providers write theirs without underscores. */
+export function meantClaim(name: string): string | undefined {
+  const known = [TEXT_CLAIMS, LIST_CLAIMS, OTHER_CLAIMS].flatMap((claims) => [...claims])
+  const meant = known.includes(name) ? undefined : slipOf(name, known)
+  return meant?.replaceAll('_', '') === name.replaceAll('_', '') ? undefined : meant
+}
+
+function* claimsIn(expr: Expr): Generator<string> {
+  const claim = expr.kind === 'select' && isClaims(expr.operand) ? expr.field : claimOf(expr)
+  if (claim !== undefined) yield claim
+  for (const part of subexpressions(expr)) yield* claimsIn(part)
 }
 
 /** The name in `claims.name` or `claims["name"]`. */

@@ -1,6 +1,14 @@
 import { checkMatcher, maxBytes, outsideStringLiterals } from '../../cel/index.ts'
 import type { CelGoVersion, MatcherError } from '../../cel/index.ts'
-import { claimThatIsNoBool, constantOf, type Misfit, misfitIn, demandsValue } from './claim-shapes.ts'
+import {
+  claimThatIsNoBool,
+  constantOf,
+  demandsValue,
+  type Misfit,
+  misfitIn,
+  type Slip,
+  slipIn,
+} from './claim-shapes.ts'
 import { acceptsNoClaims } from './proofs.ts'
 
 export { type CelGoVersion, utf8Length } from '../../cel/index.ts'
@@ -21,6 +29,8 @@ export type MatcherVerdict =
       readonly claim?: string
       /** A claim that it takes for a list although it is a text, or the other way round. */
       readonly misfit?: Misfit
+      /** A claim whose name is misspelt. */
+      readonly slip?: Slip
       /** The error of the one version of cel-go that refuses it. */
       readonly refusedBy?: MatcherError & { readonly version: CelGoVersion }
     }
@@ -57,6 +67,7 @@ function compiled(text: string): MatcherVerdict {
   if (verdict.ok) {
     const { expr, type, refusedBy } = verdict
     const misfit = misfitIn(expr)
+    const slip = slipIn(expr)
     const constant = constantOf(expr)
     const isOpen = constant === undefined && hasNot(text) && demandsValue(expr) && acceptsNoClaims(text)
     const claim = claimThatIsNoBool(expr)
@@ -68,6 +79,7 @@ function compiled(text: string): MatcherVerdict {
       ...(isOpen && { open: true as const }),
       ...(claim !== undefined && { claim }),
       ...(misfit && { misfit }),
+      ...(slip && { slip }),
     }
   }
   const { line, column, message } = verdict

@@ -1,0 +1,83 @@
+import { advice } from '../../../rule/field-error.ts'
+import { shortQuote } from '../../../rule/go-text.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { slipOf } from '../../../rule/slip.ts'
+import { githubConfig, withOAuth2, withOidc } from '../examples.ts'
+import { EmbeddedAuthServer } from '../schema.ts'
+
+/** Scopes of OpenID Connect. */
+const KNOWN = ['openid', 'profile', 'email', 'address', 'phone', 'offline_access']
+
+export const upstreamScopeSpelt = defineRule({
+  id: 'upstream-scope-spelt',
+  on: EmbeddedAuthServer,
+  reads: [],
+  severity: 'warning',
+  summary: 'The scopes of upstream providers are not empty, and those of OpenID Connect are spelt as there.',
+  why: 'A provider answers a scope that it does not know with `invalid_scope`, and nobody can log in; or it leaves the scope out, and claims or the refresh token are missing.',
+  failure: {
+    symptom: 'the login ends at the provider with `invalid_scope`',
+    toldBy: 'nobody',
+    threads: [],
+  },
+  sources: ['decision 3', 'decision 21'],
+  *check({ upstreamProviders }, { path }) {
+    for (const [i, provider] of (upstreamProviders ?? []).entries()) {
+      const at = path.upstreamProviders.at(i)
+      for (const [j, problem] of problemsIn(provider?.oidcConfig?.scopes))
+        yield advice(at.oidcConfig.scopes.at(j), problem)
+      for (const [j, problem] of problemsIn(provider?.oauth2Config?.scopes))
+        yield advice(at.oauth2Config.scopes.at(j), problem)
+    }
+  },
+  examples: {
+    valid: [
+      {
+        title: 'scopes of OpenID Connect',
+        value: withOidc({ scopes: ['openid', 'email', 'offline_access'] }),
+      },
+      {
+        title: 'scopes of an API, some of which are near',
+        value: withOAuth2({ ...githubConfig, scopes: ['repo', 'user:email', 'emails', 'mail', 'profiles'] }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'letters that are swapped, and a word without its underscore',
+        value: withOidc({ scopes: ['openid', 'proifle', 'offlineaccess'] }),
+        findings: [
+          'upstreamProviders[0].oidcConfig.scopes[1]: "proifle" is not a scope of OpenID Connect; did you mean \'profile\'? Providers refuse the login with invalid_scope',
+          'upstreamProviders[0].oidcConfig.scopes[2]: "offlineaccess" is not a scope of OpenID Connect; did you mean \'offline_access\'? Providers refuse the login with invalid_scope',
+        ],
+      },
+      {
+        title: 'an empty scope',
+        value: withOAuth2({ ...githubConfig, scopes: ['repo', ''] }),
+        findings: [
+          'upstreamProviders[0].oauth2Config.scopes[1]: an empty scope puts a second space into the list, which providers may refuse with invalid_scope; remove it',
+        ],
+      },
+    ],
+  },
+})
+
+/** Scopes are compared with case. */
+const meantBy = (scope: string): string | undefined =>
+  KNOWN.find((known) => known !== scope && known === scope.toLowerCase()) ?? slipOf(scope, KNOWN)
+
+/** What is wrong with scopes, by their index. */
+function* problemsIn(scopes: readonly (string | undefined)[] | undefined): Generator<[number, string]> {
+  for (const [i, scope] of (scopes ?? []).entries()) {
+    if (scope === '')
+      yield [
+        i,
+        'an empty scope puts a second space into the list, which providers may refuse with invalid_scope; remove it',
+      ]
+    const meant = scope === undefined ? undefined : meantBy(scope)
+    if (scope === undefined || meant === undefined || scopes?.includes(meant) === true) continue
+    yield [
+      i,
+      `${shortQuote(scope)} is not a scope of OpenID Connect; did you mean '${meant}'? Providers refuse the login with invalid_scope`,
+    ]
+  }
+}

@@ -1,0 +1,88 @@
+import { advice } from '../../../rule/field-error.ts'
+import { defineRule } from '../../../rule/rule.ts'
+import { meantClaim } from '../claim-shapes.ts'
+import { role, signing } from '../examples.ts'
+import { factsAbout } from '../role-mappings.ts'
+import { MCPExternalAuthConfig } from '../schema.ts'
+
+export const roleMappingClaimSpelt = defineRule({
+  id: 'role-mapping-claim-spelt',
+  on: MCPExternalAuthConfig,
+  reads: [],
+  severity: 'warning',
+  summary: 'The claims that choose a role are spelt as identity providers spell them.',
+  why: 'A matcher that reads a claim which the token does not have fails, and the mapping is skipped without a word: the caller gets the fallback role. Without the claim for the session name each call ends with 401.',
+  failure: {
+    symptom:
+      'callers get the fallback role, or `no role mapping`; or each call ends with 401 `Missing session name claim`',
+    toldBy: 'nobody',
+    threads: [],
+  },
+  sources: [{ section: '2.4.1', says: 'roleClaim names the claim into which mappings with claim look.' }],
+  *check({ spec }, context) {
+    const awsSts = spec?.awsSts
+    if (awsSts === undefined) return
+    const path = context.path.spec.awsSts
+    const { roleClaim, sessionNameClaim } = awsSts
+    const meant = { role: meantIn(roleClaim), session: meantIn(sessionNameClaim) }
+    if (meant.role !== undefined)
+      yield advice(
+        path.roleClaim,
+        `no common claim has this name, so no \`claim\` matches; did you mean '${meant.role}'`,
+      )
+    if (meant.session !== undefined)
+      yield advice(
+        path.sessionNameClaim,
+        `no common claim has this name, and without it each call ends with 401; did you mean '${meant.session}'`,
+      )
+    for (const { index, verdict } of factsAbout(awsSts.roleMappings, context).notable)
+      if (verdict.ok && verdict.slip !== undefined)
+        yield advice(
+          path.roleMappings.at(index).matcher,
+          `tokens have claims.${verdict.slip.meant}, not claims.${verdict.slip.claim}, without which the mapping is skipped; write claims.${verdict.slip.meant}`,
+        )
+  },
+  examples: {
+    valid: [
+      {
+        title: 'common claims, and claims of an own',
+        value: signing({
+          roleClaim: 'roles',
+          sessionNameClaim: 'email',
+          roleMappings: [
+            { roleArn: role('admin'), claim: 'admin' },
+            { roleArn: role('staff'), matcher: 'claims.email.endsWith("@example.com")' },
+            { roleArn: role('team'), matcher: '"a" in claims.group || claims.givenname == "Ann"' },
+            {
+              roleArn: role('rule'),
+              matcher: 'claims.rules == "x" && claims["https://example.com/roles"] == "y"',
+            },
+          ],
+        }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'letters that are swapped',
+        value: signing({
+          roleClaim: 'gruops',
+          sessionNameClaim: 'emial',
+          roleMappings: [
+            { roleArn: role('admin'), claim: 'admin' },
+            { roleArn: role('staff'), matcher: '"staff" in claims["gropus"]' },
+            { roleArn: role('reader'), matcher: 'has(claims.emal) && claims.emal == "a@example.com"' },
+          ],
+        }),
+        findings: [
+          "spec.awsSts.roleClaim: no common claim has this name, so no `claim` matches; did you mean 'groups'",
+          "spec.awsSts.sessionNameClaim: no common claim has this name, and without it each call ends with 401; did you mean 'email'",
+          'spec.awsSts.roleMappings[1].matcher: tokens have claims.groups, not claims.gropus, without which the mapping is skipped; write claims.groups',
+          'spec.awsSts.roleMappings[2].matcher: tokens have claims.email, not claims.emal, without which the mapping is skipped; write claims.email',
+        ],
+      },
+    ],
+  },
+})
+
+const meantIn = (claim: string | undefined): string | undefined =>
+  claim === undefined ? undefined : meantClaim(claim)

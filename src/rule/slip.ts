@@ -1,0 +1,25 @@
+/** Shorter words are too near to other words. */
+const SHORTEST = 5
+
+/**
+ * The known word of which the given one is a slip of the fingers: inside it two letters are swapped, or one is missing or too
+ * many. Undefined where an end differs, or one letter is another: `group`, `emails` and `rules` may well be meant.
+ */
+export const slipOf = (word: string, known: Iterable<string>): string | undefined =>
+  [...known].find((each) => each.length >= SHORTEST && isSlip(word, each))
+
+function isSlip(word: string, known: string): boolean {
+  if (word.length === known.length)
+    return word !== known && places(known).some((i) => swapped(known, i) === word)
+  const [shorter, longer] = word.length < known.length ? [word, known] : [known, word]
+  return longer.length === shorter.length + 1 && places(longer).some((i) => without(longer, i) === shorter)
+}
+
+/** The indexes of the letters between the first and the last one. */
+const places = (word: string): number[] => Array.from({ length: word.length - 2 }, (_, i) => i + 1)
+
+const without = (word: string, i: number): string => word.slice(0, i) + word.slice(i + 1)
+
+/** With the letter and the one after it in each other's place; the last one stays. */
+const swapped = (word: string, i: number): string =>
+  i === word.length - 2 ? word : word.slice(0, i) + (word[i + 1] ?? '') + (word[i] ?? '') + word.slice(i + 2)
